@@ -50,7 +50,14 @@ export class LedgerTenant {
       events: [],
     })
     const tenant = new LedgerTenant(options, caller, ids.next('agent'))
-    const agent = { ...scope, id: tenant.agentId, name: 'buyer', description: null, capabilities: [] }
+    const agent = {
+      ...scope,
+      id: tenant.agentId,
+      name: 'buyer',
+      description: null,
+      capabilities: [],
+      budgetPath: null,
+    }
     await ledger.run(createAgent, {
       agent: { ...agent, status: 'active', createdAtMs: clock.ms, revokedAtMs: null },
       event: tenant.event('agent.created', tenant.agentId),
@@ -89,6 +96,8 @@ export class LedgerTenant {
       currency: 'USDC',
       allowedSellers: ['*'],
       allowedCategories: [],
+      limits: null,
+      budgetPath: null,
       expiresAtText: new Date(expiresAtMs).toISOString(),
       expiresAtMs,
       status: 'active',

@@ -77,7 +77,13 @@ export async function openMemoryLedger({ losesAnswers = false, changeDriver }: M
   }
 
   async function newAgent(of: Scope = scope): Promise<Agent> {
-    const fields = { name: 'buyer', description: null, capabilities: [], status: 'active' } as const
+    const fields = {
+      name: 'buyer',
+      description: null,
+      capabilities: [],
+      budgetPath: null,
+      status: 'active',
+    } as const
     const fresh = { ...of, id: nextId('agent'), ...fields, createdAtMs: clock.nowMs, revokedAtMs: null }
     await ledger.run(createAgent, { agent: fresh, event: event('agent.created', fresh.id, of) })
     return fresh
@@ -134,6 +140,8 @@ export async function openMemoryLedger({ losesAnswers = false, changeDriver }: M
         currency: 'USDC',
         allowedSellers: ['*'],
         allowedCategories: [],
+        limits: null,
+        budgetPath: null,
         expiresAtText: new Date(expiresAtMs).toISOString(),
         expiresAtMs,
         status: 'active',

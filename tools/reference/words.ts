@@ -37,6 +37,11 @@ export const refusedWhen: Readonly<Record<DenialCode | VerificationFailure, stri
   amount_exceeds_per_transaction_limit: 'check 8: the amount is above `max_spend_per_transaction`',
   total_budget_exceeded:
     'check 9: the amount plus what is spent (for a proof, also what is held) is above `max_spend_total`',
+  velocity_limit_exceeded:
+    'check 10: the payment does not fit into one of the `limits` of the mandate; `limit` says which, and when there is room again',
+  shared_budget_exceeded:
+    'check 11: the payment does not fit into a limit of a shared budget above the mandate; `budget` and `limit` say which',
+  budget_frozen: 'check 11: a shared budget above the mandate is frozen',
   proof_expired:
     'step 1: the proof is older than five minutes, or was stopped: voided, its agent or mandate revoked, its mandate paused',
   amount_mismatch: 'step 2: the amount or currency of the proof is not exactly the expected text',
@@ -100,6 +105,11 @@ export const remedies: Readonly<Record<Word, string>> = {
     'Wait as long as `Retry-After` says, then retry; retry a verification with the same `Idempotency-Key`, to learn whether it was charged.',
   mandate_expired: 'The owner resumes the mandate, or creates a new one.',
   amount_exceeds_per_transaction_limit: 'Pay less per payment, or get a mandate with a higher cap.',
+  velocity_limit_exceeded:
+    'Wait until `limit.resets_at`, pay less, or ask the owner to raise the limit. Null means that it never resets.',
+  shared_budget_exceeded:
+    'Wait until `limit.resets_at`, pay less, or ask the owner to raise the limit of the shared budget.',
+  budget_frozen: 'Ask the owner to unfreeze the shared budget. Proofs from before the freeze stay void.',
   total_budget_exceeded: 'Pay less, wait up to six minutes for open proofs to expire, or get a new mandate.',
   proof_expired:
     'Request a new proof. If it may be your own payment whose response was lost, look up the proof first.',

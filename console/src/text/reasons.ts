@@ -7,6 +7,9 @@ export const denialWords: Record<DenialCode, string> = {
   merchant_not_allowed: 'Seller or category not allowed',
   amount_exceeds_per_transaction_limit: 'Over the cap per payment',
   total_budget_exceeded: 'Over the total budget',
+  velocity_limit_exceeded: 'Over a limit',
+  shared_budget_exceeded: 'Over a shared budget',
+  budget_frozen: 'Shared budget frozen',
 }
 
 /** The display text of each verification failure. */

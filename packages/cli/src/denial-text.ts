@@ -25,6 +25,12 @@ export function denialWords(code: DenialCode, { merchant, amount, mandate, left,
       return `${amount} is more than the mandate allows per payment; ${seeMandate} shows the limit.`
     case 'total_budget_exceeded':
       return `${amount} is more than what is left of the budget, ${left}, minus what open proofs hold.`
+    case 'velocity_limit_exceeded':
+      return `${amount} does not fit into a limit of the mandate for now; ${seeMandate} shows when there is room again.`
+    case 'shared_budget_exceeded':
+      return `${amount} does not fit into a shared budget above the mandate for now; ${seeMandate} shows its limits.`
+    case 'budget_frozen':
+      return 'A shared budget above the mandate is frozen; its owner can unfreeze it.'
     default:
       return code satisfies never
   }

@@ -51,6 +51,9 @@ export type DenialCode =
   | 'merchant_not_allowed'
   | 'amount_exceeds_per_transaction_limit'
   | 'total_budget_exceeded'
+  | 'velocity_limit_exceeded'
+  | 'shared_budget_exceeded'
+  | 'budget_frozen'
 
 export type Role = 'operator' | 'owner' | 'agent' | 'merchant'
 
@@ -762,6 +765,9 @@ export interface NamedTransaction {
     | 'merchant_not_allowed'
     | 'amount_exceeds_per_transaction_limit'
     | 'total_budget_exceeded'
+    | 'velocity_limit_exceeded'
+    | 'shared_budget_exceeded'
+    | 'budget_frozen'
     | null
   /** The requested amount, the limit, and what would help; null unless denied. */
   reason_detail: string | null
@@ -835,6 +841,9 @@ export interface ExportTransactionsQuery {
     | 'merchant_not_allowed'
     | 'amount_exceeds_per_transaction_limit'
     | 'total_budget_exceeded'
+    | 'velocity_limit_exceeded'
+    | 'shared_budget_exceeded'
+    | 'budget_frozen'
   /** Only transactions at or after this time, with a time zone. */
   created_from?: string
   /** Only transactions before this time, with a time zone. */
@@ -864,6 +873,9 @@ export interface ListConsoleTransactionsQuery {
     | 'merchant_not_allowed'
     | 'amount_exceeds_per_transaction_limit'
     | 'total_budget_exceeded'
+    | 'velocity_limit_exceeded'
+    | 'shared_budget_exceeded'
+    | 'budget_frozen'
   /** Only transactions at or after this time, with a time zone. */
   created_from?: string
   /** Only transactions before this time, with a time zone. */
@@ -1212,6 +1224,9 @@ export interface Transaction {
     | 'merchant_not_allowed'
     | 'amount_exceeds_per_transaction_limit'
     | 'total_budget_exceeded'
+    | 'velocity_limit_exceeded'
+    | 'shared_budget_exceeded'
+    | 'budget_frozen'
     | null
   /** The requested amount, the limit, and what would help; null unless denied. */
   reason_detail: string | null
@@ -1301,4 +1316,7 @@ export interface AgentReport {
     | 'merchant_not_allowed'
     | 'amount_exceeds_per_transaction_limit'
     | 'total_budget_exceeded'
+    | 'velocity_limit_exceeded'
+    | 'shared_budget_exceeded'
+    | 'budget_frozen'
 }

@@ -22,6 +22,11 @@ export function remedyFor(code: DenialCode, mandate: Mandate | undefined): strin
     }
     case 'total_budget_exceeded':
       return `${leftOf(mandate)} Choose something cheaper, or ask the person you work for to create a new mandate.`
+    case 'velocity_limit_exceeded':
+    case 'shared_budget_exceeded':
+      return 'Wait until the limit has room again, choose something cheaper, or ask the person you work for to raise the limit.'
+    case 'budget_frozen':
+      return 'Do not retry. Ask the person you work for to unfreeze the shared budget.'
     default:
       return code satisfies never
   }
@@ -40,6 +45,12 @@ export function describeDenial(code: DenialCode, mandate: Mandate, amount: strin
       return `${amount} is more than the ${mandate.max_spend_per_transaction} allowed for one payment.`
     case 'total_budget_exceeded':
       return `${amount} exceeds what is left of the budget of ${mandate.max_spend_total}. ${leftOf(mandate)}`
+    case 'velocity_limit_exceeded':
+      return `${amount} does not fit into a limit of the mandate for now.`
+    case 'shared_budget_exceeded':
+      return `${amount} does not fit into a shared budget above the mandate for now.`
+    case 'budget_frozen':
+      return 'A shared budget above the mandate is frozen.'
     default:
       return code satisfies never
   }

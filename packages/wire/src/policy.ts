@@ -22,6 +22,9 @@ export const denialCodes = [
   'merchant_not_allowed',
   'amount_exceeds_per_transaction_limit',
   'total_budget_exceeded',
+  'velocity_limit_exceeded',
+  'shared_budget_exceeded',
+  'budget_frozen',
 ] as const
 export type DenialCode = (typeof denialCodes)[number]
 export const DenialCode = OneOf(denialCodes)

@@ -27,6 +27,8 @@ const mandate: Mandate = {
   currency: 'USDC',
   allowedSellers: ['example.com'],
   allowedCategories: [],
+  limits: null,
+  budgetPath: null,
   expiresAtText: '2099-01-01T00:00:00Z',
   expiresAtMs: Date.UTC(2099, 0, 1),
   status: 'active',

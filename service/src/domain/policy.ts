@@ -1,6 +1,7 @@
 import type { DenialCode } from '@purser/wire/policy'
 
 import { normalizeHostName } from './host-name.ts'
+import { exceededLimits, type ExceededLimit, type LimitFacts } from './limits.ts'
 import { addMicro, formatSum, subtractMicro, type MicroUsdc } from './money.ts'
 import type { Agent, Mandate } from './records.ts'
 
@@ -8,6 +9,8 @@ import type { Agent, Mandate } from './records.ts'
 export interface PolicyFacts {
   readonly agent: Agent | undefined
   readonly mandate: Mandate | undefined
+  /** What checks 10 and 11 look at; undefined for a mandate without limits and shared budgets. */
+  readonly limits?: LimitFacts | undefined
 }
 
 /** A proposed payment. A proof has no seller yet, so it omits `seller`. */
@@ -20,17 +23,28 @@ export interface PolicyPayment {
 }
 
 export type PolicyDecision =
-  | { readonly decision: 'approved' }
   | {
-      readonly decision: 'denied'
-      readonly code: DenialCode
-      readonly detail: string
-      /** Which of the nine checks failed. */
-      readonly check: number
+      readonly decision: 'approved'
+      /** Limits that the payment exceeds, but that do not deny it. */
+      readonly exceeded?: readonly ExceededLimit[] | undefined
     }
+  | PolicyDenial
+
+export interface PolicyDenial {
+  readonly decision: 'denied'
+  readonly code: DenialCode
+  readonly detail: string
+  /** Which of the numbered checks failed. */
+  readonly check: number
+  /** The limit that denies it (checks 10 and 11). */
+  readonly limit?: ExceededLimit | undefined
+  /** The shared budget that denies it (check 11). */
+  readonly budget?: { readonly id: string; readonly name: string } | undefined
+}
 
 /**
- * Runs the nine policy checks in the interface's order, up to the first failure (Endpoints, "Policy checks").
+ * Runs the policy checks in order, up to the first failure: the nine of the interface (Endpoints, "Policy checks"), then those
+ * of limits over time and of shared budgets.
  */
 export function checkPolicy(facts: PolicyFacts, payment: PolicyPayment, nowMs: number): PolicyDecision {
   const { agent, mandate } = facts
@@ -87,7 +101,48 @@ export function checkPolicy(facts: PolicyFacts, payment: PolicyPayment, nowMs: n
   if (!(committedMicro + payment.amountMicro <= mandate.maxTotalMicro)) {
     return deny(9, 'total_budget_exceeded', overBudget(mandate, payment.amountText, heldMicro))
   }
-  return { decision: 'approved' }
+  return facts.limits ? checkLimits(facts.limits, mandate, payment) : { decision: 'approved' }
+}
+
+/** Checks 10 and 11. */
+function checkLimits(
+  limits: LimitFacts,
+  { id: mandateId }: Mandate,
+  { amountText, amountMicro }: PolicyPayment,
+): PolicyDecision {
+  const exceeded = exceededLimits(limits, mandateId, amountMicro)
+  const denying = exceeded.filter(({ action }) => action === 'deny')
+  const [limit] = denying
+  if (limit?.scope === 'mandate') {
+    return { ...deny(10, 'velocity_limit_exceeded', overLimit(limit, amountText, 'the mandate')), limit }
+  }
+  for (const { id, name, isFrozen } of limits.budgets) {
+    const budget = { id, name }
+    if (isFrozen) {
+      const detail = `The shared budget ${quote(name)} is frozen; its owner can unfreeze it.`
+      return { ...deny(11, 'budget_frozen', detail), budget }
+    }
+    const own = denying.find(({ scopeId }) => scopeId === id)
+    if (own) {
+      const detail = overLimit(own, amountText, `the shared budget ${quote(name)}`)
+      return { ...deny(11, 'shared_budget_exceeded', detail), limit: own, budget }
+    }
+  }
+  return exceeded.length === 0 ? { decision: 'approved' } : { decision: 'approved', exceeded }
+}
+
+function overLimit(
+  { unit, max, committed, resetsAtMs }: ExceededLimit,
+  amountText: string,
+  of: string,
+): string {
+  const sum =
+    unit === 'amount'
+      ? `${committed} committed + ${amountText} > ${max}`
+      : `${committed} payments + 1 > ${max}`
+  const reset =
+    resetsAtMs === null ? 'it never resets' : `there is room again from ${new Date(resetsAtMs).toISOString()}`
+  return `${sum}, a limit of ${of}; ${reset}.`
 }
 
 /** Whether the mandate allows this seller (check 6). An empty list allows none. */
@@ -133,7 +188,7 @@ export function remainingBudget(mandate: Pick<Mandate, 'maxTotalMicro' | 'spentM
   return subtractMicro(mandate.maxTotalMicro, mandate.spentMicro)
 }
 
-function deny(check: number, code: DenialCode, detail: string): PolicyDecision {
+function deny(check: number, code: DenialCode, detail: string): PolicyDenial {
   return { decision: 'denied', code, detail, check }
 }
 

@@ -7,6 +7,7 @@ import type { ProofStatus } from '@purser/wire/payments'
 import type { DenialCode } from '@purser/wire/policy'
 import type { TransactionStatus } from '@purser/wire/transactions'
 
+import type { Limit } from './limits.ts'
 import type { MicroUsdc } from './money.ts'
 
 /** The account and environment of a record; part of every query. */
@@ -55,6 +56,8 @@ export interface Agent extends Scope {
   readonly description: string | null
   readonly capabilities: readonly string[]
   readonly status: AgentStatus
+  /** The shared budget of its mandates and the budgets above it, nearest first; null for none. */
+  readonly budgetPath: readonly string[] | null
   readonly createdAtMs: number
   readonly revokedAtMs: number | null
 }
@@ -73,6 +76,10 @@ export interface Mandate extends Scope {
   readonly expiresAtText: string
   readonly expiresAtMs: number
   readonly status: MandateStatus
+  /** Limits over time; null for none. */
+  readonly limits: readonly Limit[] | null
+  /** Its shared budget and the budgets above it, nearest first; null for none. */
+  readonly budgetPath: readonly string[] | null
   readonly spentMicro: MicroUsdc
   readonly heldMicro: MicroUsdc
   readonly createdAtMs: number

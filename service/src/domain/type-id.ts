@@ -4,6 +4,8 @@ export const idPrefixes = {
   apiKey: 'key',
   agent: 'agent',
   mandate: 'mandate',
+  budget: 'budget',
+  limit: 'limit',
   seller: 'seller',
   transaction: 'txn',
   auditEvent: 'event',

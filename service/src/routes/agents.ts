@@ -17,6 +17,7 @@ export function serveAgents(serve: Serve, { store, now, ids }: RouteContext): vo
       name: body.name,
       description: body.description ?? null,
       capabilities: body.capabilities ?? [],
+      budgetPath: null,
       status: 'active',
       createdAtMs: nowMs,
       revokedAtMs: null,

@@ -42,6 +42,8 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
       status: 'active',
       spentMicro: 0n as MicroUsdc,
       heldMicro: 0n as MicroUsdc,
+      limits: null,
+      budgetPath: null,
       createdAtMs: nowMs,
       updatedAtMs: nowMs,
     }

@@ -198,7 +198,7 @@ export class RandomCalls {
   #createAgent(): RandomCall {
     const agent = { ...this.#scope(), id: this.#ids.next('agent') }
     this.#agents.push(agent)
-    const details = { name: 'buyer', description: 'Größe "1"', capabilities: ['buy', 'read'] }
+    const details = { name: 'buyer', description: 'Größe "1"', capabilities: ['buy', 'read'], budgetPath: null }
     const state = { status: 'active' as const, createdAtMs: this.#nowMs, revokedAtMs: null }
     return made(createAgent, {
       agent: { ...agent, ...details, ...state },
@@ -224,6 +224,8 @@ export class RandomCalls {
       currency: 'USDC' as const,
       allowedSellers: this.#random.pick([['*'], ['*'], ['shop.example', 'data.example']]),
       allowedCategories: [],
+      limits: null,
+      budgetPath: null,
       expiresAtText: new Date(expiresAtMs).toISOString(),
       expiresAtMs,
       status: 'active' as const,

@@ -230,7 +230,7 @@ class SimulatedService {
     switch (request.act) {
       case 'create-agent': {
         const id = this.#ids.next('agent')
-        const agent = { ...scope, id, name: 'buyer', description: null, capabilities: [] }
+        const agent = { ...scope, id, name: 'buyer', description: null, capabilities: [], budgetPath: null }
         const fresh = { ...agent, status: 'active', createdAtMs: nowMs, revokedAtMs: null } as const
         await this.run(createAgent, { agent: fresh, event: event('agent.created', id) })
         return { is: 'created', id }
@@ -614,6 +614,8 @@ function newMandate(
     currency: 'USDC',
     allowedSellers: ['*'],
     allowedCategories: [],
+    limits: null,
+    budgetPath: null,
     expiresAtText: '2030-01-01T00:00:00Z',
     expiresAtMs: Date.UTC(2030, 0),
     status: 'active',

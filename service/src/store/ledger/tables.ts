@@ -1,6 +1,7 @@
 import type { AuditEventType } from '@purser/wire/audit-log'
 import type { DenialCode } from '@purser/wire/policy'
 
+import type { Limit, Tally } from '../../domain/limits.ts'
 import type { MicroUsdc } from '../../domain/money.ts'
 import type { Refusal, StoredSession } from '../console/store.ts'
 import { activityDimensions, type ActivityPart } from './activity.ts'
@@ -10,7 +11,7 @@ const { id, text, oneOf, openText, micro, integer, json, bytes } = columnOf
 
 const environment = oneOf('sandbox', 'production')
 
-// Every table of the ledger. The order is the lock order: agents before their mandates, mandates before their
+// Every table of the ledger. The order is the lock order: agents before their mandates, mandates before their budgets and
 // payments.
 
 export const accounts = table(
@@ -142,6 +143,8 @@ export const agents = table(
     description: nullable(text()),
     capabilities: json<readonly string[]>(),
     status: oneOf('active', 'revoked'),
+    /** The shared budget of its mandates and the budgets above it, nearest first; null for none. */
+    budgetPath: nullable(json<readonly string[]>()),
     createdAtMs: integer(),
     revokedAtMs: nullable(integer()),
   },
@@ -183,6 +186,12 @@ export const mandates = table(
     /** The minute of the last denied proof, and the number of denials in it. */
     denialsFromMs: integer(),
     denials: integer(),
+    /** Null for none: then nothing is counted. */
+    limits: nullable(json<readonly Limit[]>()),
+    /** Its shared budget and the budgets above it, nearest first; null for none. */
+    budgetPath: nullable(json<readonly string[]>()),
+    /** What its payments count in limits; null if nothing was ever counted. */
+    usage: nullable(json<MandateUsage>()),
     createdAtMs: integer(),
     updatedAtMs: integer(),
   },
@@ -200,6 +209,63 @@ export const mandates = table(
     ],
   },
 )
+
+/** What the payments of a mandate count in limits. `bookings.ts` changes it. */
+export interface MandateUsage {
+  /** When the last payment was booked: the next one is booked no earlier. */
+  readonly bookedAtMs: number
+  /** What counts in its own limits, except for those `per` subject. */
+  readonly counted: Tally
+  /** The part of it that belongs to open payments. */
+  readonly open: Tally
+  /** For each budget that open payments count in: their part, and the epoch of the budget when they were booked. */
+  readonly budgets: Readonly<Record<string, { readonly epoch: number; readonly open: Tally }>>
+}
+
+/** What the payments of a mandate to one seller, or for one resource, count in its limits `per` subject. */
+export const subjectUsage = table('subject_usage', ['accountId', 'mandateId', 'subject'], {
+  accountId: id('account'),
+  mandateId: id('mandate'),
+  /** As `subjectsOf` names it. */
+  subject: text(),
+  /** The epoch of the mandate that `open` is of: it has ended if the mandate's is later. */
+  epoch: integer(),
+  counted: json<Tally>(),
+  open: json<Tally>(),
+})
+
+/** Budgets that mandates share. What payments change is in `budgetUsage`, so that looking at a budget conflicts with none. */
+export const budgets = table(
+  'budgets',
+  ['accountId', 'id'],
+  {
+    accountId: id('account'),
+    id: id('budget'),
+    environment,
+    name: text(),
+    /** The budgets above it, nearest first. They never change. */
+    ancestors: json<readonly string[]>(),
+    limits: json<readonly Limit[]>(),
+    /** Incremented whenever all open payments below it end at once. */
+    epoch: integer(),
+    /** When that happened last. */
+    endedAtMs: nullable(integer()),
+    frozenAtMs: nullable(integer()),
+    version: integer(),
+    createdAtMs: integer(),
+    updatedAtMs: integer(),
+  },
+  { indexes: [['accountId', 'environment', 'id']], isRechecked: true },
+)
+
+/** What the payments below a budget count in its limits. */
+export const budgetUsage = table('budget_usage', ['accountId', 'budgetId'], {
+  accountId: id('account'),
+  budgetId: id('budget'),
+  /** When the last payment was booked: the next one is booked no earlier. */
+  bookedAtMs: integer(),
+  counted: json<Tally>(),
+})
 
 /** The account registered under a domain. */
 export const sellerDomains = table(
@@ -258,6 +324,10 @@ export const payments = table(
     idempotencyKey: nullable(text()),
     sellerAccountId: nullable(id('account')),
     sellerId: nullable(id('seller')),
+    /** When it counts in limits: null if when it was issued. */
+    bookedAtMs: nullable(integer()),
+    /** The shared budgets that it counts in, nearest first; null for none. */
+    budgetPath: nullable(json<readonly string[]>()),
   },
   {
     indexes: [['accountId', 'mandateId', 'epoch', 'expiresAtMs']],
@@ -429,6 +499,9 @@ export const allTables: readonly Table[] = [
   runningStops,
   agents,
   mandates,
+  subjectUsage,
+  budgets,
+  budgetUsage,
   sellerDomains,
   sellers,
   payments,
@@ -450,6 +523,9 @@ export type ApiKeyRow = TableRow<typeof apiKeys>
 export type RunningStop = TableRow<typeof runningStops>
 export type AgentRow = TableRow<typeof agents>
 export type MandateRow = TableRow<typeof mandates>
+export type SubjectUsageRow = TableRow<typeof subjectUsage>
+export type BudgetRow = TableRow<typeof budgets>
+export type BudgetUsageRow = TableRow<typeof budgetUsage>
 export type PaymentRow = TableRow<typeof payments>
 export type EvaluationRow = TableRow<typeof evaluations>
 export type EntryRow = TableRow<typeof entries>

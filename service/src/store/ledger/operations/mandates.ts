@@ -2,10 +2,11 @@ import type { MandateStatus } from '@purser/wire/mandates'
 
 import type { AuditEvent, Mandate } from '../../../domain/records.ts'
 import type { RecordKey } from '../../store.ts'
-import { lock, look, put, unchanged, type Change, type Facts, type Operation } from '../operation.ts'
+import { lock, look, put, unchanged, type Operation } from '../operation.ts'
 import { agents, auditEvents, mandateAccounts, mandates, type MandateRow } from '../tables.ts'
+import { Bookings, isEndedByBudget } from './bookings.ts'
 import { closeMinuteOf } from './denials.ts'
-import { expiredReads, releaseExpired } from './payment-rows.ts'
+import { endPayments, expiredReads, releaseExpired } from './ended-payments.ts'
 
 export interface NewMandate {
   readonly mandate: Mandate
@@ -48,6 +49,7 @@ function newRowOf(mandate: Mandate): MandateRow {
     releasedUntilMs: 0,
     denialsFromMs: 0,
     denials: 0,
+    usage: null,
   }
 }
 
@@ -83,13 +85,15 @@ export const moveMandate: Operation<MandateMove, MandateRow | 'not_found' | 'man
         : { outcome: kept, changes: [put(mandates, kept)] }
     }
     if (mandate.status === 'revoked') return unchanged('mandate_revoked')
-    const ended =
-      to === 'active' ? { mandate, changes: [], voided: 0 } : endPayments(mandate, facts, event.createdAtMs)
-    const moved = { ...ended.mandate, status: to, stoppedBy: null, updatedAtMs: event.createdAtMs }
-    const data = { ...event.data, voided_holds: ended.voided }
+    const bookings = new Bookings(mandate, facts)
+    const { voided, changes } =
+      to === 'active' ? { voided: 0, changes: [] } : endPayments(bookings, facts, event.createdAtMs)
+    const moved = { ...bookings.mandate, status: to, stoppedBy: null, updatedAtMs: event.createdAtMs }
+    bookings.mandate = moved
+    const data = { ...event.data, voided_holds: voided }
     return {
       outcome: moved,
-      changes: [...ended.changes, put(mandates, moved), put(auditEvents, { ...event, data })],
+      changes: [...changes, ...bookings.changes, put(auditEvents, { ...event, data })],
     }
   },
 }
@@ -109,7 +113,7 @@ export interface ReleaseOutcome {
 
 /**
  * Gives back what expired payments of a mandate held, a bounded number of them; how many. Under a revoked agent
- * all open payments end: a revocation that was cut short is completed.
+ * all open payments end: a revocation that was cut short is completed. So do those that a shared budget has ended.
  */
 export const releaseExpiredPayments: Operation<ReleaseCall, ReleaseOutcome> = {
   name: 'releaseExpiredPayments',
@@ -129,36 +133,17 @@ export const releaseExpiredPayments: Operation<ReleaseCall, ReleaseOutcome> = {
     const found = facts.row(mandates, { accountId, id: mandateId })
     if (!found) return unchanged({ released: 0, isMoreLeft: false })
     const closed = closeMinuteOf(found, nowMs, countId === undefined ? undefined : () => countId)
-    const changes = closed.count === found ? [] : [...closed.changes, put(mandates, closed.count)]
+    const bookings = new Bookings(found, facts)
+    bookings.mandate = closed.count
     const isRevoked = facts.row(agents, { accountId, id: found.agentId })?.status === 'revoked'
-    if (isRevoked && found.openPayments > 0) {
-      const ended = endPayments(closed.count, facts, nowMs)
+    if ((isRevoked && found.openPayments > 0) || isEndedByBudget(found, facts)) {
+      const ended = endPayments(bookings, facts, nowMs)
       return {
         outcome: { released: found.openPayments, isMoreLeft: false },
-        changes: [...changes, ...ended.changes],
+        changes: [...closed.changes, ...ended.changes, ...bookings.changes],
       }
     }
-    const { released, isMoreLeft, ...result } = releaseExpired(closed.count, facts, nowMs)
-    return {
-      outcome: { released, isMoreLeft },
-      changes: [...changes, ...result.changes],
-    }
+    const { changes, ...outcome } = releaseExpired(bookings, facts, nowMs)
+    return { outcome, changes: [...closed.changes, ...changes, ...bookings.changes] }
   },
-}
-
-/** Ends all open payments of a mandate, however many there are, with a new epoch. Needs `expiredReads`. */
-export function endPayments(
-  mandate: MandateRow,
-  facts: Facts,
-  nowMs: number,
-): { readonly mandate: MandateRow; readonly changes: readonly Change[]; readonly voided: number } {
-  const released = releaseExpired(mandate, facts, nowMs)
-  const { epoch, openPayments } = released.mandate
-  const ended = {
-    ...released.mandate,
-    epoch: epoch + 1,
-    heldMicro: 0n as MandateRow['heldMicro'],
-    openPayments: 0,
-  }
-  return { mandate: ended, changes: [...released.changes, put(mandates, ended)], voided: openPayments }
 }

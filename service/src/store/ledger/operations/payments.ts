@@ -1,6 +1,7 @@
 import { checkCollection, type CollectionRefusal } from '../../../domain/collection.ts'
 import { normalizeHostName } from '../../../domain/host-name.ts'
 import { addMicro, subtractMicro } from '../../../domain/money.ts'
+import { exceededLimits } from '../../../domain/limits.ts'
 import { checkPolicy } from '../../../domain/policy.ts'
 import { validityWindowMs } from '../../../domain/proof.ts'
 import type { Caller, Hold, RegisteredSeller } from '../../../domain/records.ts'
@@ -34,9 +35,11 @@ import {
   type MandateRow,
   type PaymentRow,
 } from '../tables.ts'
+import { bookingReads, Bookings, captureReads, isCounted, isEndedByBudget, type Booking } from './bookings.ts'
 import { closeMinuteOf, denialCountId, denialId, recordDenial, type Denial } from './denials.ts'
 import { decisionOf } from './evaluation-rows.ts'
-import { expiredReads, holdPayment, releaseExpired, releasePayment, statusOf } from './payment-rows.ts'
+import { endPayments, expiredReads, releaseExpired } from './ended-payments.ts'
+import { statusOf } from './payment-rows.ts'
 
 /** A request for a proof. */
 export interface ProofCall {
@@ -65,8 +68,13 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
       if (first) reads.push(look(payments, first))
     }
     const mandate = knownMandate(hold, facts)
+    if (!mandate) return reads
+    const agent = agentOf(hold, facts)
+    const counted = bookingReads(mandate, [], { agent, resourceUrl: hold.resourceUrl })
+    reads.push(...counted)
     // Expired payments are read only if they matter: most budgets have room without them.
-    if (mandate && !hasRoom(mandate, hold)) reads.push(...expiredReads(mandate, hold.issuedAtMs, facts))
+    if (counted.every((read) => facts.knows(read)) && mustEnd(mandate, hold, facts) !== 'nothing')
+      reads.push(...expiredReads(mandate, hold.issuedAtMs, facts))
     return reads
   },
 
@@ -82,34 +90,36 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     if (first) return unchanged(answerAgain(hold, first, facts))
     const found = facts.row(mandates, { accountId: hold.accountId, id: hold.mandateId })
     const changes: Change[] = []
-    let mandate = found?.environment === hold.environment ? found : undefined
-    if (mandate && !hasRoom(mandate, hold)) {
-      const released = releaseExpired(mandate, facts, hold.issuedAtMs)
-      mandate = released.mandate
-      changes.push(...released.changes)
+    const agent = agentOf(hold, facts)
+    const bookings = found?.environment === hold.environment ? new Bookings(found, facts) : undefined
+    if (bookings) {
+      const ends = mustEnd(bookings.mandate, hold, facts)
+      if (ends === 'all') changes.push(...endPayments(bookings, facts, hold.issuedAtMs).changes)
+      if (ends === 'expired') changes.push(...releaseExpired(bookings, facts, hold.issuedAtMs).changes)
     }
+    const mandate = bookings?.mandate
     const decision = checkPolicy(
-      { agent: agentOf(hold, facts), mandate },
+      { agent, mandate, limits: bookings?.limitFacts({ ...hold, nowMs: hold.issuedAtMs }, agent) },
       { amountText: hold.amountText, amountMicro: hold.amountMicro, countHolds: true },
       hold.issuedAtMs,
     )
     if (decision.decision === 'denied') {
-      if (!mandate) return { outcome: { ...decision, isStray: true }, changes }
+      if (!bookings || !mandate) return { outcome: { ...decision, isStray: true }, changes }
       const spentBeforeMicro = mandate.agentId === hold.agentId ? mandate.spentMicro : undefined
       const counted = { ...hold, mandate }
       const denied = { hold, denial: decision, spentBeforeMicro }
       const recorded = recordDenial(mandate, counted, denied, facts)
-      changes.push(...recorded.changes)
-      if (recorded.count !== mandate) changes.push(put(mandates, recorded.count))
-      return { outcome: { ...decision, isStray: false }, changes }
+      bookings.mandate = recorded.count
+      return {
+        outcome: { ...decision, isStray: false },
+        changes: [...changes, ...recorded.changes, ...bookings.changes],
+      }
     }
-    if (!mandate) throw new Error('the policy approves nothing without a mandate')
+    if (!bookings || !mandate) throw new Error('the policy approves nothing without a mandate')
     const closed = closeMinuteOf(mandate, hold.issuedAtMs, () => denialCountId(hold))
-    changes.push(
-      ...closed.changes,
-      put(mandates, holdPayment(closed.count, hold)),
-      put(payments, paymentOf(hold, mandate)),
-    )
+    bookings.mandate = closed.count
+    const booking = bookings.hold(hold, agent)
+    changes.push(...closed.changes, ...bookings.changes, put(payments, paymentOf(hold, mandate, booking)))
     if (request) {
       changes.push(put(proofRequests, { ...request, nonce: hold.nonce, createdAtMs: hold.issuedAtMs }))
     }
@@ -163,7 +173,8 @@ export const capture: Operation<CaptureCall, CaptureOutcome> = {
     const { merchantDomain, resourceUrl } = call
     const refusal = checkCollection({ caller, mandate, seller, merchantDomain, resourceUrl })
     if (refusal) return unchanged(refused(refusal))
-    const status = statusOf(payment, mandate, nowMs)
+    const isEnded = payment.status === 'open' && isEndedByBudget(mandate, facts)
+    const status = isEnded ? 'voided' : statusOf(payment, mandate, nowMs)
     if (status === 'captured') return unchanged(failed('nonce_reused')) // 4
     const agent = facts.row(agents, { accountId: payerId, id: call.agentId })
     if (status !== 'open' || agent?.status !== 'active' || isDisabled(payerId, facts)) {
@@ -173,7 +184,7 @@ export const capture: Operation<CaptureCall, CaptureOutcome> = {
       outcome: { outcome: 'captured', transactionId: call.transactionId },
       changes: changesOfCapture(call, {
         payment,
-        mandate,
+        bookings: new Bookings(mandate, facts),
         seller: visibleSeller(seller, [payerId, caller.accountId]),
       }),
     }
@@ -184,11 +195,14 @@ export const capture: Operation<CaptureCall, CaptureOutcome> = {
 export const settleLate: Operation<Omit<CaptureCall, 'transactionId'>, LateOutcome> = {
   name: 'settleLate',
 
-  reads: ({ payerId, caller, mandateId, nonce }) => [
+  reads: ({ payerId, caller, mandateId, nonce }, facts) => [
     look(accounts, { id: caller.accountId }),
     look(apiKeys, keyOf(caller)),
     lock(mandates, { accountId: payerId, id: mandateId }),
     look(payments, { accountId: payerId, nonce }),
+    ...readsOfKnown({ payerId, mandateId, nonce }, facts, (mandate, payment) =>
+      bookingReads(mandate, [payment]),
+    ),
   ],
 
   decide(call, facts) {
@@ -204,17 +218,17 @@ export const settleLate: Operation<Omit<CaptureCall, 'transactionId'>, LateOutco
     const isOver = call.nowMs > payment.issuedAtMs + validityWindowMs
     if (!mandate || !isOver || payment.status !== 'open' || payment.epoch !== mandate.epoch)
       return unchanged(expired)
+    if (isEndedByBudget(mandate, facts)) return unchanged(expired)
+    const bookings = new Bookings(mandate, facts)
+    bookings.release(payment)
     return {
       outcome: expired,
-      changes: [
-        put(payments, { ...payment, status: 'expired' }),
-        put(mandates, releasePayment(mandate, payment)),
-      ],
+      changes: [put(payments, { ...payment, status: 'expired' }), ...bookings.changes],
     }
   },
 }
 
-function readsOfCapture(call: CaptureCall): Read[] {
+function readsOfCapture(call: CaptureCall, facts: Facts): Read[] {
   const { payerId, caller, nonce, agentId, mandateId } = call
   return [
     look(accounts, { id: caller.accountId }),
@@ -224,18 +238,33 @@ function readsOfCapture(call: CaptureCall): Read[] {
     look(sellerDomains, domainOf({ ...call, environment: caller.environment })),
     lock(mandates, { accountId: payerId, id: mandateId }),
     look(payments, { accountId: payerId, nonce }),
+    ...readsOfKnown(call, facts, captureReads),
   ]
+}
+
+/** What the mandate and the payment lead to, once they are read. */
+function readsOfKnown(
+  { payerId: accountId, mandateId, nonce }: Pick<CaptureCall, 'payerId' | 'mandateId' | 'nonce'>,
+  facts: Facts,
+  readsOf: (mandate: MandateRow, payment: PaymentRow) => readonly Read[],
+): readonly Read[] {
+  if (!facts.knows(look(mandates, { accountId, id: mandateId }))) return []
+  const mandate = facts.row(mandates, { accountId, id: mandateId })
+  // Most mandates count nothing but their total.
+  if (!mandate || mandate.usage === null) return []
+  const payment = facts.row(payments, { accountId, nonce })
+  return payment ? readsOf(mandate, payment) : []
 }
 
 function changesOfCapture(
   call: CaptureCall,
   facts: {
     readonly payment: PaymentRow
-    readonly mandate: MandateRow
+    readonly bookings: Bookings
     readonly seller: { readonly accountId: string; readonly sellerId: string } | undefined
   },
 ): Change[] {
-  const { payment, mandate, seller } = facts
+  const { payment, bookings, seller } = facts
   const { transactionId, caller, nowMs } = call
   const { amountMicro } = payment
   const captured = {
@@ -249,7 +278,7 @@ function changesOfCapture(
     sellerAccountId: seller?.accountId ?? null,
     sellerId: seller?.sellerId ?? null,
   }
-  const spent = releasePayment(mandate, payment, { isSpent: true }) // 6
+  bookings.spend(payment) // 6
   const entry = {
     accountId: payment.accountId,
     id: transactionId,
@@ -262,7 +291,7 @@ function changesOfCapture(
     count: 1,
     atMs: nowMs,
   }
-  const changes: Change[] = [put(payments, captured), put(mandates, spent), put(entries, entry)] // 7, 8
+  const changes: Change[] = [put(payments, captured), ...bookings.changes, put(entries, entry)] // 7, 8
   // A payment between two accounts has an entry in both.
   if (seller && seller.accountId !== payment.accountId) {
     changes.push(put(entries, { ...entry, accountId: seller.accountId, kind: 'received' }))
@@ -291,7 +320,7 @@ function answerAgain(hold: Hold, first: PaymentRow, facts: Facts): IssueOutcome 
   return { decision: 'replayed', hold: { ...first, status } }
 }
 
-function paymentOf(hold: Hold, mandate: MandateRow): PaymentRow {
+function paymentOf(hold: Hold, mandate: MandateRow, booking: Booking): PaymentRow {
   const { nonce, amountText, amountMicro, resourceUrl } = hold
   return {
     // Memory holds the texts that many payments share only once.
@@ -317,7 +346,21 @@ function paymentOf(hold: Hold, mandate: MandateRow): PaymentRow {
     idempotencyKey: null,
     sellerAccountId: null,
     sellerId: null,
+    ...booking,
   }
+}
+
+/**
+ * Which open payments of the mandate must end before a new one is judged: all, if a shared budget has ended them; expired
+ * ones, if there is no room without them.
+ */
+function mustEnd(mandate: MandateRow, hold: Hold, facts: Facts): 'all' | 'expired' | 'nothing' {
+  if (isEndedByBudget(mandate, facts)) return 'all'
+  if (!hasRoom(mandate, hold)) return 'expired'
+  const agent = agentOf(hold, facts)
+  if (!isCounted(mandate, agent)) return 'nothing'
+  const limits = new Bookings(mandate, facts).limitFacts({ ...hold, nowMs: hold.issuedAtMs }, agent)
+  return limits && exceededLimits(limits, mandate.id, hold.amountMicro).length > 0 ? 'expired' : 'nothing'
 }
 
 /** Whether the budget has room for an amount besides everything held, expired or not. */

@@ -12,8 +12,8 @@ import {
   type RangeRead,
 } from '../operation.ts'
 import { auditEvents, mandates, runningStops, stops, type MandateRow, type RunningStop } from '../tables.ts'
-import { endPayments } from './mandates.ts'
-import { expiredReads } from './payment-rows.ts'
+import { Bookings } from './bookings.ts'
+import { endPayments, expiredReads } from './ended-payments.ts'
 
 // A stop of all agents is recorded, then goes through the mandates of its scope one by one, so that a failing one
 // does not block the others. See `stop-all.ts`.
@@ -188,16 +188,19 @@ export const stopMandate: Operation<MandateStop, StoppedMandate> = {
       return { outcome: nothing('taken_over'), changes: [put(mandates, taken)] }
     }
     if (mandate.status !== 'active') return unchanged(nothing('left'))
-    const ended = endPayments(mandate, facts, atMs)
-    const { voided } = ended
+    const bookings = new Bookings(mandate, facts)
+    const { voided, changes } = endPayments(bookings, facts, atMs)
     const data = { voided_holds: voided, stop_id: stopId }
     if (!(mandate.expiresAtMs > atMs)) {
       if (voided === 0) return unchanged(nothing('left'))
       const event = eventOf('proofs.voided', call, data)
-      return { outcome: { outcome: 'left', voided }, changes: [...ended.changes, put(auditEvents, event)] }
+      return {
+        outcome: { outcome: 'left', voided },
+        changes: [...changes, ...bookings.changes, put(auditEvents, event)],
+      }
     }
-    const paused: MandateRow = {
-      ...ended.mandate,
+    bookings.mandate = {
+      ...bookings.mandate,
       status: 'paused',
       stoppedBy: stopId,
       stoppedPayments: voided,
@@ -206,7 +209,7 @@ export const stopMandate: Operation<MandateStop, StoppedMandate> = {
     const event = eventOf('mandate.paused', call, data)
     return {
       outcome: { outcome: 'stopped', voided },
-      changes: [...ended.changes, put(mandates, paused), put(auditEvents, event)],
+      changes: [...changes, ...bookings.changes, put(auditEvents, event)],
     }
   },
 }

@@ -1,8 +1,9 @@
 import type { AuditEvent, Caller, Scope } from '../../../domain/records.ts'
 import { lock, look, put, unchanged, type Change, type Operation, type RangeRead } from '../operation.ts'
-import { auditEvents, mandates, payments, type PaymentRow } from '../tables.ts'
-import { endPayments } from './mandates.ts'
-import { expiredReads, releasePayment, statusOf } from './payment-rows.ts'
+import { auditEvents, mandates, payments, type BudgetUsageRow, type PaymentRow } from '../tables.ts'
+import { bookingReads, Bookings, isEndedByBudget } from './bookings.ts'
+import { endPayments, expiredReads } from './ended-payments.ts'
+import { statusOf } from './payment-rows.ts'
 
 export interface VoidCall {
   readonly accountId: string
@@ -23,7 +24,10 @@ export const voidPayment: Operation<VoidCall, PaymentRow | undefined> = {
   reads({ accountId, nonce }, facts) {
     const payment = look(payments, { accountId, nonce })
     const row = facts.knows(payment) ? facts.row(payments, { accountId, nonce }) : undefined
-    return row ? [payment, lock(mandates, { accountId, id: row.mandateId })] : [payment]
+    if (!row) return [payment]
+    const key = { accountId, id: row.mandateId }
+    const mandate = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
+    return [payment, lock(mandates, key), ...(mandate ? bookingReads(mandate, [row]) : [])]
   },
 
   decide({ accountId, environment, nonce, agentId, event }, facts) {
@@ -32,10 +36,13 @@ export const voidPayment: Operation<VoidCall, PaymentRow | undefined> = {
     if (agentId !== undefined && payment.agentId !== agentId) return unchanged(undefined)
     const mandate = facts.row(mandates, { accountId, id: payment.mandateId })
     if (!mandate) return unchanged(undefined)
-    const status = statusOf(payment, mandate, event.createdAtMs)
+    const isEnded = payment.status === 'open' && isEndedByBudget(mandate, facts)
+    const status = isEnded ? 'voided' : statusOf(payment, mandate, event.createdAtMs)
     const ended = { ...payment, status: status === 'open' ? ('voided' as const) : status }
-    if (payment.status !== 'open' || payment.epoch !== mandate.epoch) return unchanged(ended)
-    const changes: Change[] = [put(payments, ended), put(mandates, releasePayment(mandate, payment))]
+    if (payment.status !== 'open' || payment.epoch !== mandate.epoch || isEnded) return unchanged(ended)
+    const bookings = new Bookings(mandate, facts)
+    bookings.release(payment)
+    const changes: Change[] = [put(payments, ended), ...bookings.changes]
     if (status === 'open') {
       const { agentId: agent_id, mandateId: mandate_id, amountText: amount, currency } = payment
       changes.push(
@@ -77,12 +84,16 @@ export const voidPayments: Operation<VoidStep, VoidProgress> = {
     const { event } = step
     const range = mandatesAfter(step)
     const found = facts.rows(mandates, range)
-    const ended = found
-      .filter(({ openPayments }) => openPayments > 0)
-      .map((mandate) => endPayments(mandate, facts, event.createdAtMs))
-    const voided = ended.reduce((sum, one) => sum + one.voided, 0)
+    let voided = 0
+    const changes: Change[] = []
+    const budgets = new Map<string, BudgetUsageRow>()
+    for (const mandate of found.filter(({ openPayments }) => openPayments > 0)) {
+      const bookings = new Bookings(mandate, facts, budgets)
+      const ended = endPayments(bookings, facts, event.createdAtMs)
+      voided += ended.voided
+      changes.push(...ended.changes, ...bookings.changes)
+    }
     const lastId = found.length < range.limit ? undefined : found.at(-1)?.id
-    const changes = ended.flatMap((one) => one.changes)
     if (voided > 0)
       changes.push(put(auditEvents, { ...event, data: { ...event.data, voided_holds: voided } }))
     return { outcome: { voided, lastId }, changes }
@@ -121,7 +132,10 @@ export const voidPaymentsOfRevoked: Operation<RevocationStep, 'voided'> = {
   decide({ accountId, mandateId, event }, facts) {
     const mandate = facts.row(mandates, { accountId, id: mandateId })
     if (!mandate || mandate.openPayments === 0) return unchanged('voided')
-    const { voided, changes } = endPayments(mandate, facts, event.createdAtMs)
+    const bookings = new Bookings(mandate, facts)
+    const ended = endPayments(bookings, facts, event.createdAtMs)
+    const { voided } = ended
+    const changes = [...ended.changes, ...bookings.changes]
     // A call that continues an interrupted revocation has another event.
     const recorded = facts.row(auditEvents, event)
     if (!recorded) return { outcome: 'voided', changes }

@@ -164,5 +164,7 @@ function newPayment(place: number): PaymentRow {
     idempotencyKey: null,
     sellerAccountId: null,
     sellerId: null,
+    bookedAtMs: null,
+    budgetPath: null,
   }
 }

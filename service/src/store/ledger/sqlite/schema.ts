@@ -39,6 +39,7 @@ const sumsOfMandate: readonly string[] = [
   'heldMicro',
   'openPayments',
   'releasedUntilMs',
+  'usage',
 ]
 
 const types: Readonly<Record<ColumnKind, string>> = {

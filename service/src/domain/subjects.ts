@@ -1,0 +1,24 @@
+import { createHash } from 'node:crypto'
+
+import { normalizeHostName } from './host-name.ts'
+import type { LimitSubject } from './limits.ts'
+
+/** Max characters of a subject. Longer ones are hashed, so that they fit into every index. */
+const maxLength = 300
+
+/**
+ * What a limit `per` seller or resource counts a payment under: the host of its resource, or the URL of the resource without
+ * query and fragment.
+ */
+export function subjectOf(per: LimitSubject, resourceUrl: string): string {
+  const url = URL.canParse(resourceUrl) ? new URL(resourceUrl) : undefined
+  const text =
+    per === 'seller'
+      ? normalizeHostName(url?.hostname ?? '')
+      : url
+        ? `${url.origin}${url.pathname}`
+        : resourceUrl
+  const subject = `${per}:${text}`
+  if (subject.length <= maxLength) return subject
+  return `${per}#${createHash('sha256').update(text).digest('base64url')}`
+}

@@ -1,0 +1,366 @@
+import {
+  addToTally,
+  takeFromTally,
+  takeTally,
+  type Committed,
+  type CountedLimit,
+  type Limit,
+  type LimitFacts,
+  type Tally,
+} from '../../../domain/limits.ts'
+import type { MicroUsdc } from '../../../domain/money.ts'
+import { subjectOf } from '../../../domain/subjects.ts'
+import { lock, look, put, type Change, type Facts, type Read } from '../operation.ts'
+import {
+  budgets,
+  budgetUsage,
+  mandates,
+  subjectUsage,
+  type AgentRow,
+  type BudgetUsageRow,
+  type MandateRow,
+  type MandateUsage,
+  type PaymentRow,
+  type SubjectUsageRow,
+} from '../tables.ts'
+import { holdPayment, releasePayment } from './payment-rows.ts'
+
+/** What limits need to know of a payment. */
+export type BookedPayment = Pick<
+  PaymentRow,
+  'amountMicro' | 'resourceUrl' | 'issuedAtMs' | 'bookedAtMs' | 'budgetPath'
+>
+
+/** The columns of a payment that tell where it was booked. */
+export type Booking = Pick<PaymentRow, 'bookedAtMs' | 'budgetPath'>
+
+type Agent = Pick<AgentRow, 'budgetPath'>
+
+/**
+ * The reads of `Bookings` for a locked mandate: the shared budgets and the counters per subject that its payments count in.
+ * Empty for a mandate that never had a limit or a shared budget.
+ *
+ * `payments` are those that end or move. For a new payment, pass its agent and `newPayment`.
+ */
+export function bookingReads(
+  mandate: MandateRow,
+  payments: readonly BookedPayment[],
+  added?: { readonly agent: Agent | undefined; readonly resourceUrl: string },
+): readonly Read[] {
+  if (!isCounted(mandate, added?.agent)) return []
+  const { accountId, usage } = mandate
+  const budgetIds = new Set([
+    ...Object.keys(usage?.budgets ?? {}),
+    ...payments.flatMap(({ budgetPath }) => budgetPath ?? []),
+    ...(added ? budgetPathOf(mandate, added.agent) : []),
+  ])
+  const subjects = new Set(
+    [...payments, ...(added ? [added] : [])].flatMap(({ resourceUrl }) => subjectsOf(mandate, resourceUrl)),
+  )
+  return [
+    ...[...subjects].map((subject) => look(subjectUsage, { accountId, mandateId: mandate.id, subject })),
+    ...[...budgetIds].sort().flatMap((id) => readsOfBudget(accountId, id)),
+  ]
+}
+
+function readsOfBudget(accountId: string, id: string): readonly Read[] {
+  return [look(budgets, { accountId, id }), lock(budgetUsage, { accountId, budgetId: id })]
+}
+
+/**
+ * The reads of a capture or an authorization, which locks no shared budget: those of `isEndedByBudget`, `spend` and `close`.
+ */
+export function captureReads(mandate: MandateRow, payment: BookedPayment): readonly Read[] {
+  const { accountId, id: mandateId, usage } = mandate
+  if (usage === null) return []
+  const budgetIds = new Set([...Object.keys(usage.budgets), ...(payment.budgetPath ?? [])])
+  return [
+    ...subjectsOf(mandate, payment.resourceUrl).map((subject) =>
+      look(subjectUsage, { accountId, mandateId, subject }),
+    ),
+    ...[...budgetIds].map((id) => look(budgets, { accountId, id })),
+  ]
+}
+
+/** Whether a budget above the mandate has been frozen since its open payments were booked: then they have ended. */
+export function isEndedByBudget({ accountId, usage, openPayments }: MandateRow, facts: Facts): boolean {
+  if (!usage || openPayments === 0) return false
+  return Object.entries(usage.budgets).some(
+    ([id, { epoch }]) => facts.row(budgets, { accountId, id })?.epoch !== epoch,
+  )
+}
+
+/** Whether payments of a mandate count in anything besides its total budget. */
+export function isCounted(mandate: MandateRow, agent?: Agent): boolean {
+  const { limits, budgetPath, usage } = mandate
+  return limits !== null || budgetPath !== null || usage !== null || (agent?.budgetPath ?? null) !== null
+}
+
+/** The shared budgets that a new payment counts in, nearest first. */
+export function budgetPathOf({ budgetPath }: MandateRow, agent: Agent | undefined): readonly string[] {
+  const ofAgent = agent?.budgetPath ?? []
+  if (budgetPath === null || budgetPath.length === 0) return ofAgent
+  return ofAgent.length === 0 ? budgetPath : [...new Set([...budgetPath, ...ofAgent])]
+}
+
+function subjectsOf({ limits }: MandateRow, resourceUrl: string): readonly string[] {
+  const kinds = new Set((limits ?? []).flatMap(({ per }) => per ?? []))
+  return [...kinds].map((per) => subjectOf(per, resourceUrl))
+}
+
+const unused: MandateUsage = { bookedAtMs: 0, counted: {}, open: {}, budgets: {} }
+
+/**
+ * Changes what the payments of one mandate hold, spend and count in limits: every operation that issues, captures or ends a
+ * payment goes through it. The mandate must be locked, and `bookingReads` read.
+ *
+ * @example
+ * const bookings = new Bookings(mandate, facts)
+ * for (const payment of expired) bookings.release(payment)
+ * return { outcome, changes: [...bookings.changes, ...] }
+ */
+export class Bookings {
+  readonly #facts: Facts
+  readonly #before: MandateRow
+  readonly #subjects = new Map<string, SubjectUsageRow>()
+  readonly #budgets: Map<string, BudgetUsageRow>
+  #mandate: MandateRow
+
+  /** An operation that changes several mandates of an account passes one map of budgets to all of them. */
+  constructor(mandate: MandateRow, facts: Facts, budgets = new Map<string, BudgetUsageRow>()) {
+    this.#before = mandate
+    this.#mandate = mandate
+    this.#facts = facts
+    this.#budgets = budgets
+  }
+
+  /** The mandate after the changes so far. */
+  get mandate(): MandateRow {
+    return this.#mandate
+  }
+
+  /** Replaces the mandate, to change its other columns. */
+  set mandate(mandate: MandateRow) {
+    this.#mandate = mandate
+  }
+
+  /** The rows that have changed: the mandate, and what its payments count in. */
+  get changes(): readonly Change[] {
+    return [
+      ...(this.#mandate === this.#before ? [] : [put(mandates, this.#mandate)]),
+      ...[...this.#subjects.values()].map((row) => put(subjectUsage, row)),
+      ...[...this.#budgets.values()].map((row) => put(budgetUsage, row)),
+    ]
+  }
+
+  /** When a payment is booked now: never before the last one, whatever the clock says. */
+  bookingTimeAt(nowMs: number, agent: Agent | undefined): number {
+    if (!isCounted(this.#mandate, agent)) return nowMs
+    const budgetTimes = budgetPathOf(this.#mandate, agent).map((id) => this.#budgetUsage(id).bookedAtMs)
+    return Math.max(nowMs, this.#mandate.usage?.bookedAtMs ?? 0, ...budgetTimes)
+  }
+
+  /** What checks 10 and 11 look at for a new payment; undefined if nothing is counted. */
+  limitFacts(
+    { resourceUrl, nowMs }: { readonly resourceUrl: string; readonly nowMs: number },
+    agent: Agent | undefined,
+  ): LimitFacts | undefined {
+    if (!isCounted(this.#mandate, agent)) return undefined
+    return {
+      atMs: this.bookingTimeAt(nowMs, agent),
+      own: this.#limitsFor(resourceUrl),
+      budgets: this.#budgetsFor(agent),
+    }
+  }
+
+  #limitsFor(resourceUrl: string): readonly CountedLimit[] {
+    const { limits, usage } = this.#mandate
+    return (limits ?? []).map((limit) => {
+      const counted =
+        limit.per === null ? usage?.counted : this.#subjectUsage(subjectOf(limit.per, resourceUrl))?.counted
+      return { limit, tally: counted ?? {} }
+    })
+  }
+
+  #budgetsFor(agent: Agent | undefined): LimitFacts['budgets'] {
+    const { accountId } = this.#mandate
+    return budgetPathOf(this.#mandate, agent).flatMap((id) => {
+      const budget = this.#facts.row(budgets, { accountId, id })
+      if (!budget) return []
+      const { counted } = this.#budgetUsage(id)
+      const { name, frozenAtMs, limits } = budget
+      return [
+        {
+          id,
+          name,
+          isFrozen: frozenAtMs !== null,
+          limits: limits.map((limit) => ({ limit, tally: counted })),
+        },
+      ]
+    })
+  }
+
+  /** Holds the amount of a new payment, and books it. Returns the columns that the payment keeps. */
+  hold(
+    payment: Pick<PaymentRow, 'amountMicro' | 'resourceUrl' | 'issuedAtMs' | 'expiresAtMs'>,
+    agent: Agent | undefined,
+  ): Booking {
+    const wasOpen = this.#mandate.openPayments > 0
+    const atMs = this.bookingTimeAt(payment.issuedAtMs, agent)
+    const path = budgetPathOf(this.#mandate, agent)
+    this.#mandate = holdPayment(this.#mandate, payment)
+    if (!isCounted(this.#mandate, agent)) return { bookedAtMs: null, budgetPath: null }
+    const usage = this.#mandate.usage ?? unused
+    // The epochs of budgets matter only for open payments.
+    const used = { ...usage, bookedAtMs: atMs, budgets: wasOpen ? { ...usage.budgets } : {} }
+    for (const id of path) {
+      const { accountId } = this.#mandate
+      const epoch = this.#facts.row(budgets, { accountId, id })?.epoch ?? 0
+      used.budgets = { ...used.budgets, [id]: used.budgets[id] ?? { epoch, open: {} } }
+      const own = this.#budgetUsage(id)
+      this.#budgets.set(id, { ...own, bookedAtMs: atMs })
+    }
+    this.#mandate = { ...this.#mandate, usage: used }
+    const add: TallyChange = (tally, limit) =>
+      addToTally(tally, limit, atMs, { amountMicro: payment.amountMicro, count: 1 })
+    this.#changeTallies(payment.resourceUrl, path, { counted: add, open: add })
+    return {
+      bookedAtMs: atMs === payment.issuedAtMs ? null : atMs,
+      budgetPath: path.length === 0 ? null : path,
+    }
+  }
+
+  /** Releases an open payment of the mandate's epoch, which was not captured: it counts no more. */
+  release(payment: BookedPayment): void {
+    this.#mandate = releasePayment(this.#mandate, payment)
+    const take = takeOf(payment, { amountMicro: payment.amountMicro, count: 1 })
+    this.#changeTallies(payment.resourceUrl, payment.budgetPath ?? [], { counted: take, open: take })
+  }
+
+  /** Spends an open payment of the mandate's epoch. What counts in limits stays. Needs only `captureReads`. */
+  spend(payment: BookedPayment): void {
+    this.#mandate = releasePayment(this.#mandate, payment, { isSpent: true })
+    this.close(payment)
+  }
+
+  /**
+   * Takes a payment out of the open ones, which a new epoch ends: it is captured or authorized. It still counts. Needs only
+   * `captureReads`.
+   */
+  close(payment: BookedPayment): void {
+    const open = takeOf(payment, { amountMicro: payment.amountMicro, count: 1 })
+    this.#changeTallies(payment.resourceUrl, payment.budgetPath ?? [], { open })
+  }
+
+  /**
+   * Gives back a payment that is no longer open: all of one that was authorized and is not captured, or the rest of a partial
+   * capture, or a refund, which give back an amount and no count. Nothing, if its period is over.
+   */
+  giveBack(payment: BookedPayment, back: Committed): void {
+    this.#changeTallies(payment.resourceUrl, payment.budgetPath ?? [], { counted: takeOf(payment, back) })
+  }
+
+  /** Ends all open payments of the mandate with a new epoch, however many there are. */
+  endAll(): void {
+    const { epoch, usage } = this.#mandate
+    this.#mandate = {
+      ...this.#mandate,
+      epoch: epoch + 1,
+      heldMicro: 0n as MicroUsdc,
+      openPayments: 0,
+    }
+    if (usage === null) return
+    for (const [id, { open }] of Object.entries(usage.budgets)) {
+      const own = this.#budgetUsage(id)
+      this.#budgets.set(id, { ...own, counted: takeTally(own.counted, open) })
+    }
+    // Counters per subject notice the new epoch when they are used next.
+    const counted = takeTally(usage.counted, usage.open)
+    this.#mandate = { ...this.#mandate, usage: { ...usage, counted, open: {}, budgets: {} } }
+  }
+
+  /** Changes what is counted in every limit that a payment counts in, and the open part of it. */
+  #changeTallies(resourceUrl: string, budgetPath: readonly string[], changes: TallyChanges): void {
+    const { accountId, limits, usage } = this.#mandate
+    // It was issued before the mandate had a limit or a budget.
+    if (usage === null) return
+    for (const limit of limits ?? []) {
+      if (limit.per === null) this.#changeOwn(limit, changes)
+      else this.#changeSubject(subjectOf(limit.per, resourceUrl), limit, changes)
+    }
+    for (const id of budgetPath) {
+      for (const limit of this.#facts.row(budgets, { accountId, id })?.limits ?? []) {
+        this.#changeBudget(id, limit, changes)
+      }
+    }
+  }
+
+  #changeOwn(limit: Limit, changes: TallyChanges): void {
+    const usage = this.#mandate.usage ?? unused
+    const changed = changeBoth(usage, limit, changes)
+    if (changed !== usage) this.#mandate = { ...this.#mandate, usage: changed }
+  }
+
+  #changeSubject(subject: string, limit: Limit, changes: TallyChanges): void {
+    const { accountId, id: mandateId, epoch } = this.#mandate
+    const row = this.#subjectUsage(subject) ?? { accountId, mandateId, subject, epoch, counted: {}, open: {} }
+    const changed = changeBoth(row, limit, changes)
+    if (changed !== row) this.#subjects.set(subject, changed)
+  }
+
+  #changeBudget(id: string, limit: Limit, { counted: changeCounted, open: changeOpen }: TallyChanges): void {
+    if (changeCounted) {
+      const row = this.#budgetUsage(id)
+      const counted = changeCounted(row.counted, limit)
+      if (counted !== row.counted) this.#budgets.set(id, { ...row, counted })
+    }
+    const usage = this.#mandate.usage ?? unused
+    const own = usage.budgets[id]
+    if (!own || !changeOpen) return
+    const open = changeOpen(own.open, limit)
+    if (open === own.open) return
+    const changed = { ...usage, budgets: { ...usage.budgets, [id]: { ...own, open } } }
+    this.#mandate = { ...this.#mandate, usage: changed }
+  }
+
+  /** The counters of a subject. Those of an earlier epoch have lost what was open in it. */
+  #subjectUsage(subject: string): SubjectUsageRow | undefined {
+    const { accountId, id: mandateId, epoch } = this.#mandate
+    const row =
+      this.#subjects.get(subject) ?? this.#facts.row(subjectUsage, { accountId, mandateId, subject })
+    if (!row || row.epoch === epoch) return row
+    return { ...row, epoch, counted: takeTally(row.counted, row.open), open: {} }
+  }
+
+  #budgetUsage(budgetId: string): BudgetUsageRow {
+    const { accountId } = this.#mandate
+    const key = { accountId, budgetId }
+    return (
+      this.#budgets.get(budgetId) ??
+      this.#facts.row(budgetUsage, key) ?? { ...key, bookedAtMs: 0, counted: {} }
+    )
+  }
+}
+
+type TallyChange = (tally: Tally, limit: Limit) => Tally
+
+interface TallyChanges {
+  /** What counts. */
+  readonly counted?: TallyChange
+  /** The part of it that belongs to open payments. */
+  readonly open?: TallyChange
+}
+
+function changeBoth<Counters extends { readonly counted: Tally; readonly open: Tally }>(
+  counters: Counters,
+  limit: Limit,
+  changes: TallyChanges,
+): Counters {
+  const counted = changes.counted?.(counters.counted, limit) ?? counters.counted
+  const open = changes.open?.(counters.open, limit) ?? counters.open
+  return counted === counters.counted && open === counters.open ? counters : { ...counters, counted, open }
+}
+
+function takeOf({ bookedAtMs, issuedAtMs }: BookedPayment, back: Committed): TallyChange {
+  return (tally, limit) => takeFromTally(tally, limit, bookedAtMs ?? issuedAtMs, back)
+}

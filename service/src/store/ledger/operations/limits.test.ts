@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { openMemoryLedger, type MemoryLedger } from '../../../../testing/memory-ledger.ts'
+import type { Limit } from '../../../domain/limits.ts'
+import { parseAmount } from '../../../domain/money.ts'
+import type { Mandate } from '../../../domain/records.ts'
+import { mandates, subjectUsage } from '../tables.ts'
+import { createMandate, moveMandate, releaseExpiredPayments } from './mandates.ts'
+import { issueProof } from './payments.ts'
+import { voidPayment } from './voids.ts'
+
+type Setup = MemoryLedger
+
+const daily = { calendar: 'day', timeZone: 'Europe/Berlin' } as const
+const hourMs = 3_600_000
+
+async function mandateWith(setup: Setup, limits: readonly Partial<Limit>[]): Promise<Mandate> {
+  const mandate = setup.newMandate({
+    expiresAtMs: setup.clock.nowMs + 400 * 24 * hourMs,
+    limits: limits.map((limit, index) => ({
+      id: `limit_${index}`,
+      window: daily,
+      maxAmountText: null,
+      maxAmountMicro: null,
+      maxCount: null,
+      per: null,
+      action: 'deny',
+      ...limit,
+    })),
+  })
+  await setup.run(createMandate, { mandate, event: setup.event('mandate.created', mandate.id) })
+  return mandate
+}
+
+async function pay(setup: Setup, mandate: Mandate, amountText = '1.00', resourceUrl?: string) {
+  const base = setup.newHold(mandate, amountText)
+  const hold = { ...base, amountText, amountMicro: parseAmount(amountText) }
+  const asked = resourceUrl === undefined ? hold : { ...hold, resourceUrl }
+  return { hold: asked, outcome: await setup.run(issueProof, { hold: asked }) }
+}
+
+function maxAmount(text: string) {
+  return { maxAmountText: text, maxAmountMicro: String(parseAmount(text)) }
+}
+
+test('A limit denies a payment that does not fit, and has room again in the next period', async () => {
+  const setup = await openMemoryLedger()
+  const mandate = await mandateWith(setup, [maxAmount('2.50')])
+  assert.equal((await pay(setup, mandate)).outcome.decision, 'approved')
+  assert.equal((await pay(setup, mandate)).outcome.decision, 'approved')
+  const { outcome } = await pay(setup, mandate)
+  assert.equal(outcome.decision, 'denied')
+  assert.equal(outcome.code, 'velocity_limit_exceeded')
+  assert.equal(outcome.check, 10)
+  assert.deepEqual(
+    { ...outcome.limit, resetsAtMs: undefined },
+    {
+      id: 'limit_0',
+      scope: 'mandate',
+      scopeId: mandate.id,
+      action: 'deny',
+      unit: 'amount',
+      max: '2.50',
+      committed: '2.00',
+      resetsAtMs: undefined,
+    },
+  )
+  assert.equal((await pay(setup, mandate, '0.50')).outcome.decision, 'approved')
+  setup.clock.nowMs = outcome.limit!.resetsAtMs!
+  assert.equal((await pay(setup, mandate, '2.50')).outcome.decision, 'approved')
+})
+
+test('A voided and an expired payment give back amount and count, and a stop gives back all open ones', async () => {
+  const setup = await openMemoryLedger()
+  const mandate = await mandateWith(setup, [{ window: { rollingSeconds: 86_400 }, maxCount: 2 }])
+  const first = await pay(setup, mandate)
+  await pay(setup, mandate)
+  assert.equal((await pay(setup, mandate)).outcome.decision, 'denied')
+  const event = setup.event('proof.voided', first.hold.nonce)
+  await setup.run(voidPayment, { ...first.hold, agentId: undefined, event })
+  await pay(setup, mandate)
+  assert.equal((await pay(setup, mandate)).outcome.decision, 'denied')
+  setup.clock.nowMs += hourMs + 1
+  // No sweep has released the expired ones.
+  assert.equal((await pay(setup, mandate)).outcome.decision, 'approved')
+  assert.equal((await pay(setup, mandate)).outcome.decision, 'approved')
+  for (const to of ['paused', 'active'] as const) {
+    await setup.run(moveMandate, {
+      mandate,
+      to,
+      event: setup.event(`mandate.${to === 'paused' ? 'paused' : 'resumed'}`, mandate.id),
+    })
+  }
+  const { usage } = setup.row(mandates, mandate)
+  assert.deepEqual(usage?.open, {})
+  assert.equal((await pay(setup, mandate)).outcome.decision, 'approved')
+  assert.equal((await pay(setup, mandate)).outcome.decision, 'approved')
+  assert.equal((await pay(setup, mandate)).outcome.decision, 'denied')
+})
+
+test('A limit per seller counts each host apart, also after a stop', async () => {
+  const setup = await openMemoryLedger()
+  const mandate = await mandateWith(setup, [{ per: 'seller', maxCount: 1 }])
+  assert.equal((await pay(setup, mandate, '1.00', 'https://one.example/a')).outcome.decision, 'approved')
+  assert.equal((await pay(setup, mandate, '1.00', 'https://ONE.example/b')).outcome.decision, 'denied')
+  assert.equal((await pay(setup, mandate, '1.00', 'https://two.example/a')).outcome.decision, 'approved')
+  const { accountId, id: mandateId } = mandate
+  assert.ok(setup.row(subjectUsage, { accountId, mandateId, subject: 'seller:one.example' }))
+  for (const to of ['paused', 'active'] as const) {
+    await setup.run(moveMandate, { mandate, to, event: setup.event('mandate.paused', mandate.id) })
+  }
+  assert.equal((await pay(setup, mandate, '1.00', 'https://one.example/b')).outcome.decision, 'approved')
+  assert.equal((await pay(setup, mandate, '1.00', 'https://one.example/b')).outcome.decision, 'denied')
+})
+
+test('A slow clock books no payment in an earlier period', async () => {
+  const setup = await openMemoryLedger()
+  const mandate = await mandateWith(setup, [{ maxCount: 1 }])
+  const midnightMs = Date.parse('2026-11-24T23:00:00Z')
+  setup.clock.nowMs = midnightMs + 1
+  assert.equal((await pay(setup, mandate)).outcome.decision, 'approved')
+  setup.clock.nowMs = midnightMs - 1
+  assert.equal((await pay(setup, mandate)).outcome.decision, 'denied')
+})
+
+test('A mandate without limits has no usage', async () => {
+  const setup = await openMemoryLedger()
+  const mandate = setup.newMandate()
+  await setup.run(createMandate, { mandate, event: setup.event('mandate.created', mandate.id) })
+  const { hold } = await pay(setup, mandate)
+  assert.equal(setup.row(mandates, mandate).usage, null)
+  const { accountId, id: mandateId } = mandate
+  await setup.run(releaseExpiredPayments, { accountId, mandateId, nowMs: hold.expiresAtMs + 1 })
+  assert.equal(setup.row(mandates, mandate).usage, null)
+})
