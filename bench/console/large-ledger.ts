@@ -155,6 +155,7 @@ function newMandate(agent: Agent, id: string, nowMs: number): Mandate {
     expiresAtText: '2099-01-01T00:00:00Z',
     expiresAtMs: Date.UTC(2099, 0, 1),
     status: 'active',
+    version: 1,
     spentMicro: 0n as MicroUsdc,
     heldMicro: 0n as MicroUsdc,
     createdAtMs: nowMs,

@@ -169,6 +169,15 @@ async function askForChanges(
   }
   await at('stopAgents', { headers: { 'idempotency-key': 'x'.repeat(256) } })
   await at('stopAgents')
+  for (const [version, body] of [
+    ['1', sampleBodies.amendMandate()],
+    ['1', { max_spend_total: '80.00' }],
+    ['2', { max_spend_total: '0.00' }],
+  ] as const) {
+    await at('amendMandate', { ids: { ...records }, body, headers: { 'if-match': `"${version}"` } })
+  }
+  await at('amendMandate', { ids: { ...records }, body: {} })
+  await at('amendMandate', { body: {}, headers: { 'if-match': '"1"' } })
   for (const id of ['pauseMandate', 'resumeMandate', 'revokeMandate', 'pauseMandate', 'resumeMandate']) {
     await at(id, { ids: { ...records } })
     await at(id)

@@ -104,7 +104,8 @@ test('Lists never show a record of another tenant or of the other environment', 
       for (const role of roles) {
         const key = world.keys[role]
         if (key === undefined || !list.roles.includes(role)) continue
-        const { status, text, body } = await service.call('GET', `${list.path}?limit=200`, { key })
+        const path = list.path.replaceAll(/\{(\w+)\}/g, (_, name: RecordName) => world.records[name])
+        const { status, text, body } = await service.call('GET', `${path}?limit=200`, { key })
         const title = `${world.title} ${role}: ${list.path}`
         assert.equal(status, 200, title)
         if (role === 'owner') assert.ok(body.length > 0, `${title} shows its own`)
@@ -230,7 +231,7 @@ function requestOf({ endpoint, where, path }: Place, caller: World, id: string, 
   return {
     method,
     path: address,
-    headers: { ...headers, 'content-type': 'application/json' },
+    headers: { ...headers, 'content-type': 'application/json', ...ifMatchOf(endpoint) },
     body: JSON.stringify(where === 'body' ? withId(body, path, id) : body),
   }
 }
@@ -252,6 +253,11 @@ function seen(place: Place, { status, headers, text }: PlainAnswer, id: string):
   const newId = /"transaction_id":"txn_\w{26}"/
   const body = isRecorded(place) ? withoutId.replace(newId, '"transaction_id":"<new>"') : withoutId
   return { status, headers: others, body }
+}
+
+/** The version of a record that was never changed, where one is required. */
+function ifMatchOf({ errors }: Endpoint): Record<string, string> {
+  return errors.includes('if_match_required') ? { 'if-match': '"1"' } : {}
 }
 
 /** The records of a world as its owner sees them. */

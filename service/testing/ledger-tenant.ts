@@ -101,6 +101,7 @@ export class LedgerTenant {
       expiresAtText: new Date(expiresAtMs).toISOString(),
       expiresAtMs,
       status: 'active',
+      version: 1,
       spentMicro: 0n as MicroUsdc,
       heldMicro: 0n as MicroUsdc,
       createdAtMs: clock.ms,

@@ -145,6 +145,7 @@ export async function openMemoryLedger({ losesAnswers = false, changeDriver }: M
         expiresAtText: new Date(expiresAtMs).toISOString(),
         expiresAtMs,
         status: 'active',
+        version: 1,
         spentMicro: 0n as MicroUsdc,
         heldMicro: 0n as MicroUsdc,
         createdAtMs: clock.nowMs,

@@ -103,6 +103,7 @@ export const sampleBodies = {
     allowed_categories: ['data'],
     expires_at: '2099-01-01T00:00:00Z',
   }),
+  amendMandate: () => ({ max_spend_total: '90.00' }),
   createSeller: () => ({ name: 'Shop', domain: merchantDomain, price_config: { default: '0.10' } }),
   issueProof: ({ agent_id, mandate_id }: Ids) => ({
     agent_id: agent_id ?? 'agent_1',

@@ -18,16 +18,19 @@ import type {
   Hold,
   ListedSeller,
   Mandate,
+  MandateTerms,
   Scope,
   Seller,
 } from '../src/domain/records.ts'
 import { createIds } from '../src/ids.ts'
 import type {
   AgentFilter,
+  Amendment,
   Capture,
   CaptureOutcome,
   NewApiKey,
   ProposedTransaction,
+  RecordKey,
   Store,
 } from '../src/store/store.ts'
 import { seededRandom } from './seeded-random.ts'
@@ -176,6 +179,7 @@ export class StoreLedger {
       expiresAtText: '2099-01-01T00:00:00Z',
       expiresAtMs: Date.UTC(2099, 0, 1),
       status: 'active',
+      version: 1,
       spentMicro: 0n as MicroUsdc,
       heldMicro: 0n as MicroUsdc,
       createdAtMs: this.clock.nowMs,
@@ -199,6 +203,18 @@ export class StoreLedger {
   moveMandate(mandate: Scope & { readonly id: string }, to: MandateStatus) {
     const type = ({ active: 'resumed', paused: 'paused', revoked: 'revoked' } as const)[to]
     return this.store.moveMandate(mandate, to, this.newEvent(mandate, `mandate.${type}`, mandate.id))
+  }
+
+  /** Amends a mandate, as an owner who has seen its first version. */
+  amend(
+    mandate: RecordKey,
+    terms: Partial<MandateTerms>,
+    options: Partial<Amendment> = {},
+    filter: AgentFilter = {},
+  ) {
+    const amendment = { terms, expectedVersion: 1, mayWiden: true, endsHolds: false, ...options }
+    const event = this.newEvent(mandate, 'mandate.amended', mandate.id)
+    return this.store.amendMandate({ ...scopeOf(mandate), id: mandate.id }, filter, amendment, event)
   }
 
   newSeller(scope: Scope, domain: string = shopDomain, fields: Partial<Seller> = {}): ListedSeller {

@@ -125,7 +125,10 @@ export const sameTypes: {
     Static<NonNullable<typeof errors.ValidationErrorBody>>
   >
   ValidationItem: Same<client.ValidationItem, Static<NonNullable<typeof errors.ValidationItem>>>
+  BelowCommitted: Same<client.BelowCommitted, Static<NonNullable<typeof mandates.BelowCommitted>>>
   Mandate: Same<client.Mandate, Static<NonNullable<typeof mandates.Mandate>>>
+  MandateAmendment: Same<client.MandateAmendment, Static<NonNullable<typeof mandates.MandateAmendment>>>
+  MandateVersion: Same<client.MandateVersion, Static<NonNullable<typeof mandates.MandateVersion>>>
   NewMandate: Same<client.NewMandate, Static<NonNullable<typeof mandates.NewMandate>>>
   PageQuery: Same<client.PageQuery, Static<NonNullable<typeof pages.PageQuery>>>
   NotVerified: Same<client.NotVerified, Static<NonNullable<typeof payments.NotVerified>>>
@@ -209,7 +212,10 @@ export const sameTypes: {
   ErrorBody: true,
   ValidationErrorBody: true,
   ValidationItem: true,
+  BelowCommitted: true,
   Mandate: true,
+  MandateAmendment: true,
+  MandateVersion: true,
   NewMandate: true,
   PageQuery: true,
   NotVerified: true,

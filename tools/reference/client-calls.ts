@@ -17,6 +17,8 @@ export const clientCalls: Readonly<Record<string, string>> = {
   createMandate: 'purser.mandates.create(body)',
   listMandates: 'purser.mandates.list(query)',
   getMandate: 'purser.mandates.get(id)',
+  amendMandate: 'purser.mandates.amend(id, version, changes)',
+  listMandateVersions: 'purser.mandates.versions(id, query)',
   pauseMandate: 'purser.mandates.pause(id)',
   resumeMandate: 'purser.mandates.resume(id)',
   revokeMandate: 'purser.mandates.revoke(id)',

@@ -76,6 +76,13 @@ export const remedies: Readonly<Record<Word, string>> = {
     'The domain already has a seller in this environment: your own, which you can list, or another account’s. An operator can release it.',
   last_owner_key: 'Issue another owner key first, then revoke this one.',
   mandate_revoked: 'A revoked mandate stays revoked: create a new one.',
+  budget_below_committed:
+    'Request a total of at least what is spent and held, or end the open proofs with `end_holds: true`. What is spent stays spent; to stop further payments, pause or revoke the mandate.',
+  if_match_required: 'Read the record first, and send its `ETag`, such as `"3"`, in `If-Match`.',
+  version_mismatch:
+    'Read the record again, check whether the change still makes sense, and repeat it with the new version.',
+  widening_needs_owner:
+    'Use an owner’s key, or let an owner make the change in the console. Narrower terms need no owner.',
   proof_captured: 'The charge stands: look up the proof, and use it to fetch what it paid for.',
   agent_revoked:
     'A revoked agent stays revoked: create a new one. If the agent should work, check its id and the environment of the key.',

@@ -36,6 +36,7 @@ const classes: Readonly<Record<number, typeof ApiError>> = {
   403: PermissionError,
   404: NotFoundError,
   409: ConflictError,
+  412: ConflictError,
   413: PayloadTooLargeError,
 }
 

@@ -69,7 +69,7 @@ export class NotFoundError extends ApiError {
   override readonly name = 'NotFoundError'
 }
 
-/** 409: a conflict with the current state; `code` says which. */
+/** 409 or 412: a conflict with the current state; `code` says which. */
 export class ConflictError extends ApiError {
   override readonly name = 'ConflictError'
 }

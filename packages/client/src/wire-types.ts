@@ -14,6 +14,7 @@ export type AuditEventType =
   | 'agent.created'
   | 'agent.revoked'
   | 'mandate.created'
+  | 'mandate.amended'
   | 'mandate.paused'
   | 'mandate.resumed'
   | 'mandate.revoked'
@@ -81,6 +82,10 @@ export type ErrorCode =
   | 'seller_exists'
   | 'last_owner_key'
   | 'mandate_revoked'
+  | 'budget_below_committed'
+  | 'if_match_required'
+  | 'version_mismatch'
+  | 'widening_needs_owner'
   | 'proof_captured'
   | 'agent_revoked'
   | 'payload_too_large'
@@ -362,16 +367,18 @@ export interface ListedMandate {
   max_spend_total: string
   /** Max amount of one payment in USDC, as provided. */
   max_spend_per_transaction: string
-  /** Currency of the amounts; always `USDC`. */
-  currency: 'USDC'
   /** Allowed seller domains; `*` allows every seller, an empty list none. */
   allowed_sellers: Array<string>
   /** Allowed categories of a proposed payment; an empty list or `*` allows every category. */
   allowed_categories: Array<string>
   /** When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`. */
   expires_at: string
+  /** Currency of the amounts; always `USDC`. */
+  currency: 'USDC'
   /** Only an `active` mandate allows payments, until it expires. */
   status: MandateStatus
+  /** Number of the version of its terms: 1 when it is created, one more with each amendment. Send it in `If-Match` to amend the mandate. */
+  version: number
   /** Sum of all verified payments in USDC, as decimal text. */
   spent_total: string
   /** Sum in USDC held by open proofs: charged when a proof is verified, released when it ends. */
@@ -380,7 +387,7 @@ export interface ListedMandate {
   remaining_budget: string
   /** When the mandate was created. */
   created_at: string
-  /** When its status last changed; initially when it was created. */
+  /** When its status or its terms last changed; initially when it was created. */
   updated_at: string
   /** Name of its agent. */
   agent_name: string
@@ -401,16 +408,18 @@ export interface MandateDetail {
   max_spend_total: string
   /** Max amount of one payment in USDC, as provided. */
   max_spend_per_transaction: string
-  /** Currency of the amounts; always `USDC`. */
-  currency: 'USDC'
   /** Allowed seller domains; `*` allows every seller, an empty list none. */
   allowed_sellers: Array<string>
   /** Allowed categories of a proposed payment; an empty list or `*` allows every category. */
   allowed_categories: Array<string>
   /** When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`. */
   expires_at: string
+  /** Currency of the amounts; always `USDC`. */
+  currency: 'USDC'
   /** Only an `active` mandate allows payments, until it expires. */
   status: MandateStatus
+  /** Number of the version of its terms: 1 when it is created, one more with each amendment. Send it in `If-Match` to amend the mandate. */
+  version: number
   /** Sum of all verified payments in USDC, as decimal text. */
   spent_total: string
   /** Sum in USDC held by open proofs: charged when a proof is verified, released when it ends. */
@@ -419,7 +428,7 @@ export interface MandateDetail {
   remaining_budget: string
   /** When the mandate was created. */
   created_at: string
-  /** When its status last changed; initially when it was created. */
+  /** When its status or its terms last changed; initially when it was created. */
   updated_at: string
   /** Name of its agent. */
   agent_name: string
@@ -773,6 +782,8 @@ export interface NamedTransaction {
   reason_detail: string | null
   /** When the payment or the decision was made. */
   created_at: string
+  /** Number of the version of the mandate that the proof was issued under, or that was evaluated; null if the mandate is unknown. */
+  mandate_version: number | null
   /** Name of the agent; null if it belongs to another account or does not exist. */
   agent_name: string | null
   /** Purpose of the mandate; null if it belongs to another account or does not exist. */
@@ -905,6 +916,17 @@ export interface ValidationItem {
   ctx?: Record<string, unknown>
 }
 
+export interface BelowCommitted {
+  /** Always `budget_below_committed`. */
+  detail: 'budget_below_committed'
+  /** Total budget that was requested, in USDC. */
+  max_spend_total: string
+  /** Sum of all verified payments in USDC. */
+  spent_total: string
+  /** Sum in USDC held by open proofs. */
+  held_total: string
+}
+
 export interface Mandate {
   /** Id of the mandate. */
   id: string
@@ -916,16 +938,18 @@ export interface Mandate {
   max_spend_total: string
   /** Max amount of one payment in USDC, as provided. */
   max_spend_per_transaction: string
-  /** Currency of the amounts; always `USDC`. */
-  currency: 'USDC'
   /** Allowed seller domains; `*` allows every seller, an empty list none. */
   allowed_sellers: Array<string>
   /** Allowed categories of a proposed payment; an empty list or `*` allows every category. */
   allowed_categories: Array<string>
   /** When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`. */
   expires_at: string
+  /** Currency of the amounts; always `USDC`. */
+  currency: 'USDC'
   /** Only an `active` mandate allows payments, until it expires. */
   status: MandateStatus
+  /** Number of the version of its terms: 1 when it is created, one more with each amendment. Send it in `If-Match` to amend the mandate. */
+  version: number
   /** Sum of all verified payments in USDC, as decimal text. */
   spent_total: string
   /** Sum in USDC held by open proofs: charged when a proof is verified, released when it ends. */
@@ -934,8 +958,46 @@ export interface Mandate {
   remaining_budget: string
   /** When the mandate was created. */
   created_at: string
-  /** When its status last changed; initially when it was created. */
+  /** When its status or its terms last changed; initially when it was created. */
   updated_at: string
+}
+
+export interface MandateAmendment {
+  /** What the budget is for. Only an owner changes it. */
+  purpose?: string
+  /** Total budget in USDC, as decimal text. */
+  max_spend_total?: string
+  /** Max amount of one payment in USDC, as decimal text. */
+  max_spend_per_transaction?: string
+  /** Allowed seller domains, all of them. */
+  allowed_sellers?: Array<string>
+  /** Allowed categories, all of them. */
+  allowed_categories?: Array<string>
+  /** When the mandate expires, as a time with a time zone (RFC 3339). */
+  expires_at?: string
+  /** Whether all open proofs of the mandate end at once, so that what they hold does not stand in the way of a smaller budget. Default false: they stay. */
+  end_holds?: boolean
+}
+
+export interface MandateVersion {
+  /** Number of the version; the highest is in force. */
+  version: number
+  /** What the budget is for, as free text. */
+  purpose: string
+  /** Total budget in USDC, as provided. */
+  max_spend_total: string
+  /** Max amount of one payment in USDC, as provided. */
+  max_spend_per_transaction: string
+  /** Allowed seller domains; `*` allows every seller, an empty list none. */
+  allowed_sellers: Array<string>
+  /** Allowed categories of a proposed payment; an empty list or `*` allows every category. */
+  allowed_categories: Array<string>
+  /** When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`. */
+  expires_at: string
+  /** Key or session that made the amendment; null for version 1, which was created with the mandate. */
+  changed_by: string | null
+  /** From when on these terms were in force. */
+  created_at: string
 }
 
 export interface NewMandate {
@@ -1232,6 +1294,8 @@ export interface Transaction {
   reason_detail: string | null
   /** When the payment or the decision was made. */
   created_at: string
+  /** Number of the version of the mandate that the proof was issued under, or that was evaluated; null if the mandate is unknown. */
+  mandate_version: number | null
 }
 
 export interface TransactionsQuery {

@@ -50,6 +50,12 @@ export const answerHeaders = {
     required: false,
     schema: { type: 'integer', minimum: 1 },
   },
+  ETag: {
+    name: 'ETag',
+    description: 'The version of the record, in quotes: send it in `If-Match` to change the record.',
+    required: true,
+    schema: { type: 'string', pattern: '^"[1-9]\\d*"$', maxLength: maxLengths.word },
+  },
   Link: {
     name: 'Link',
     description: 'The URL of the next page, as `<…>; rel="next"` (RFC 8288); absent on the last page.',
@@ -93,6 +99,8 @@ export type AnswerHeaderId = keyof typeof answerHeaders
 
 /** Endpoints that replay their first response for a retry with the same `Idempotency-Key`. */
 const replaying = ['issueProof', 'verify']
+/** Endpoints that read one record with a version; those that change one require its version. */
+const versioned = ['getMandate']
 const signingInOrOut = ['startSession', 'endSession']
 
 /** The headers of an endpoint's response with this status. */
@@ -107,6 +115,7 @@ export function headersOf(one: Endpoint, status: number): AnswerHeaderId[] {
     'CacheControl',
     ...when(isLimited, 'RateLimit', 'RateLimitPolicy'),
     ...when((status === 429 || status === 503) && errorStatuses.includes(status), wait),
+    ...when(isGood && (versioned.includes(one.id) || one.errors.includes('if_match_required')), 'ETag'),
     ...when(isList, 'Link'),
     ...when(isGood && replaying.includes(one.id), 'IdempotentReplayed'),
     ...when(status === 401, 'WwwAuthenticate'),

@@ -17,6 +17,7 @@ export const auditEventTypes = [
   'agent.created',
   'agent.revoked',
   'mandate.created',
+  'mandate.amended',
   'mandate.paused',
   'mandate.resumed',
   'mandate.revoked',

@@ -44,6 +44,22 @@ export const errorAnswers = {
   seller_exists: { status: 409, when: 'the domain is already registered in this environment' },
   last_owner_key: { status: 409, when: "the key is the account's last working owner or operator key" },
   mandate_revoked: { status: 409, when: 'the request pauses or resumes a revoked mandate' },
+  budget_below_committed: {
+    status: 409,
+    when: 'the new total budget is below what is spent and held; with end_holds, below what is spent',
+  },
+  if_match_required: {
+    status: 428,
+    when: 'the request changes a versioned record without If-Match, so it could undo a change that the caller has not seen',
+  },
+  version_mismatch: {
+    status: 412,
+    when: 'the version in If-Match is not the current one: the record has changed since it was read',
+  },
+  widening_needs_owner: {
+    status: 403,
+    when: 'the amendment allows something that the mandate does not allow, or changes its purpose, and the caller is not an owner',
+  },
   proof_captured: { status: 409, when: 'the request voids a charged proof' },
   agent_revoked: { status: 409, when: 'the request creates a key or a mandate for a revoked agent' },
   payload_too_large: { status: 413, when: 'the body is over 64 KiB' },

@@ -9,6 +9,7 @@ import {
   described,
   Domain,
   Id,
+  Nullable,
   OneOf,
   Purpose,
   Sum,
@@ -23,6 +24,12 @@ import { maxItems, maxLengths } from './lengths.ts'
 export const mandateStatuses = ['active', 'paused', 'revoked'] as const
 export type MandateStatus = (typeof mandateStatuses)[number]
 export const MandateStatus = OneOf(mandateStatuses)
+
+/** The number of a version of a mandate's terms. */
+export const MandateVersionNumber = Type.Integer({
+  minimum: 1,
+  description: 'Number of the version of the terms.',
+})
 
 /** Mandate (fields accepted on creation). */
 export const NewMandate = Type.Object({
@@ -50,13 +57,11 @@ export const NewMandate = Type.Object({
   expires_at: described(Timestamp, 'When the mandate expires, as a time with a time zone (RFC 3339).'),
 })
 
-export const Mandate = Type.Object({
-  id: described(Id, 'Id of the mandate.'),
-  agent_id: described(Id, 'Agent of the mandate.'),
+/** The terms of a mandate that an amendment can change, as they are read. */
+const terms = {
   purpose: Purpose,
   max_spend_total: described(Amount, 'Total budget in USDC, as provided.'),
   max_spend_per_transaction: described(Amount, 'Max amount of one payment in USDC, as provided.'),
-  currency: Usdc,
   allowed_sellers: Type.Array(Domain, {
     maxItems: maxItems.sellers,
     description: 'Allowed seller domains; `*` allows every seller, an empty list none.',
@@ -69,7 +74,21 @@ export const Mandate = Type.Object({
     Timestamp,
     'When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`.',
   ),
+}
+
+/** The names of the terms. */
+export type MandateTerm = keyof typeof terms
+
+export const Mandate = Type.Object({
+  id: described(Id, 'Id of the mandate.'),
+  agent_id: described(Id, 'Agent of the mandate.'),
+  ...terms,
+  currency: Usdc,
   status: described(MandateStatus, 'Only an `active` mandate allows payments, until it expires.'),
+  version: described(
+    MandateVersionNumber,
+    'Number of the version of its terms: 1 when it is created, one more with each amendment. Send it in `If-Match` to amend the mandate.',
+  ),
   spent_total: described(Sum, 'Sum of all verified payments in USDC, as decimal text.'),
   held_total: described(
     Sum,
@@ -80,9 +99,55 @@ export const Mandate = Type.Object({
     '`max_spend_total` minus `spent_total` in USDC; held amounts are not deducted.',
   ),
   created_at: described(Timestamp, 'When the mandate was created.'),
-  updated_at: described(Timestamp, 'When its status last changed; initially when it was created.'),
+  updated_at: described(
+    Timestamp,
+    'When its status or its terms last changed; initially when it was created.',
+  ),
 })
 export type Mandate = Static<typeof Mandate>
+export type MandateTerms = Pick<Mandate, MandateTerm>
+
+/** The changes of an amendment: a term that is left out stays. */
+export const MandateAmendment = Type.Object({
+  purpose: Type.Optional(described(Purpose, 'What the budget is for. Only an owner changes it.')),
+  max_spend_total: Type.Optional(described(Amount, 'Total budget in USDC, as decimal text.')),
+  max_spend_per_transaction: Type.Optional(
+    described(Amount, 'Max amount of one payment in USDC, as decimal text.'),
+  ),
+  allowed_sellers: Type.Optional(described(terms.allowed_sellers, 'Allowed seller domains, all of them.')),
+  allowed_categories: Type.Optional(described(terms.allowed_categories, 'Allowed categories, all of them.')),
+  expires_at: Type.Optional(
+    described(Timestamp, 'When the mandate expires, as a time with a time zone (RFC 3339).'),
+  ),
+  end_holds: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether all open proofs of the mandate end at once, so that what they hold does not stand in the way of a smaller budget. Default false: they stay.',
+    }),
+  ),
+})
+export type MandateAmendment = Static<typeof MandateAmendment>
+
+/** The terms of a mandate as they were from one amendment to the next. */
+export const MandateVersion = Type.Object({
+  version: described(MandateVersionNumber, 'Number of the version; the highest is in force.'),
+  ...terms,
+  changed_by: described(
+    Nullable(Id),
+    'Key or session that made the amendment; null for version 1, which was created with the mandate.',
+  ),
+  created_at: described(Timestamp, 'From when on these terms were in force.'),
+})
+export type MandateVersion = Static<typeof MandateVersion>
+
+/** Why a budget cannot be cut so far, with the figures. */
+export const BelowCommitted = Type.Object({
+  detail: Type.Literal('budget_below_committed', { description: 'Always `budget_below_committed`.' }),
+  max_spend_total: described(Amount, 'Total budget that was requested, in USDC.'),
+  spent_total: described(Sum, 'Sum of all verified payments in USDC.'),
+  held_total: described(Sum, 'Sum in USDC held by open proofs.'),
+})
+export type BelowCommitted = Static<typeof BelowCommitted>
 
 const MandateParams = Type.Object({ mandate_id: described(Id, 'Id of the mandate.') })
 
@@ -126,6 +191,46 @@ export const getMandate = endpoint({
   params: MandateParams,
   responses: { 200: Mandate },
   responseDescriptions: { 200: 'The mandate.' },
+  errors: ['not_found'],
+})
+
+export const amendMandate = endpoint({
+  id: 'amendMandate',
+  method: 'PATCH',
+  path: '/v1/mandates/{mandate_id}',
+  tag: 'Mandates',
+  summary:
+    'Changes the terms of a mandate at once; requires `If-Match` with its version. What takes authority away may be done by an owner, or by the agent itself; what adds some, only by an owner.',
+  roles: [...ownerRoles, 'agent'],
+  params: MandateParams,
+  body: MandateAmendment,
+  responses: { 200: Mandate, 409: BelowCommitted },
+  responseDescriptions: {
+    200: 'The mandate with its new terms. If its terms already were as requested, nothing has changed.',
+    409: 'The budget cannot be cut so far: the answer has the figures.',
+  },
+  errors: [
+    'if_match_required',
+    'not_found',
+    'mandate_revoked',
+    'version_mismatch',
+    'widening_needs_owner',
+    'budget_below_committed',
+  ],
+  errorDescriptions: { mandate_revoked: 'the mandate is revoked' },
+})
+
+export const listMandateVersions = endpoint({
+  id: 'listMandateVersions',
+  method: 'GET',
+  path: '/v1/mandates/{mandate_id}/versions',
+  tag: 'Mandates',
+  summary: 'Lists the versions of the terms of a mandate, newest first.',
+  roles: [...ownerRoles, 'agent'],
+  params: MandateParams,
+  query: PageQuery,
+  responses: { 200: PageOf(MandateVersion) },
+  responseDescriptions: { 200: 'A page of versions; the first one is in force.' },
   errors: ['not_found'],
 })
 

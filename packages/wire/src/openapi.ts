@@ -29,8 +29,10 @@ import { ErrorBody } from './errors.ts'
 import { Environment } from './fields.ts'
 import { healthz, readyz } from './health.ts'
 import {
+  amendMandate,
   createMandate,
   getMandate,
+  listMandateVersions,
   listMandates,
   pauseMandate,
   resumeMandate,
@@ -67,6 +69,8 @@ export const endpoints = [
   createMandate,
   listMandates,
   getMandate,
+  amendMandate,
+  listMandateVersions,
   pauseMandate,
   resumeMandate,
   revokeMandate,
@@ -268,6 +272,16 @@ function headerParametersOf(one: Endpoint): unknown[] {
       required: false,
       description: `For a retry: ${retry}`,
       schema: { type: 'string', minLength: 1, maxLength: 255 },
+    })
+  }
+  if (one.errors.includes('if_match_required')) {
+    parameters.push({
+      name: 'If-Match',
+      in: 'header',
+      required: true,
+      description:
+        'The version that the change was made for, in quotes: the `ETag` of the record when it was read.',
+      schema: { type: 'string', maxLength: maxLengths.word },
     })
   }
   if (one.produces === 'text/event-stream') {

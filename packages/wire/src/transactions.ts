@@ -43,6 +43,10 @@ export const Transaction = Type.Object({
     'The requested amount, the limit, and what would help; null unless denied.',
   ),
   created_at: described(Timestamp, 'When the payment or the decision was made.'),
+  mandate_version: described(
+    Nullable(Type.Integer({ minimum: 1 })),
+    'Number of the version of the mandate that the proof was issued under, or that was evaluated; null if the mandate is unknown.',
+  ),
 })
 export type Transaction = Static<typeof Transaction>
 

@@ -32,6 +32,7 @@ const mandate: Mandate = {
   expiresAtText: '2099-01-01T00:00:00Z',
   expiresAtMs: Date.UTC(2099, 0, 1),
   status: 'active',
+  version: 1,
   spentMicro: parseAmount('0'),
   heldMicro: parseAmount('1.00'),
   createdAtMs: 0,

@@ -38,6 +38,7 @@ const mandate: Mandate = {
   expiresAtText: '2026-11-20T12:00:00.001Z',
   expiresAtMs: nowMs + 1,
   status: 'active',
+  version: 1,
   spentMicro: parseAmount('90.00'),
   heldMicro: parseAmount('0.00'),
   createdAtMs: nowMs,

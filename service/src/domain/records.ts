@@ -62,24 +62,30 @@ export interface Agent extends Scope {
   readonly revokedAtMs: number | null
 }
 
-export interface Mandate extends Scope {
-  readonly id: string
-  readonly agentId: string
+/** The terms of a mandate: what an amendment can change. */
+export interface MandateTerms {
   readonly purpose: string
   readonly maxTotalText: string
   readonly maxTotalMicro: MicroUsdc
   readonly maxPerTransactionText: string
   readonly maxPerTransactionMicro: MicroUsdc
-  readonly currency: Currency
   readonly allowedSellers: readonly string[]
   readonly allowedCategories: readonly string[]
   readonly expiresAtText: string
   readonly expiresAtMs: number
+}
+
+export interface Mandate extends Scope, MandateTerms {
+  readonly id: string
+  readonly agentId: string
+  readonly currency: Currency
   readonly status: MandateStatus
   /** Limits over time; null for none. */
   readonly limits: readonly Limit[] | null
   /** Its shared budget and the budgets above it, nearest first; null for none. */
   readonly budgetPath: readonly string[] | null
+  /** The version of its terms, from 1. */
+  readonly version: number
   readonly spentMicro: MicroUsdc
   readonly heldMicro: MicroUsdc
   readonly createdAtMs: number
@@ -136,6 +142,8 @@ export interface Transaction extends Scope {
   readonly category: string | null
   readonly reasonCode: 'within_policy' | DenialCode | null
   readonly reasonDetail: string | null
+  /** The version of the mandate that was looked at; null if it was not found. */
+  readonly mandateVersion: number | null
   readonly createdAtMs: number
 }
 

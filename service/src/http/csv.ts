@@ -2,12 +2,13 @@
  * A line of CSV (RFC 4180). Escapes formulas with a leading apostrophe, as spreadsheets do, so that text from
  * an agent never runs in its owner's spreadsheet.
  */
-export function csvLine(values: readonly (string | null)[]): string {
+export function csvLine(values: readonly (string | number | null)[]): string {
   return `${values.map(field).join(',')}\r\n`
 }
 
-function field(value: string | null): string {
+function field(value: string | number | null): string {
   if (value === null) return ''
+  if (typeof value === 'number') return String(value)
   const safe = startsFormula.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -33,9 +33,11 @@ export async function answerPage<Item extends { readonly id: string }>(
   url: string,
   load: (page: PageRequest) => Promise<{ items: Item[]; next: string | undefined }>,
   toWire: (item: Item) => unknown,
+  /** What the ids of the list look like. */
+  ids = recordIds,
 ): Promise<Answer> {
   const { limit = defaultPageSize, cursor } = parameters
-  const olderThan = cursor === undefined ? undefined : decodeCursor(cursor)
+  const olderThan = cursor === undefined ? undefined : decodeCursor(cursor, ids)
   if (cursor !== undefined && olderThan === undefined) return invalidCursor(cursor)
   const { items, next } = await loadPage({ limit, olderThan }, load, toWire)
   const answer = { status: 200, body: undefined, json: `[${items.join(',')}]` }
@@ -77,9 +79,11 @@ function encodeCursor(id: string): string {
   return Buffer.from(id).toString('base64url')
 }
 
-function decodeCursor(cursor: string): string | undefined {
+const recordIds = /^[a-z]+_[0-9a-z]{26}$/
+
+function decodeCursor(cursor: string, ids: RegExp): string | undefined {
   const id = Buffer.from(cursor, 'base64url').toString()
-  return /^[a-z]+_[0-9a-z]{26}$/.test(id) && encodeCursor(id) === cursor ? id : undefined
+  return ids.test(id) && encodeCursor(id) === cursor ? id : undefined
 }
 
 function nextLink(url: string, next: string): string {

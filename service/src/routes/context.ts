@@ -1,6 +1,7 @@
 import type { Environment } from '@purser/wire/fields'
 import type { VerificationFailure } from '@purser/wire/payments'
 import type { DenialCode } from '@purser/wire/policy'
+import { ownerRoles, type Role } from '@purser/wire/roles'
 
 import type { RandomBytes } from '../domain/api-key.ts'
 import type { CollectionRefusal } from '../domain/collection.ts'
@@ -93,6 +94,11 @@ export function ownAgentOnly(caller: Caller): AgentFilter {
 /** Whether the caller may act for the agent: a key bound to one agent may not act for another. */
 export function speaksFor(caller: Caller, agentId: string): boolean {
   return caller.agentId === null || caller.agentId === agentId
+}
+
+/** Whether the caller may do everything within its account. */
+export function isOwner({ role }: Pick<Caller, 'role'>): boolean {
+  return (ownerRoles as readonly Role[]).includes(role)
 }
 
 /** A time in interface format. */

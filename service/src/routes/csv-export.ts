@@ -15,7 +15,7 @@ export interface CsvExport<Column extends string> extends Pick<
 > {
   readonly caller: Caller
   readonly columns: readonly Column[]
-  readonly readPage: (page: Page) => Promise<PageOf<Readonly<Record<Column, string | null>>>>
+  readonly readPage: (page: Page) => Promise<PageOf<Readonly<Record<Column, string | number | null>>>>
 }
 
 export type AnswerExport = <Column extends string>(csv: CsvExport<Column>) => Answer

@@ -42,6 +42,7 @@ test('POST /mandates answers 201 with every field that was sent, and its sums [e
   assert.deepEqual(rest, {
     ...wish,
     status: 'active',
+    version: 1,
     spent_total: '0.00',
     held_total: '0.00',
     remaining_budget: '100.50',

@@ -1,29 +1,34 @@
 import type { AuditEventType } from '@purser/wire/audit-log'
 import {
+  amendMandate,
   createMandate,
   getMandate,
   listMandates,
+  listMandateVersions,
   pauseMandate,
   resumeMandate,
   revokeMandate,
   type Mandate as WireMandate,
+  type MandateAmendment,
   type MandateStatus,
+  type MandateVersion as WireVersion,
 } from '@purser/wire/mandates'
 
 import { auditEvent } from '../domain/audit.ts'
+import { wireTermsOf } from '../domain/mandate-terms.ts'
 import { formatSum, parseAmount, type MicroUsdc } from '../domain/money.ts'
 import { remainingBudget } from '../domain/policy.ts'
-import type { Caller, Mandate } from '../domain/records.ts'
+import type { Caller, Mandate, MandateTerms } from '../domain/records.ts'
 import { created, ok, refuse, type Answer } from '../http/answers.ts'
-import { answerPage } from '../http/pagination.ts'
+import { answerPage, type PageRequest } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
 import { readDateTime } from '../http/validation/date-time.ts'
-import { ownAgentOnly, speaksFor, toTimestamp, type RouteContext } from './context.ts'
+import type { MandateVersion } from '../store/store.ts'
+import { isOwner, ownAgentOnly, speaksFor, toTimestamp, type RouteContext } from './context.ts'
 
 export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): void {
   serve(createMandate, async ({ caller, body }) => {
     const nowMs = now()
-    const expiresAtMs = readDateTime(body.expires_at)
     const mandate: Mandate = {
       accountId: caller.accountId,
       environment: caller.environment,
@@ -37,9 +42,9 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
       currency: body.currency ?? 'USDC',
       allowedSellers: body.allowed_sellers ?? [],
       allowedCategories: body.allowed_categories ?? [],
-      expiresAtText: rfc3339.test(body.expires_at) ? body.expires_at : toTimestamp(expiresAtMs),
-      expiresAtMs,
+      ...expiryOf(body.expires_at),
       status: 'active',
+      version: 1,
       spentMicro: 0n as MicroUsdc,
       heldMicro: 0n as MicroUsdc,
       limits: null,
@@ -69,7 +74,62 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
 
   serve(getMandate, async ({ caller, params }) => {
     const mandate = await store.findMandate({ ...caller, id: params.mandate_id })
-    return mandate && speaksFor(caller, mandate.agentId) ? ok(toWire(mandate)) : refuse('not_found')
+    return mandate && speaksFor(caller, mandate.agentId) ? okVersioned(toWire(mandate)) : refuse('not_found')
+  })
+
+  serve(amendMandate, async ({ caller, params, body, header }) => {
+    const ifMatch = header('if-match')
+    if (ifMatch === undefined) return refuse('if_match_required')
+    const { end_holds: endsHolds = false, ...changes } = body
+    const event = auditEvent(caller, caller, {
+      id: ids.next('auditEvent'),
+      type: 'mandate.amended',
+      subjectId: params.mandate_id,
+      data: {},
+      atMs: now(),
+    })
+    const amendment = {
+      terms: termsOf(changes),
+      expectedVersion: versionOfTag(ifMatch),
+      mayWiden: isOwner(caller),
+      endsHolds,
+    }
+    const key = { ...caller, id: params.mandate_id }
+    const outcome = await store.amendMandate(key, ownAgentOnly(caller), amendment, event)
+    switch (outcome.outcome) {
+      case 'amended':
+        return okVersioned(toWire(outcome.mandate))
+      case 'refused':
+        return refuse(outcome.code)
+      case 'below_committed':
+        return {
+          status: 409,
+          body: {
+            detail: 'budget_below_committed',
+            max_spend_total: body.max_spend_total,
+            spent_total: formatSum(outcome.spentMicro),
+            held_total: formatSum(outcome.heldMicro),
+          },
+        }
+      default:
+        return outcome satisfies never
+    }
+  })
+
+  serve(listMandateVersions, async ({ caller, params, query, url }) => {
+    const key = { ...caller, id: params.mandate_id }
+    const mandate = await store.findMandate(key)
+    if (!mandate || !speaksFor(caller, mandate.agentId)) return refuse('not_found')
+    const load = async ({ limit, olderThan }: PageRequest) => {
+      const below = olderThan === undefined ? undefined : Number(olderThan)
+      const found = await store.listMandateVersions(key, { limit: limit + 1, below })
+      const isUnamended = found.length === 0 && below === undefined
+      const items = (isUnamended ? [firstVersionOf(mandate)] : found)
+        .slice(0, limit)
+        .map((one) => ({ ...one, id: String(one.version) }))
+      return { items, next: found.length > limit ? items.at(-1)?.id : undefined }
+    }
+    return answerPage(query, url, load, toWireVersion, /^[1-9]\d{0,9}$/)
   })
 
   serve(pauseMandate, ({ caller, params }) => move(caller, params.mandate_id, 'paused', 'mandate.paused'))
@@ -94,6 +154,49 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
   }
 }
 
+/** The version that an entity tag names. Proxies that compress mark tags as weak. */
+export function versionOfTag(tag: string): number {
+  const [, digits = '0'] = /^(?:W\/)?"([1-9]\d{0,9})"$/.exec(tag) ?? []
+  return Number(digits)
+}
+
+/** A record with its version as entity tag. */
+export function okVersioned(record: { readonly version: number }): Answer {
+  return ok(record, { etag: `"${record.version}"` })
+}
+
+/** The given terms, without those that are left out. */
+function termsOf(body: Omit<MandateAmendment, 'end_holds'>): Partial<MandateTerms> {
+  return {
+    ...(body.purpose !== undefined && { purpose: body.purpose }),
+    ...(body.max_spend_total !== undefined && {
+      maxTotalText: body.max_spend_total,
+      maxTotalMicro: parseAmount(body.max_spend_total),
+    }),
+    ...(body.max_spend_per_transaction !== undefined && {
+      maxPerTransactionText: body.max_spend_per_transaction,
+      maxPerTransactionMicro: parseAmount(body.max_spend_per_transaction),
+    }),
+    ...(body.allowed_sellers !== undefined && { allowedSellers: body.allowed_sellers }),
+    ...(body.allowed_categories !== undefined && { allowedCategories: body.allowed_categories }),
+    ...(body.expires_at !== undefined && expiryOf(body.expires_at)),
+  }
+}
+
+function expiryOf(text: string): Pick<MandateTerms, 'expiresAtText' | 'expiresAtMs'> {
+  const expiresAtMs = readDateTime(text)
+  return { expiresAtText: rfc3339.test(text) ? text : toTimestamp(expiresAtMs), expiresAtMs }
+}
+
+function firstVersionOf(mandate: Mandate): MandateVersion {
+  const { version, createdAtMs } = mandate
+  return { version, terms: wireTermsOf(mandate), changedBy: null, createdAtMs }
+}
+
+function toWireVersion({ version, terms, changedBy, createdAtMs }: MandateVersion): WireVersion {
+  return { version, ...terms, changed_by: changedBy, created_at: toTimestamp(createdAtMs) }
+}
+
 /** The time format that is returned unchanged; other accepted formats are normalized to it. */
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/
 
@@ -102,14 +205,10 @@ export function toWire(mandate: Mandate): WireMandate {
   return {
     id: mandate.id,
     agent_id: mandate.agentId,
-    purpose: mandate.purpose,
-    max_spend_total: mandate.maxTotalText,
-    max_spend_per_transaction: mandate.maxPerTransactionText,
+    ...wireTermsOf(mandate),
     currency: mandate.currency,
-    allowed_sellers: [...mandate.allowedSellers],
-    allowed_categories: [...mandate.allowedCategories],
-    expires_at: mandate.expiresAtText,
     status: mandate.status,
+    version: mandate.version,
     spent_total: formatSum(mandate.spentMicro),
     held_total: formatSum(mandate.heldMicro),
     remaining_budget: formatSum(remainingBudget(mandate)),

@@ -84,5 +84,6 @@ export function toWire(transaction: Transaction): WireTransaction {
     reason_code: transaction.reasonCode,
     reason_detail: transaction.reasonDetail,
     created_at: toTimestamp(transaction.createdAtMs),
+    mandate_version: transaction.mandateVersion,
   }
 }

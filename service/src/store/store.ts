@@ -1,10 +1,11 @@
 import type { AccountStatus } from '@purser/wire/accounts'
 import type { AuditEventType } from '@purser/wire/audit-log'
 import type { Environment } from '@purser/wire/fields'
-import type { MandateStatus } from '@purser/wire/mandates'
+import type { MandateStatus, MandateTerms as WireTerms } from '@purser/wire/mandates'
 
 import type { ConsoleOperations, ConsoleReads, StoredSession } from './console/store.ts'
 import type { CollectionRefusal } from '../domain/collection.ts'
+import type { MicroUsdc } from '../domain/money.ts'
 import type { PolicyDecision, PolicyFacts } from '../domain/policy.ts'
 import type {
   Account,
@@ -15,6 +16,7 @@ import type {
   Hold,
   ListedSeller,
   Mandate,
+  MandateTerms,
   RegisteredSeller,
   Scope,
   Transaction,
@@ -71,6 +73,17 @@ export interface StoreOperations {
   revokeAgent(agent: RecordKey, event: AuditEvent): Promise<Agent | 'not_found'>
 
   createMandate(mandate: Mandate, event: AuditEvent): Promise<'created' | 'not_found' | 'agent_revoked'>
+
+  /**
+   * Changes the terms of a mandate of the scope, and of the filter's agent if it has one. The store adds to the event what
+   * has changed. If the terms already are as requested, nothing changes.
+   */
+  amendMandate(
+    mandate: RecordKey,
+    filter: AgentFilter,
+    amendment: Amendment,
+    event: AuditEvent,
+  ): Promise<{ readonly outcome: 'amended'; readonly mandate: Mandate } | AmendmentRefusal>
 
   /** Changes the status of a mandate; leaving `active` voids its open holds. `revoked` is permanent. */
   moveMandate(
@@ -143,6 +156,9 @@ export interface StoreReads {
    */
   authenticate(secretHash: Buffer): Caller | undefined | Promise<Caller | undefined>
 
+  /** The versions of a mandate, newest first; none if it was never amended. */
+  listMandateVersions(mandate: RecordKey, page: VersionPage): Promise<MandateVersion[]>
+
   /** The facts for verify-agent, from one snapshot. */
   readAgentFacts(question: AgentQuestion): Promise<AgentFacts>
 
@@ -176,6 +192,38 @@ export interface StoreReads {
   findLedgerFaults(): Promise<LedgerFault[]>
 }
 
+export interface Amendment {
+  /** The terms to change. */
+  readonly terms: Partial<MandateTerms>
+  /** The version that the caller has seen. */
+  readonly expectedVersion: number
+  /** Whether the caller may allow more than the mandate does. */
+  readonly mayWiden: boolean
+  /** Whether the open payments end. */
+  readonly endsHolds: boolean
+}
+
+export type AmendmentRefusal =
+  | {
+      readonly outcome: 'refused'
+      readonly code: 'not_found' | 'mandate_revoked' | 'version_mismatch' | 'widening_needs_owner'
+    }
+  /** The total budget would be below what is spent and held. */
+  | {
+      readonly outcome: 'below_committed'
+      readonly spentMicro: MicroUsdc
+      readonly heldMicro: MicroUsdc
+    }
+
+/** The terms of a mandate from one amendment to the next. */
+export interface MandateVersion {
+  readonly version: number
+  readonly terms: WireTerms
+  /** Null for the first version. */
+  readonly changedBy: string | null
+  readonly createdAtMs: number
+}
+
 export interface Registration {
   readonly environment: Environment
   readonly domain: string
@@ -200,7 +248,10 @@ export interface NewApiKey extends ApiKey {
 }
 
 /** An evaluation before its outcome is known; the store adds the seller. */
-export type ProposedTransaction = Omit<Transaction, 'status' | 'sellerId' | 'reasonCode' | 'reasonDetail'>
+export type ProposedTransaction = Omit<
+  Transaction,
+  'status' | 'sellerId' | 'reasonCode' | 'reasonDetail' | 'mandateVersion'
+>
 
 /** The `Idempotency-Key` of a request for a proof, with the API key or session that sent it. */
 export interface RequestKey {
@@ -261,6 +312,12 @@ export interface AgentQuestion {
 /** The agent and mandate, if the caller may see them; risk facts if both are present. */
 export interface AgentFacts extends PolicyFacts {
   readonly risk: RiskFacts | undefined
+}
+
+/** At most so many versions, below the one named. */
+export interface VersionPage {
+  readonly limit: number
+  readonly below?: number | undefined
 }
 
 export interface AuditFilter {

@@ -6,6 +6,7 @@ import { createIds } from '../../src/ids.ts'
 import type { Operation } from '../../src/store/ledger/operation.ts'
 import { createAccount, moveAccount } from '../../src/store/ledger/operations/accounts.ts'
 import { createAgent, revokeAgent } from '../../src/store/ledger/operations/agents.ts'
+import { amendMandate } from '../../src/store/ledger/operations/amendments.ts'
 import { issueApiKey, revokeApiKey } from '../../src/store/ledger/operations/api-keys.ts'
 import { recordStrayDenial } from '../../src/store/ledger/operations/denials.ts'
 import { evaluate } from '../../src/store/ledger/operations/evaluations.ts'
@@ -121,6 +122,7 @@ export class RandomCalls {
       const to = this.#random.pick(['active', 'active', 'active', 'paused', 'paused', 'revoked'] as const)
       return made(moveMandate, { mandate, to, event: this.#event('mandate.paused', id, scope) })
     },
+    () => this.#amendMandate(),
     () => this.#createSeller(),
     () => {
       if (this.#random.below(3) > 0) return this.#createSeller()
@@ -229,12 +231,34 @@ export class RandomCalls {
       expiresAtText: new Date(expiresAtMs).toISOString(),
       expiresAtMs,
       status: 'active' as const,
+      version: 1,
       spentMicro: 0n as MicroUsdc,
       heldMicro: 0n as MicroUsdc,
       createdAtMs: this.#nowMs,
       updatedAtMs: this.#nowMs,
     }
     return made(createMandate, { mandate, event: this.#event('mandate.created', id, scope) })
+  }
+
+  #amendMandate(): RandomCall {
+    const { id, ...scope } = this.#mandate()
+    const maxTotalMicro = BigInt(this.#random.below(50_000_000)) as MicroUsdc
+    const total = { maxTotalText: formatSum(maxTotalMicro), maxTotalMicro }
+    const call = {
+      ...scope,
+      mandateId: this.#orInvented(id),
+      agentId: this.#random.pick([undefined, scope.agentId, this.#orInvented(scope.agentId)]),
+      terms: this.#random.pick([
+        total,
+        total,
+        { allowedSellers: ['*', 'shop.example'] },
+        { purpose: 'Größe' },
+      ]),
+      expectedVersion: 1 + this.#random.below(3),
+      mayWiden: this.#random.below(4) > 0,
+      endsHolds: this.#random.below(3) === 0,
+    }
+    return made(amendMandate, { ...call, event: this.#event('mandate.amended', id, scope) })
   }
 
   #createSeller(): RandomCall {

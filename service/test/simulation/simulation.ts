@@ -619,6 +619,7 @@ function newMandate(
     expiresAtText: '2030-01-01T00:00:00Z',
     expiresAtMs: Date.UTC(2030, 0),
     status: 'active',
+    version: 1,
     spentMicro: 0n as MicroUsdc,
     heldMicro: 0n as MicroUsdc,
     createdAtMs: nowMs,

@@ -100,7 +100,7 @@ export async function fillMixedLedger(ledger: StoreLedger, payments: number): Pr
   }
 }
 
-/** Holds that expired, that were voided with their mandate, and with their agent. */
+/** Holds that expired, that were voided with their mandate, by an amendment, and with their agent. */
 async function endHoldsInEveryWay(
   ledger: StoreLedger,
   scope: Scope,
@@ -113,6 +113,9 @@ async function endHoldsInEveryWay(
   const paused = await ledger.mandate(scope)
   note(await ledger.hold(paused))
   await ledger.moveMandate(paused, 'paused')
+  const amended = await ledger.mandate(scope)
+  note(await ledger.hold(amended))
+  await ledger.amend(amended, { allowedSellers: ['*'] }, { endsHolds: true })
   const agent = await ledger.agent(scope)
   note(await ledger.hold(await ledger.mandate(agent)))
   await ledger.revokeAgent(agent)

@@ -24,6 +24,9 @@ export async function readWholeLedger(store: Store, { scopes, callers, nonces }:
             everyPage((page) => store.listTransactions(scope, { agentId }, page)),
           ),
         ),
+        versions: await Promise.all(
+          mandates.map((mandate) => store.listMandateVersions(mandate, { limit: 10 })),
+        ),
         ofMandates: await Promise.all(
           mandates.map(({ id: mandateId }) =>
             everyPage((page) => store.listTransactions(scope, { mandateId }, page)),

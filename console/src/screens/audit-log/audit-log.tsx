@@ -22,6 +22,7 @@ const words: Record<AuditEvent['type'], string> = {
   'agent.created': 'Agent created',
   'agent.revoked': 'Agent revoked',
   'mandate.created': 'Mandate created',
+  'mandate.amended': 'Mandate changed',
   'mandate.paused': 'Mandate paused',
   'mandate.resumed': 'Mandate resumed',
   'mandate.revoked': 'Mandate revoked',

@@ -22,6 +22,7 @@ const model: NamedTransaction = {
   reason_code: null,
   reason_detail: null,
   created_at: '2026-11-20T12:00:00Z',
+  mandate_version: 1,
 }
 
 let count = 0

@@ -2,7 +2,7 @@ import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
 import type { Send } from '../send.ts'
-import type { Mandate, NewMandate, PageQuery } from '../wire-types.ts'
+import type { Mandate, MandateAmendment, MandateVersion, NewMandate, PageQuery } from '../wire-types.ts'
 
 export type Mandates = ReturnType<typeof mandates>
 
@@ -17,6 +17,24 @@ export function mandates(send: Send) {
     /** One mandate. Throws a `NotFoundError` if the key cannot see it. */
     get: async (id: string, options?: CallOptions): Promise<Mandate> =>
       (await send({ method: 'GET', path: path`/mandates/${id}` }, options)).body as Mandate,
+    /**
+     * Changes terms of a mandate at once; `version` is the one that the changes were made for. Throws a `ConflictError` with
+     * code `version_mismatch` if there is a later one, or `budget_below_committed` with the figures in `body`. Narrower terms
+     * need no owner. Retried automatically: terms that already are as requested are no conflict.
+     */
+    amend: async (
+      id: string,
+      version: number,
+      changes: MandateAmendment,
+      options?: CallOptions,
+    ): Promise<Mandate> => {
+      const headers = { 'if-match': `"${version}"` }
+      const request = { method: 'PATCH', path: path`/v1/mandates/${id}`, body: changes, headers } as const
+      return (await send(request, options)).body as Mandate
+    },
+    /** The versions of a mandate's terms, newest first. */
+    versions: (id: string, query?: PageQuery, options?: CallOptions): List<MandateVersion> =>
+      listOf(send, path`/v1/mandates/${id}/versions`, query, options),
     /** Pauses a mandate, and voids its open proofs at once. */
     pause: async (id: string, options?: CallOptions): Promise<Mandate> =>
       (await send({ method: 'PATCH', path: path`/mandates/${id}/pause` }, options)).body as Mandate,

@@ -13,6 +13,7 @@ import {
 import { issueProof, revokeAgent, voidAll } from './several-transactions.ts'
 import type { Ledger } from './ledger.ts'
 import { createAccount, moveAccount } from './operations/accounts.ts'
+import { amendMandate } from './operations/amendments.ts'
 import { createAgent } from './operations/agents.ts'
 import { issueApiKey, revokeApiKey } from './operations/api-keys.ts'
 import { evaluate } from './operations/evaluations.ts'
@@ -147,6 +148,13 @@ export function createLedgerOperations({
       }),
 
     createMandate: (mandate, event) => track(() => ledger.run(createMandate, { mandate, event })),
+
+    amendMandate: ({ accountId, environment, id: mandateId }, { agentId }, amendment, event) =>
+      track(async () => {
+        const call = { accountId, environment, mandateId, agentId, ...amendment, event }
+        const outcome = await ledger.run(amendMandate, call)
+        return outcome.outcome === 'amended' ? { ...outcome, mandate: toMandate(outcome.mandate) } : outcome
+      }),
 
     moveMandate: (mandate, to, event) =>
       track(async () => {

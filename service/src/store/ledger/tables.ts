@@ -1,4 +1,5 @@
 import type { AuditEventType } from '@purser/wire/audit-log'
+import type { MandateTerms } from '@purser/wire/mandates'
 import type { DenialCode } from '@purser/wire/policy'
 
 import type { Limit, Tally } from '../../domain/limits.ts'
@@ -174,6 +175,8 @@ export const mandates = table(
     stoppedBy: nullable(id('stop')),
     /** How many open payments that stop has ended. */
     stoppedPayments: integer(),
+    /** The version of its terms, from 1. */
+    version: integer(),
     /** Incremented whenever all open payments end at once: a payment of an earlier epoch cannot be captured. */
     epoch: integer(),
     spentMicro: micro<MicroUsdc>(),
@@ -206,6 +209,7 @@ export const mandates = table(
       'held_micro >= 0',
       'spent_micro + held_micro <= max_total_micro',
       'open_payments >= 0',
+      'version >= 1',
     ],
   },
 )
@@ -265,6 +269,17 @@ export const budgetUsage = table('budget_usage', ['accountId', 'budgetId'], {
   /** When the last payment was booked: the next one is booked no earlier. */
   bookedAtMs: integer(),
   counted: json<Tally>(),
+})
+
+/** The versions of a mandate's terms. A mandate that was never amended has none here. */
+export const mandateVersions = table('mandate_versions', ['accountId', 'mandateId', 'version'], {
+  accountId: id('account'),
+  mandateId: id('mandate'),
+  version: integer(),
+  terms: json<MandateTerms>(),
+  /** Who made the amendment; null for the first version. */
+  changedBy: nullable(text()),
+  createdAtMs: integer(),
 })
 
 /** The account registered under a domain. */
@@ -328,6 +343,8 @@ export const payments = table(
     bookedAtMs: nullable(integer()),
     /** The shared budgets that it counts in, nearest first; null for none. */
     budgetPath: nullable(json<readonly string[]>()),
+    /** The version of the mandate that admitted it; null for the first one. */
+    mandateVersion: nullable(integer()),
   },
   {
     indexes: [['accountId', 'mandateId', 'epoch', 'expiresAtMs']],
@@ -377,6 +394,8 @@ export const evaluations = table('evaluations', ['accountId', 'id'], {
   reasonDetail: nullable(text()),
   failedCheck: nullable(integer()),
   spentBeforeMicro: nullable(micro<MicroUsdc>()),
+  /** Null if the agent has no such mandate. */
+  mandateVersion: nullable(integer()),
   createdAtMs: integer(),
 })
 
@@ -502,6 +521,7 @@ export const allTables: readonly Table[] = [
   subjectUsage,
   budgets,
   budgetUsage,
+  mandateVersions,
   sellerDomains,
   sellers,
   payments,
@@ -526,6 +546,7 @@ export type MandateRow = TableRow<typeof mandates>
 export type SubjectUsageRow = TableRow<typeof subjectUsage>
 export type BudgetRow = TableRow<typeof budgets>
 export type BudgetUsageRow = TableRow<typeof budgetUsage>
+export type MandateVersionRow = TableRow<typeof mandateVersions>
 export type PaymentRow = TableRow<typeof payments>
 export type EvaluationRow = TableRow<typeof evaluations>
 export type EntryRow = TableRow<typeof entries>

@@ -2,6 +2,7 @@ import type { Operation } from '../operation.ts'
 import * as accounts from './accounts.ts'
 import * as activity from './activity.ts'
 import * as agents from './agents.ts'
+import * as amendments from './amendments.ts'
 import * as apiKeys from './api-keys.ts'
 import * as denials from './denials.ts'
 import * as evaluations from './evaluations.ts'
@@ -17,6 +18,7 @@ const modules = [
   accounts,
   activity,
   agents,
+  amendments,
   apiKeys,
   denials,
   evaluations,

@@ -6,7 +6,7 @@ import type { Hold } from '../../../domain/records.ts'
 import { idBytes, idText } from '../../../domain/type-id.ts'
 import { lock, look, put, unchanged, type Change, type Operation } from '../operation.ts'
 import { entries, evaluations, strayDenials, type EntryRow, type MandateRow } from '../tables.ts'
-import { evaluationOf, strayOf } from './evaluation-rows.ts'
+import { evaluationOf, strayOf, type LookedAt } from './evaluation-rows.ts'
 
 /** How many denied proofs of a mandate are recorded in a minute; those beyond are counted in one entry. */
 export const maxDenialsPerMinute = 10
@@ -35,7 +35,7 @@ export interface DeniedProof {
   readonly hold: Hold
   readonly denial: Denial
   /** Undefined if the mandate is not the agent's. */
-  readonly spentBeforeMicro: MicroUsdc | undefined
+  readonly mandate: LookedAt | undefined
 }
 
 /**
@@ -67,7 +67,7 @@ export function recordDenial<Count extends DenialCount>(
       createdAtMs: nowMs,
     },
     denial,
-    { subject: 'proof', seller: undefined, spentBeforeMicro: denied.spentBeforeMicro ?? null },
+    { subject: 'proof', seller: undefined, mandate: denied.mandate },
   )
   const { accountId, environment } = counted
   const entry: EntryRow = {
@@ -161,7 +161,7 @@ export const recordStrayDenial: Operation<StrayDenial, 'recorded'> = {
       return unchanged('recorded')
     const row = facts.row(strayDenials, hold) ?? { accountId, environment, denialsFromMs: 0, denials: 0 }
     const counted = { accountId, environment, mandate: undefined }
-    const recorded = recordDenial(row, counted, { hold, denial, spentBeforeMicro: undefined }, facts)
+    const recorded = recordDenial(row, counted, { hold, denial, mandate: undefined }, facts)
     return { outcome: 'recorded', changes: [...recorded.changes, put(strayDenials, recorded.count)] }
   },
 }

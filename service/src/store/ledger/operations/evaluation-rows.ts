@@ -1,9 +1,8 @@
 import { normalizeHostName } from '../../../domain/host-name.ts'
-import type { MicroUsdc } from '../../../domain/money.ts'
 import type { PolicyDecision } from '../../../domain/policy.ts'
 import type { Hold } from '../../../domain/records.ts'
 import { put, type Change } from '../operation.ts'
-import { strayEvaluations, type EvaluationRow } from '../tables.ts'
+import { strayEvaluations, type EvaluationRow, type MandateRow } from '../tables.ts'
 
 /** What was asked about. */
 type Asked = Pick<
@@ -23,6 +22,9 @@ type Asked = Pick<
   readonly createdAtMs: number
 }
 
+/** What a decision keeps of its mandate. */
+export type LookedAt = Pick<MandateRow, 'spentMicro' | 'version'>
+
 /** The record of a policy decision. */
 export function evaluationOf(
   asked: Asked,
@@ -30,7 +32,8 @@ export function evaluationOf(
   found: {
     readonly subject: EvaluationRow['subject']
     readonly seller: { readonly accountId: string; readonly sellerId: string } | undefined
-    readonly spentBeforeMicro: MicroUsdc | null
+    /** The mandate that the policy looked at, if the agent has it. */
+    readonly mandate: LookedAt | undefined
   },
 ): EvaluationRow {
   const isApproved = decision.decision === 'approved'
@@ -53,7 +56,8 @@ export function evaluationOf(
     reasonCode: isApproved ? null : decision.code,
     reasonDetail: isApproved ? null : decision.detail,
     failedCheck: isApproved ? null : decision.check,
-    spentBeforeMicro: found.spentBeforeMicro,
+    spentBeforeMicro: found.mandate?.spentMicro ?? null,
+    mandateVersion: found.mandate?.version ?? null,
     createdAtMs: asked.createdAtMs,
   }
 }

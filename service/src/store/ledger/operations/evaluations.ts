@@ -35,7 +35,7 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
       subject: 'transaction',
       // Another account's seller is not disclosed.
       seller: seller?.accountId === accountId ? seller : undefined,
-      spentBeforeMicro: mandate?.agentId === call.agentId ? mandate.spentMicro : null,
+      mandate: mandate?.agentId === call.agentId ? mandate : undefined,
     })
     const entry = {
       accountId,

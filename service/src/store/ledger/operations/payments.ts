@@ -105,9 +105,9 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     )
     if (decision.decision === 'denied') {
       if (!bookings || !mandate) return { outcome: { ...decision, isStray: true }, changes }
-      const spentBeforeMicro = mandate.agentId === hold.agentId ? mandate.spentMicro : undefined
+      const lookedAt = mandate.agentId === hold.agentId ? mandate : undefined
       const counted = { ...hold, mandate }
-      const denied = { hold, denial: decision, spentBeforeMicro }
+      const denied = { hold, denial: decision, mandate: lookedAt }
       const recorded = recordDenial(mandate, counted, denied, facts)
       bookings.mandate = recorded.count
       return {
@@ -347,6 +347,7 @@ function paymentOf(hold: Hold, mandate: MandateRow, booking: Booking): PaymentRo
     sellerAccountId: null,
     sellerId: null,
     ...booking,
+    mandateVersion: mandate.version === 1 ? null : mandate.version,
   }
 }
 

@@ -90,9 +90,9 @@ export function findRows(reads: readonly RowRead[]): Statement {
       table,
       shapeOfList(isOne),
       () => `
-      select place, version${others.map((column) => `, found.${sqlName(column.name)}`).join('')}
+      select place, row_version${others.map((column) => `, found.${sqlName(column.name)}`).join('')}
       from ${listOf(keyColumns, 'wanted', { isOne })}
-        cross join lateral (select own.xmin as version, own.* from ${name} own where ${equal(key, 'own', 'wanted')} offset 0) found`,
+        cross join lateral (select own.xmin as row_version, own.* from ${name} own where ${equal(key, 'own', 'wanted')} offset 0) found`,
     ),
     values: parametersOfList(keyColumns, reads.map(parametersOf), isOne),
     decodeRow: (fields): FoundRow => {
@@ -125,9 +125,9 @@ export function findDistributedRows(groups: readonly (readonly RowRead[])[]): St
           others[index] === undefined ? 'null' : `found.${sqlName(others[index].name)}::text`,
         )
         return `
-          select ${[`${part} as part`, 'place', 'version::text', ...columns].join(', ')} from ${list}
+          select ${[`${part} as part`, 'place', 'row_version::text', ...columns].join(', ')} from ${list}
           cross join lateral (
-            select own.xmin as version, own.* from ${table.name} own
+            select own.xmin as row_version, own.* from ${table.name} own
             where ${machine}${equal(table.key, 'own', 'wanted')} offset 0) found`
       })
       return selects.join(' union all ')
@@ -443,7 +443,7 @@ export function checkVersions(
         const machine = machineOf(table, isDistributed, [parameters + 1])
         parameters += table.key.length + 1
         return `(select count(*) from ${list} where (
-          select own.xmin from ${table.name} own where ${machine}${equal(table.key, 'own', 'wanted')}) is not distinct from wanted.version)`
+          select own.xmin from ${table.name} own where ${machine}${equal(table.key, 'own', 'wanted')}) is not distinct from wanted.row_version)`
       })
       const id = isDistributed ? 'null' : 'pg_current_xact_id_if_assigned()::xid'
       return `select ${id}, ln((${['0', ...counts].join(' + ')} = $1::int)::int)`
@@ -464,7 +464,7 @@ export function lockUnchangedRows(table: Table, expected: readonly RowVersion[])
       () => `
       with locked as materialized (
         select from ${listOf(keyColumns, 'wanted', { hasVersions: true })} cross join lateral (
-          select from ${table.name} own where ${equal(table.key, 'own', 'wanted')} and own.xmin = wanted.version
+          select from ${table.name} own where ${equal(table.key, 'own', 'wanted')} and own.xmin = wanted.row_version
           for no key update) found)
       select 1 / (count(*) = cardinality($1))::int from locked`,
     ),
@@ -500,7 +500,7 @@ function located(
   }: { readonly hasVersions: boolean; readonly isDistributed: boolean; readonly isOne?: boolean },
 ): string {
   const { name, key } = table
-  const unchanged = hasVersions ? ` and own.xmin = ${alias}.version` : ''
+  const unchanged = hasVersions ? ` and own.xmin = ${alias}.row_version` : ''
   // A distributed statement is planned on every run, for the current tables; a single row is not joined.
   if (isDistributed || isOne) {
     const list = listOf(sent, alias, { hasVersions, isOne })
@@ -533,7 +533,7 @@ function listOf(
     ([name, { kind }], index) => `${parameter(index + 1, columnTypes[kind].name)} as ${sqlName(name)}`,
   )
   const place = isOne ? '1' : `generate_subscripts($${before + 1}, 1)`
-  const last = hasVersions ? `${parameter(parts.length + 1, 'xid')} as version` : `${place} as place`
+  const last = hasVersions ? `${parameter(parts.length + 1, 'xid')} as row_version` : `${place} as place`
   return `(select ${[...parts, last].join(', ')}) ${alias}`
 }
 

@@ -16,6 +16,7 @@ import {
   keyHashes,
   mandateAccounts,
   mandates,
+  mandateVersions,
   payments,
   sellerDomains,
   sellers,
@@ -77,6 +78,11 @@ function faultsOf(dialect: TableDialect): RawBuilder<unknown>[] {
     sql`${ofMandate('it counts other open payments than there are')} ${open}
       where m.open_payments <> coalesce(s.payments, 0)`,
     sql`${ofMandate('spent and held exceed the total budget')} where m.spent_micro + m.held_micro > m.max_total_micro`,
+    sql`${ofMandate('versions of its terms are missing')}
+      left join (
+        select account_id, mandate_id, count(*) as versions, max(version) as last from ${from(mandateVersions)}
+        group by account_id, mandate_id) w on w.account_id = m.account_id and w.mandate_id = m.id
+      where coalesce(w.versions, 1) <> m.version or coalesce(w.last, 1) <> m.version`,
     sql`${ofMandate('it is not found by its id')}
       left join ${from(mandateAccounts)} d on d.mandate_id = m.id and d.account_id = m.account_id
       where d.mandate_id is null`,

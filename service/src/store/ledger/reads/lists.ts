@@ -6,7 +6,15 @@ import type { Agent, Hold, Mandate, Scope } from '../../../domain/records.ts'
 import { sessionIdleMs } from '../../../domain/session.ts'
 import type { IdKind } from '../../../domain/type-id.ts'
 import type { ConsoleReads, SessionKey, StoredSession } from '../../console/store.ts'
-import type { AgentFilter, OwnDomain, Page, PageOf, RecordKey } from '../../store.ts'
+import type {
+  AgentFilter,
+  MandateVersion,
+  OwnDomain,
+  Page,
+  PageOf,
+  RecordKey,
+  VersionPage,
+} from '../../store.ts'
 import { identityOf } from '../operations/accounts.ts'
 import type { Table, TableRow } from '../table.ts'
 import {
@@ -16,6 +24,7 @@ import {
   entries,
   identities,
   mandates,
+  mandateVersions,
   payments,
   sellerDomains,
   sellers,
@@ -96,6 +105,20 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
     async findMandate(key: RecordKey): Promise<Mandate | undefined> {
       const row = await findOne(mandates, sql`${inScope(key)} and id = ${id('mandate', key.id)}`)
       return row && toMandate(row)
+    },
+
+    async listMandateVersions(
+      { accountId, id: mandateId }: RecordKey,
+      { limit, below }: VersionPage,
+    ): Promise<MandateVersion[]> {
+      const older = below === undefined ? sql`` : sql`and version < ${below}`
+      return findRows(
+        db,
+        mandateVersions,
+        sql`select ${columnsOf(mandateVersions)} from ${from(mandateVersions)}
+          where account_id = ${id('account', accountId)} and mandate_id = ${id('mandate', mandateId)} ${older}
+          order by version desc limit ${sql.lit(limit)}`,
+      )
     },
 
     async findProof({

@@ -11,6 +11,7 @@ import { createIds } from '../../../ids.ts'
 import type { MicroUsdc } from '../../../domain/money.ts'
 import { Ledger } from '../ledger.ts'
 import { addUpActivity } from '../operations/activity.ts'
+import { amendMandate } from '../operations/amendments.ts'
 import { evaluate } from '../operations/evaluations.ts'
 import { moveMandate } from '../operations/mandates.ts'
 import { capture } from '../operations/payments.ts'
@@ -30,6 +31,7 @@ import {
   keyHashes,
   mandateAccounts,
   mandates,
+  mandateVersions,
   payments,
   sellerDomains,
 } from '../tables.ts'
@@ -94,6 +96,7 @@ const noPayment = 'an entry without its captured payment'
 const noMandate = 'it has no mandate, or one of another agent or of an earlier epoch'
 const noEvaluation = 'an entry without its evaluation'
 const noEntryOfIt = 'an evaluation without its entry'
+const noVersions = 'versions of its terms are missing'
 const sums = 'the sums of its console differ from its entries'
 
 const isCaptured = ({ status }: TableRow<typeof payments>) => status === 'captured'
@@ -116,6 +119,11 @@ const kinds: readonly Planted[] = [
     epoch: row.epoch - 1,
   })),
   planted('a mandate that is not found by its id', mandateAccounts, ['it is not found by its id']),
+  planted('a version of a mandate that is gone', mandateVersions, [noVersions]),
+  planted('a mandate of a version that is not kept', mandates, [noVersions], (row) => ({
+    ...row,
+    version: row.version + 1,
+  })),
   planted('an agent that is not found by its id', agentAccounts, ['it is not found by its id']),
   planted('an agent that is gone', agents, ['it has no agent']),
   planted('a captured payment that is gone', payments, [spent, noPayment, noPayment], undefined, {
@@ -308,6 +316,9 @@ async function writeLedger({ driver }: Bed): Promise<string> {
   for (const to of ['paused', 'active'] as const) {
     await ledger.run(moveMandate, { mandate, to, event: payer.event('mandate.paused', id) })
   }
+  const event = payer.event('mandate.amended', id)
+  const amendment = { terms: { purpose: 'Maps' }, expectedVersion: 1, mayWiden: true, endsHolds: false }
+  await ledger.run(amendMandate, { ...mandate, mandateId: id, ...amendment, event })
   await ledger.run(evaluate, payer.proposal(id))
   const captured = await payer.proof(id)
   await ledger.run(capture, { ...payer.captureCall(captured), caller: shop.caller })

@@ -471,6 +471,7 @@ function toTransaction({ entry, payment, evaluation }: JournalRow, category: str
       category,
       reasonCode: null,
       reasonDetail: null,
+      mandateVersion: payment.mandateVersion ?? 1,
       createdAtMs,
     }
   }
@@ -492,6 +493,7 @@ function toTransaction({ entry, payment, evaluation }: JournalRow, category: str
     category: evaluation.category,
     reasonCode: evaluation.reasonCode ?? 'within_policy',
     reasonDetail: evaluation.reasonDetail,
+    mandateVersion: evaluation.mandateVersion,
     createdAtMs,
   }
 }

@@ -166,5 +166,6 @@ function newPayment(place: number): PaymentRow {
     sellerId: null,
     bookedAtMs: null,
     budgetPath: null,
+    mandateVersion: null,
   }
 }

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { changesOfTerms, widensTerms } from './mandate-terms.ts'
+import { parseAmount } from './money.ts'
+import type { MandateTerms } from './records.ts'
+
+const terms: MandateTerms = {
+  purpose: 'Buy research data',
+  maxTotalText: '100.00',
+  maxTotalMicro: parseAmount('100.00'),
+  maxPerTransactionText: '10.00',
+  maxPerTransactionMicro: parseAmount('10.00'),
+  allowedSellers: ['api.example.com', 'data.example.com'],
+  allowedCategories: ['data', 'maps'],
+  expiresAtText: '2099-01-01T00:00:00Z',
+  expiresAtMs: Date.UTC(2099, 0, 1),
+}
+
+const total = (text: string) => ({ maxTotalText: text, maxTotalMicro: parseAmount(text) })
+const each = (text: string) => ({
+  maxPerTransactionText: text,
+  maxPerTransactionMicro: parseAmount(text),
+})
+
+/** From terms like those above, with changes: whether it is widened. */
+const amendments: readonly (readonly [string, Partial<MandateTerms>, Partial<MandateTerms>, boolean])[] = [
+  ['the same', {}, {}, false],
+  ['less in total', {}, total('99.99'), false],
+  ['more in total', {}, total('100.000001'), true],
+  ['the same total, spelled otherwise', {}, total('100'), false],
+  ['less per payment', {}, each('1'), false],
+  ['more per payment', {}, each('10.01'), true],
+  ['an earlier expiry', {}, { expiresAtMs: 0 }, false],
+  ['a later expiry', {}, { expiresAtMs: terms.expiresAtMs + 1 }, true],
+  ['another purpose', {}, { purpose: 'Rent' }, true],
+  ['fewer sellers', {}, { allowedSellers: ['DATA.example.com.'] }, false],
+  ['no sellers', {}, { allowedSellers: [] }, false],
+  ['another seller', {}, { allowedSellers: ['api.example.com', 'shop.example.com'] }, true],
+  ['every seller', {}, { allowedSellers: ['*'] }, true],
+  ['one of all sellers', { allowedSellers: ['*'] }, { allowedSellers: ['shop.example.com'] }, false],
+  ['a seller instead of none', { allowedSellers: [] }, { allowedSellers: ['shop.example.com'] }, true],
+  ['fewer categories', {}, { allowedCategories: ['maps'] }, false],
+  ['another category', {}, { allowedCategories: ['data', 'books'] }, true],
+  ['every category, by an empty list', {}, { allowedCategories: [] }, true],
+  ['every category, by *', {}, { allowedCategories: ['*'] }, true],
+  ['one of all categories', { allowedCategories: [] }, { allowedCategories: ['data'] }, false],
+  ['* instead of an empty list', { allowedCategories: [] }, { allowedCategories: ['*'] }, false],
+  ['narrower in one term and wider in another', {}, { ...total('1'), ...each('11') }, true],
+]
+
+for (const [title, from, changes, isWider] of amendments) {
+  test(`An amendment to ${title} ${isWider ? 'widens' : 'does not widen'} a mandate`, () => {
+    const before = { ...terms, ...from }
+    assert.equal(widensTerms(before, { ...before, ...changes }), isWider)
+  })
+}
+
+test('The changes of an amendment are those terms that differ, before and after', () => {
+  assert.equal(changesOfTerms(terms, { ...terms }), undefined)
+  assert.deepEqual(changesOfTerms(terms, { ...terms, ...total('5.00'), allowedSellers: [] }), {
+    before: { max_spend_total: '100.00', allowed_sellers: ['api.example.com', 'data.example.com'] },
+    after: { max_spend_total: '5.00', allowed_sellers: [] },
+  })
+})

@@ -1,0 +1,62 @@
+import type { MandateTerm, MandateTerms as WireTerms } from '@purser/wire/mandates'
+
+import { normalizeHostName } from './host-name.ts'
+import type { MandateTerms } from './records.ts'
+
+/** The terms as the interface spells them: in answers, in the versions that are kept, and in audit events. */
+export function wireTermsOf(mandate: MandateTerms): WireTerms {
+  return {
+    purpose: mandate.purpose,
+    max_spend_total: mandate.maxTotalText,
+    max_spend_per_transaction: mandate.maxPerTransactionText,
+    allowed_sellers: [...mandate.allowedSellers],
+    allowed_categories: [...mandate.allowedCategories],
+    expires_at: mandate.expiresAtText,
+  }
+}
+
+/** The terms that differ, before and after an amendment. */
+export interface TermChanges {
+  readonly before: Partial<WireTerms>
+  readonly after: Partial<WireTerms>
+}
+
+/** What an amendment changes; undefined if it changes nothing. */
+export function changesOfTerms(before: MandateTerms, after: MandateTerms): TermChanges | undefined {
+  const [old, now] = [wireTermsOf(before), wireTermsOf(after)]
+  const changed = (Object.keys(now) as MandateTerm[]).filter(
+    (name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]),
+  )
+  if (changed.length === 0) return undefined
+  const pick = (terms: WireTerms) => Object.fromEntries(changed.map((name) => [name, terms[name]]))
+  return { before: pick(old), after: pick(now) }
+}
+
+/** Whether an amendment allows something that was not allowed, or changes what people read: only an owner may. */
+export function widensTerms(before: MandateTerms, after: MandateTerms): boolean {
+  return Object.values(widens).some((isWider) => isWider(before, after))
+}
+
+/** For each term, whether it allows more than before. */
+const widens: Readonly<Record<MandateTerm, (before: MandateTerms, after: MandateTerms) => boolean>> = {
+  // People decide by the purpose, so an agent does not write its own.
+  purpose: (before, after) => after.purpose !== before.purpose,
+  max_spend_total: (before, after) => after.maxTotalMicro > before.maxTotalMicro,
+  max_spend_per_transaction: (before, after) => after.maxPerTransactionMicro > before.maxPerTransactionMicro,
+  allowed_sellers: (before, after) =>
+    !isWithin(before.allowedSellers.map(normalizeHostName), after.allowedSellers.map(normalizeHostName)),
+  allowed_categories: (before, after) =>
+    !isWithin(anyIfEmpty(before.allowedCategories), anyIfEmpty(after.allowedCategories)),
+  expires_at: (before, after) => after.expiresAtMs > before.expiresAtMs,
+}
+
+/** An empty list of categories allows every category. */
+function anyIfEmpty(categories: readonly string[]): readonly string[] {
+  return categories.length === 0 ? ['*'] : categories
+}
+
+/** Whether the entries allow nothing beyond an allowlist. */
+function isWithin(allowlist: readonly string[], entries: readonly string[]): boolean {
+  const allowed = new Set(allowlist)
+  return allowed.has('*') || entries.every((entry) => allowed.has(entry))
+}

@@ -1,0 +1,117 @@
+import { changesOfTerms, widensTerms, wireTermsOf } from '../../../domain/mandate-terms.ts'
+import type { AuditEvent, Scope } from '../../../domain/records.ts'
+import type { Amendment, AmendmentRefusal } from '../../store.ts'
+import {
+  lock,
+  look,
+  put,
+  unchanged,
+  type Change,
+  type Decision,
+  type Facts,
+  type Operation,
+} from '../operation.ts'
+import { auditEvents, mandates, mandateVersions, type MandateRow, type MandateVersionRow } from '../tables.ts'
+import { Bookings } from './bookings.ts'
+import { endPayments, expiredReads, releaseExpired } from './ended-payments.ts'
+
+export interface AmendCall extends Scope, Amendment {
+  readonly mandateId: string
+  /** Only a mandate of this agent, if given. */
+  readonly agentId?: string | undefined
+  /** The store adds the version, what has changed, and how many open payments have ended. */
+  readonly event: AuditEvent
+}
+
+export type AmendOutcome = { readonly outcome: 'amended'; readonly mandate: MandateRow } | AmendmentRefusal
+
+/** Changes the terms of a mandate, and keeps the earlier ones. */
+export const amendMandate: Operation<AmendCall, AmendOutcome> = {
+  name: 'amendMandate',
+
+  reads(call, facts) {
+    const key = keyOf(call)
+    const mandate = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
+    return [
+      lock(mandates, key),
+      ...(needsExpired(mandate, call) ? expiredReads(mandate, call.event.createdAtMs, facts) : []),
+      ...(facts.isRerun ? [look(auditEvents, call.event)] : []),
+    ]
+  },
+
+  decide(call, facts) {
+    const { environment, agentId, event } = call
+    const mandate = facts.row(mandates, keyOf(call))
+    if (mandate?.environment !== environment) return refused('not_found')
+    if (agentId !== undefined && mandate.agentId !== agentId) return refused('not_found')
+    // Amended by an earlier attempt, whose reply was lost.
+    if (facts.isRerun && facts.row(auditEvents, event)) return unchanged({ outcome: 'amended', mandate })
+    if (mandate.status === 'revoked') return refused('mandate_revoked')
+    return amendTerms(mandate, call, facts)
+  },
+}
+
+/** The decision on an amendment of a mandate that is not revoked. Needs `expiredReads` where `needsExpired` says so. */
+function amendTerms(mandate: MandateRow, call: AmendCall, facts: Facts): Decision<AmendOutcome> {
+  const { terms, expectedVersion, mayWiden, event } = call
+  const wanted = { ...mandate, ...terms }
+  const changed = changesOfTerms(mandate, wanted)
+  // Also the answer to a retry: RFC 9110 allows it whatever the version.
+  if (!changed) return unchanged({ outcome: 'amended', mandate })
+  if (mandate.version !== expectedVersion) return refused('version_mismatch')
+  if (!mayWiden && widensTerms(mandate, wanted)) return refused('widening_needs_owner')
+  const bookings = new Bookings(mandate, facts)
+  const { ended, changes } = makeRoom(bookings, call, facts)
+  const { spentMicro, heldMicro } = bookings.mandate
+  if (!(spentMicro + heldMicro <= wanted.maxTotalMicro)) {
+    return unchanged({ outcome: 'below_committed', spentMicro, heldMicro: mandate.heldMicro })
+  }
+  const version = mandate.version + 1
+  const amended = { ...bookings.mandate, ...terms, version, updatedAtMs: event.createdAtMs }
+  bookings.mandate = amended
+  const data = { ...event.data, version, ...changed, voided_holds: ended }
+  return {
+    outcome: { outcome: 'amended', mandate: amended },
+    changes: [
+      ...changes,
+      ...bookings.changes,
+      ...(mandate.version === 1 ? [put(mandateVersions, versionOf(mandate, null, mandate.createdAtMs))] : []),
+      put(mandateVersions, versionOf(amended, event.actor, event.createdAtMs)),
+      put(auditEvents, { ...event, data }),
+    ],
+  }
+}
+
+/** Ends the open payments, or those that have expired where they would stand in the way; how many were ended early. */
+function makeRoom(
+  bookings: Bookings,
+  call: AmendCall,
+  facts: Facts,
+): { readonly ended: number; readonly changes: readonly Change[] } {
+  const nowMs = call.event.createdAtMs
+  if (call.endsHolds) {
+    const { voided: ended, changes } = endPayments(bookings, facts, nowMs)
+    return { ended, changes }
+  }
+  if (!needsExpired(bookings.mandate, call)) return { ended: 0, changes: [] }
+  return { ended: 0, changes: releaseExpired(bookings, facts, nowMs).changes }
+}
+
+function needsExpired(mandate: MandateRow | undefined, { endsHolds, terms }: AmendCall): boolean {
+  if (!mandate || endsHolds) return endsHolds
+  const { maxTotalMicro = mandate.maxTotalMicro } = terms
+  return mandate.spentMicro + mandate.heldMicro > maxTotalMicro
+}
+
+function versionOf(mandate: MandateRow, changedBy: string | null, createdAtMs: number): MandateVersionRow {
+  const { accountId, id: mandateId, version } = mandate
+  return { accountId, mandateId, version, terms: wireTermsOf(mandate), changedBy, createdAtMs }
+}
+
+function keyOf({ accountId, mandateId: id }: AmendCall) {
+  return { accountId, id }
+}
+
+function refused(code: Extract<AmendmentRefusal, { outcome: 'refused' }>['code']): Decision<AmendOutcome> {
+  return unchanged({ outcome: 'refused', code })
+}
