@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import type { Pool, PoolClient, QueryConfig } from 'pg'
 
 import type { MicroUsdc } from '../service/src/domain/money.ts'
+import { holdDefaults } from '../service/src/domain/new-records.ts'
 import type { Hold } from '../service/src/domain/records.ts'
 import { createIds, createIdsOfTimes } from '../service/src/ids.ts'
 import { openPool } from '../service/src/store/ledger/postgres/connection.ts'
@@ -113,8 +114,7 @@ async function preparePayments(purchases: readonly Purchase[], count: number): P
           amountText: amount,
           amountMicro: 1_000_000n as MicroUsdc,
           currency: 'USDC',
-          status: 'open',
-          transactionId: null,
+          ...holdDefaults,
           resourceUrl: `https://${merchantDomain}/v1/reports/2026-11`,
           issuedAtMs: nowMs,
           expiresAtMs: nowMs + 300_000,

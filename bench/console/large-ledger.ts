@@ -1,7 +1,8 @@
 import { createIds } from '../../service/src/ids.ts'
 import { hashApiKey } from '../../service/src/domain/api-key.ts'
 import { auditEvent, systemActor } from '../../service/src/domain/audit.ts'
-import { parseAmount, type MicroUsdc } from '../../service/src/domain/money.ts'
+import { parseAmount } from '../../service/src/domain/money.ts'
+import { holdDefaults, mandateDefaults } from '../../service/src/domain/new-records.ts'
 import { holdGraceMs, validityWindowMs } from '../../service/src/domain/proof.ts'
 import type { Agent, Caller, Mandate, Scope } from '../../service/src/domain/records.ts'
 import type { Store } from '../../service/src/store/store.ts'
@@ -126,8 +127,7 @@ export async function fillLedger(store: Store, size: Size): Promise<LargeLedger>
       ...times,
       nonce,
       amountMicro,
-      status: 'open',
-      transactionId: null,
+      ...holdDefaults,
     })
     const attempt = { caller, nonce, merchantDomain, idempotencyKey: null, transactionId, nowMs: atMs }
     const { outcome } = await store.capture({ ...terms, ...attempt })
@@ -154,10 +154,7 @@ function newMandate(agent: Agent, id: string, nowMs: number): Mandate {
     budgetPath: null,
     expiresAtText: '2099-01-01T00:00:00Z',
     expiresAtMs: Date.UTC(2099, 0, 1),
-    status: 'active',
-    version: 1,
-    spentMicro: 0n as MicroUsdc,
-    heldMicro: 0n as MicroUsdc,
+    ...mandateDefaults,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
   }

@@ -43,6 +43,7 @@ import { serveAccounts } from './routes/accounts.ts'
 import { serveAgents } from './routes/agents.ts'
 import { serveApiKeys } from './routes/api-keys.ts'
 import { serveAuditLog } from './routes/audit-log.ts'
+import { serveAuthorizations } from './routes/authorizations.ts'
 import { serveConsoleAgents } from './routes/console/agents.ts'
 import { serveConsoleApiKeys } from './routes/console/api-keys.ts'
 import { serveConsoleFeed } from './routes/console/feed.ts'
@@ -153,6 +154,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   serveMandates(serve, options)
   serveSellers(serve, options)
   servePayments(serve, options)
+  serveAuthorizations(serve, options)
   servePolicy(serve, options)
   serveVerifyAgent(serve, options)
   const exportSlots = createStreamSlots({ most: maxExports, mostOfAccount: maxExportsOfAccount })

@@ -139,6 +139,27 @@ async function askForPayments(service: Service, records: SampleRecords): Promise
     const retried = await ask(byId('verify'), { url, key, body: verification, headers })
     assert.equal(retried.headers['idempotent-replayed'], count === 0 ? undefined : 'true')
   }
+  const reserved = await issueProof(service, purchase)
+  const authorization = { ...verification, proof: reserved }
+  await ask(byId('authorize'), { url, key, body: { ...authorization, expected_amount: '9.00' } })
+  const params = { url, key, ids: { nonce: reserved.nonce } }
+  await ask(byId('capture'), { ...params, body: {} })
+  await ask(byId('voidAuthorization'), params)
+  for (let count = 0; count < 2; count++) {
+    const retried = await ask(byId('authorize'), { url, key, body: authorization, headers })
+    assert.equal(retried.headers['idempotent-replayed'], count === 0 ? undefined : 'true')
+  }
+  await ask(byId('voidProof'), params)
+  await ask(byId('capture'), { ...params, body: { amount: '9.00' } })
+  await ask(byId('capture'), { ...params, body: {}, headers: { 'idempotency-key': '' } })
+  for (let count = 0; count < 2; count++) {
+    const retried = await ask(byId('capture'), { ...params, body: {}, headers })
+    assert.equal(retried.headers['idempotent-replayed'], count === 0 ? undefined : 'true')
+  }
+  await ask(byId('voidAuthorization'), params)
+  const released = await issueProof(service, purchase)
+  await ask(byId('authorize'), { url, key, body: { ...verification, proof: released } })
+  await ask(byId('voidAuthorization'), { url, key, ids: { nonce: released.nonce } })
   const { nonce } = proof
   await ask(byId('voidProof'), { url, key, ids: { nonce } })
   await ask(byId('voidProof'), { url, key, ids: { ...records } })

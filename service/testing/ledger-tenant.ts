@@ -1,5 +1,6 @@
 import { auditEvent } from '../src/domain/audit.ts'
 import { formatSum, type MicroUsdc } from '../src/domain/money.ts'
+import { holdDefaults, mandateDefaults } from '../src/domain/new-records.ts'
 import { holdGraceMs, validityWindowMs } from '../src/domain/proof.ts'
 import type { AuditEvent, Caller, Hold, Mandate } from '../src/domain/records.ts'
 import type { Ids } from '../src/ids.ts'
@@ -8,7 +9,8 @@ import type { Operation } from '../src/store/ledger/operation.ts'
 import { createAccount } from '../src/store/ledger/operations/accounts.ts'
 import { createAgent } from '../src/store/ledger/operations/agents.ts'
 import { createMandate } from '../src/store/ledger/operations/mandates.ts'
-import { capture, issueProof, type CaptureCall } from '../src/store/ledger/operations/payments.ts'
+import { capture, type CaptureCall } from '../src/store/ledger/operations/captures.ts'
+import { issueProof } from '../src/store/ledger/operations/payments.ts'
 import type { ProposedTransaction } from '../src/store/store.ts'
 
 export interface TenantOptions {
@@ -100,10 +102,7 @@ export class LedgerTenant {
       budgetPath: null,
       expiresAtText: new Date(expiresAtMs).toISOString(),
       expiresAtMs,
-      status: 'active',
-      version: 1,
-      spentMicro: 0n as MicroUsdc,
-      heldMicro: 0n as MicroUsdc,
+      ...mandateDefaults,
       createdAtMs: clock.ms,
       updatedAtMs: clock.ms,
     }
@@ -124,10 +123,9 @@ export class LedgerTenant {
       amountMicro,
       currency: 'USDC',
       resourceUrl: 'https://shop.example/item',
-      status: 'open',
+      ...holdDefaults,
       issuedAtMs: clock.ms,
       expiresAtMs: clock.ms + validityWindowMs + holdGraceMs,
-      transactionId: null,
     }
   }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 
 import { auditEvent } from '../src/domain/audit.ts'
-import { formatSum, parseAmount, type MicroUsdc } from '../src/domain/money.ts'
+import { formatSum, parseAmount } from '../src/domain/money.ts'
+import { holdDefaults, mandateDefaults } from '../src/domain/new-records.ts'
 import type { Agent, AuditEvent, Caller, Hold, Mandate, Scope } from '../src/domain/records.ts'
 import { OutcomeUnknownError, type Driver } from '../src/store/ledger/driver.ts'
 import { Ledger } from '../src/store/ledger/ledger.ts'
@@ -10,7 +11,8 @@ import { createMemoryDriver } from '../src/store/ledger/memory/memory-driver.ts'
 import { createAccount } from '../src/store/ledger/operations/accounts.ts'
 import { createAgent } from '../src/store/ledger/operations/agents.ts'
 import { createMandate } from '../src/store/ledger/operations/mandates.ts'
-import { capture, issueProof } from '../src/store/ledger/operations/payments.ts'
+import { capture } from '../src/store/ledger/operations/captures.ts'
+import { issueProof } from '../src/store/ledger/operations/payments.ts'
 import { continueStop, resumeAll, stopAll } from '../src/store/ledger/stop-all.ts'
 import type { Table, TableKey, TableRow } from '../src/store/ledger/table.ts'
 import { runningStops, type RunningStop } from '../src/store/ledger/tables.ts'
@@ -63,10 +65,9 @@ export async function openMemoryLedger({ losesAnswers = false, changeDriver }: M
       amountMicro: parseAmount(amountText),
       currency: 'USDC',
       resourceUrl: 'https://shop.example/report',
-      status: 'open',
+      ...holdDefaults,
       issuedAtMs: clock.nowMs,
       expiresAtMs: clock.nowMs + hourMs,
-      transactionId: null,
     }
   }
 
@@ -144,10 +145,7 @@ export async function openMemoryLedger({ losesAnswers = false, changeDriver }: M
         budgetPath: null,
         expiresAtText: new Date(expiresAtMs).toISOString(),
         expiresAtMs,
-        status: 'active',
-        version: 1,
-        spentMicro: 0n as MicroUsdc,
-        heldMicro: 0n as MicroUsdc,
+        ...mandateDefaults,
         createdAtMs: clock.nowMs,
         updatedAtMs: clock.nowMs,
         ...fields,

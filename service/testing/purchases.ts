@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 
+import type { Proof } from '@purser/wire/payments'
+
 import {
   createTenant,
   issueKey,
@@ -42,6 +44,19 @@ export function verifyAgent(
   options: CallOptions = {},
 ): Promise<TestAnswer> {
   return service.call('POST', '/v1/verify-agent', { ...options, body: proposal(purchase, fields) })
+}
+
+/** Authorizes the payment of a proof, for its merchant. */
+export function authorizeProof(
+  service: TestService,
+  proof: Proof,
+  fields: Record<string, unknown> = {},
+  options: CallOptions = {},
+): Promise<TestAnswer> {
+  return service.call('POST', '/v1/payments/authorize', {
+    ...options,
+    body: { proof, merchant_domain: merchantDomain, expected_amount: proof.amount, ...fields },
+  })
 }
 
 /** Spends an amount under the purchase's mandate; the transaction's id. */

@@ -112,7 +112,17 @@ export const sampleBodies = {
     currency: 'USDC',
     resource_url: resourceUrl,
   }),
-  verify: ({ agent_id, mandate_id, nonce }: Ids) => ({
+  verify: verification,
+  authorize: (ids: Ids) => ({ ...verification(ids), capture_seconds: 600 }),
+  evaluate: proposal,
+  capture: () => ({ amount: '0.50' }),
+  verifyAgent: proposal,
+  startSession: () => ({ api_key: 'svc_sand_sample' }),
+  resumeAgents: ({ stop_id }: Ids) => (stop_id === undefined ? {} : { stop_id }),
+} satisfies Record<string, (ids: Ids) => Record<string, unknown>>
+
+function verification({ agent_id, mandate_id, nonce }: Ids) {
+  return {
     proof: {
       scheme: 'svc-sandbox',
       network: 'sandbox',
@@ -128,12 +138,8 @@ export const sampleBodies = {
     merchant_domain: merchantDomain,
     expected_amount: '1.00',
     expected_currency: 'USDC',
-  }),
-  evaluate: proposal,
-  verifyAgent: proposal,
-  startSession: () => ({ api_key: 'svc_sand_sample' }),
-  resumeAgents: ({ stop_id }: Ids) => (stop_id === undefined ? {} : { stop_id }),
-} satisfies Record<string, (ids: Ids) => Record<string, unknown>>
+  }
+}
 
 function proposal({ agent_id, mandate_id }: Ids) {
   return {

@@ -7,7 +7,8 @@ import type { MandateStatus } from '@purser/wire/mandates'
 
 import { hashApiKey, hintOf } from '../src/domain/api-key.ts'
 import { auditEvent, systemActor } from '../src/domain/audit.ts'
-import { formatSum, parseAmount, type MicroUsdc } from '../src/domain/money.ts'
+import { formatSum, parseAmount } from '../src/domain/money.ts'
+import { holdDefaults, mandateDefaults } from '../src/domain/new-records.ts'
 import { holdGraceMs, validityWindowMs } from '../src/domain/proof.ts'
 import type {
   Account,
@@ -26,12 +27,17 @@ import { createIds } from '../src/ids.ts'
 import type {
   AgentFilter,
   Amendment,
+  Authorization,
+  AuthorizeOutcome,
   Capture,
   CaptureOutcome,
   NewApiKey,
   ProposedTransaction,
   RecordKey,
+  SettleOutcome,
+  Settlement,
   Store,
+  VoidOutcome,
 } from '../src/store/store.ts'
 import { seededRandom } from './seeded-random.ts'
 
@@ -178,10 +184,7 @@ export class StoreLedger {
       budgetPath: null,
       expiresAtText: '2099-01-01T00:00:00Z',
       expiresAtMs: Date.UTC(2099, 0, 1),
-      status: 'active',
-      version: 1,
-      spentMicro: 0n as MicroUsdc,
-      heldMicro: 0n as MicroUsdc,
+      ...mandateDefaults,
       createdAtMs: this.clock.nowMs,
       updatedAtMs: this.clock.nowMs,
       ...fields,
@@ -251,10 +254,9 @@ export class StoreLedger {
       amountMicro: parseAmount(amountText),
       currency: 'USDC',
       resourceUrl: `https://${shopDomain}/data`,
-      status: 'open',
+      ...holdDefaults,
       issuedAtMs: this.clock.nowMs,
       expiresAtMs: this.clock.nowMs + holdLifeMs,
-      transactionId: null,
       ...fields,
     }
   }
@@ -294,6 +296,43 @@ export class StoreLedger {
     return outcome.transactionId
   }
 
+  authorize(caller: Caller, hold: Hold, fields: Partial<Authorization> = {}): Promise<AuthorizeOutcome> {
+    const { transactionId: _transactionId, ...attempt } = this.newCapture(caller, hold)
+    const event = this.newEvent(hold, 'payment.authorized', hold.nonce)
+    return this.store.authorize({ ...attempt, captureSeconds: 600, ...fields }, event)
+  }
+
+  /** A hold that was authorized. */
+  async authorized(caller: Caller, hold: Hold, fields: Partial<Authorization> = {}): Promise<Hold> {
+    const outcome = await this.authorize(caller, hold, fields)
+    assert(outcome.outcome === 'authorized', outcome.outcome)
+    return outcome.hold
+  }
+
+  /** Captures an authorized hold: an amount, or all of it. */
+  settle(
+    caller: Caller,
+    { nonce }: Pick<Hold, 'nonce'>,
+    amountText?: string,
+    fields: Partial<Settlement> = {},
+  ): Promise<SettleOutcome> {
+    return this.store.captureAuthorized({
+      caller,
+      nonce,
+      amountMicro: amountText === undefined ? null : parseAmount(amountText),
+      idempotencyKey: null,
+      transactionId: this.ids.next('transaction'),
+      nowMs: this.clock.nowMs,
+      ...fields,
+    })
+  }
+
+  /** Voids an authorized hold, as its merchant. */
+  voidAuthorized(caller: Caller, { nonce }: Pick<Hold, 'nonce'>): Promise<VoidOutcome> {
+    const event = this.newEvent(caller, 'authorization.voided', nonce)
+    return this.store.voidAuthorized({ caller, nonce, nowMs: this.clock.nowMs }, event)
+  }
+
   /** Voids a hold, as its owner, or as the agent of the filter. */
   voidProof(hold: Scope & { readonly nonce: string }, filter: AgentFilter = {}) {
     const event = this.newEvent(hold, 'proof.voided', hold.nonce)
@@ -326,6 +365,12 @@ export class StoreLedger {
     const { spentMicro, heldMicro } =
       (await this.store.findMandate(mandate)) ?? assert.fail('no such mandate')
     return { spent: formatSum(spentMicro), held: formatSum(heldMicro) }
+  }
+
+  /** The sums of a mandate as text, with what is authorized. */
+  async allSums(mandate: Scope & { readonly id: string }) {
+    const { authorizedMicro } = (await this.store.findMandate(mandate)) ?? assert.fail('no such mandate')
+    return { ...(await this.sums(mandate)), authorized: formatSum(authorizedMicro) }
   }
 
   /** Whether anything at all follows from an id: the types of the events about it, oldest first. */

@@ -3,6 +3,7 @@ import type * as accounts from '@purser/wire/accounts'
 import type * as agents from '@purser/wire/agents'
 import type * as apiKeys from '@purser/wire/api-keys'
 import type * as auditLog from '@purser/wire/audit-log'
+import type * as authorizations from '@purser/wire/authorizations'
 import type * as consoleAgents from '@purser/wire/console/agents'
 import type * as consoleApiKeys from '@purser/wire/console/api-keys'
 import type * as consoleFeed from '@purser/wire/console/feed'
@@ -51,6 +52,12 @@ export const sameTypes: {
     client.ListAuditEventsQuery,
     Static<NonNullable<(typeof auditLog.listAuditEvents)['query']>>
   >
+  Authorization: Same<client.Authorization, Static<NonNullable<typeof authorizations.Authorization>>>
+  AuthorizeRequest: Same<client.AuthorizeRequest, Static<NonNullable<typeof authorizations.AuthorizeRequest>>>
+  Authorized: Same<client.Authorized, Static<NonNullable<typeof authorizations.Authorized>>>
+  CaptureRequest: Same<client.CaptureRequest, Static<NonNullable<typeof authorizations.CaptureRequest>>>
+  Captured: Same<client.Captured, Static<NonNullable<typeof authorizations.Captured>>>
+  NotAuthorized: Same<client.NotAuthorized, Static<NonNullable<typeof authorizations.NotAuthorized>>>
   AgentSummary: Same<client.AgentSummary, Static<NonNullable<typeof consoleAgents.AgentSummary>>>
   ListConsoleAgentsQuery: Same<
     client.ListConsoleAgentsQuery,
@@ -177,6 +184,12 @@ export const sameTypes: {
   RevokeApiKeyQuery: true,
   AuditEvent: true,
   ListAuditEventsQuery: true,
+  Authorization: true,
+  AuthorizeRequest: true,
+  Authorized: true,
+  CaptureRequest: true,
+  Captured: true,
+  NotAuthorized: true,
   AgentSummary: true,
   ListConsoleAgentsQuery: true,
   ListedApiKey: true,

@@ -47,7 +47,7 @@ export const refusedWhen: Readonly<Record<DenialCode | VerificationFailure, stri
   amount_mismatch: 'step 2: the amount or currency of the proof is not exactly the expected text',
   invalid_signature:
     'step 3: a field was changed, added or removed, or the proof is from another service or environment',
-  nonce_reused: 'step 4: the proof was charged before',
+  nonce_reused: 'step 4: the proof was charged or authorized before',
 }
 
 /** How to fix each error. */
@@ -83,7 +83,16 @@ export const remedies: Readonly<Record<Word, string>> = {
     'Read the record again, check whether the change still makes sense, and repeat it with the new version.',
   widening_needs_owner:
     'Use an owner’s key, or let an owner make the change in the console. Narrower terms need no owner.',
+  already_captured:
+    'The charge stands: look up the proof for its transaction. To get the answer of a lost capture again, retry with its `Idempotency-Key`.',
+  authorization_expired:
+    'Ask for a new payment. Capture earlier, or authorize with a longer `capture_seconds` if the mandate allows it.',
+  authorization_voided: 'Ask for a new payment: a voided authorization cannot be captured.',
+  amount_exceeds_authorization:
+    'Capture at most the authorized amount; ask for another payment for the rest.',
   proof_captured: 'The charge stands: look up the proof, and use it to fetch what it paid for.',
+  proof_authorized:
+    'Ask the merchant to void it, or wait for its `capture_deadline`: until then the merchant may charge it.',
   agent_revoked:
     'A revoked agent stays revoked: create a new one. If the agent should work, check its id and the environment of the key.',
   payload_too_large: 'Send a smaller body: every request of the interface fits into a few KiB.',

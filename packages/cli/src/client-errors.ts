@@ -69,5 +69,10 @@ const conflicts: Readonly<Record<string, string>> = {
   mandate_revoked: 'the mandate is permanently revoked',
   agent_revoked: 'the agent is permanently revoked',
   proof_captured: 'the proof has already been charged; purser proofs show has its transaction',
+  already_captured: 'the payment has already been charged; purser proofs show has its transaction',
+  authorization_expired: 'the capture deadline has passed; nothing was charged',
+  authorization_voided: 'the authorization was voided; nothing was charged',
+  amount_exceeds_authorization: 'the amount is above the authorized amount; nothing was charged',
+  proof_authorized: 'the merchant has authorized the payment; only the merchant can void it',
   production_payments_not_supported: 'payments need a sandbox key, and this is a production key',
 }

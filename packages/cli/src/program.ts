@@ -14,6 +14,7 @@ import { keysCommand } from './commands/keys.ts'
 import { mandatesCommand } from './commands/mandates.ts'
 import { payCommand } from './commands/pay.ts'
 import { profileCommand } from './commands/profile.ts'
+import { paymentsCommand } from './commands/payments.ts'
 import { proofsCommand } from './commands/proofs.ts'
 import { sellersCommand } from './commands/sellers.ts'
 import { sessionsCommand } from './commands/sessions.ts'
@@ -46,6 +47,7 @@ export async function createProgram(words: readonly string[], io: Io): Promise<C
     evaluateCommand(io),
     payCommand(io),
     proofsCommand(io),
+    paymentsCommand(io),
     transactionsCommand(io),
     auditCommand(io),
     profileCommand(io),
@@ -63,7 +65,7 @@ export async function createProgram(words: readonly string[], io: Io): Promise<C
 
 const groups: Readonly<Record<string, readonly string[]>> = {
   'The accounts and their agents:': ['accounts', 'keys', 'sessions', 'agents', 'mandates', 'sellers'],
-  'Payments:': ['evaluate', 'pay', 'proofs', 'transactions', 'audit'],
+  'Payments:': ['evaluate', 'pay', 'proofs', 'payments', 'transactions', 'audit'],
   'This machine:': ['profile', 'completion'],
 }
 

@@ -15,6 +15,8 @@ export const transactionStatuses = [
 
 export const auditEventTypes = [
   'payment.verified',
+  'payment.authorized',
+  'authorization.voided',
   'account.created',
   'account.disabled',
   'account.enabled',

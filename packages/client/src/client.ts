@@ -43,5 +43,12 @@ export { randomKey } from './random-key.ts'
 export { sellerWarning } from './seller-warning.ts'
 export type { HealthReport } from './resources/health.ts'
 export type { FeedMessage, FeedOptions, StopOptions } from './resources/console.ts'
-export type { ProofDecision, ProofOptions, Verification, VerifyOptions } from './resources/payments.ts'
+export type {
+  AuthorizationDecision,
+  Capture,
+  ProofDecision,
+  ProofOptions,
+  Verification,
+  VerifyOptions,
+} from './resources/payments.ts'
 export type * from './wire-types.ts'

@@ -6,6 +6,8 @@ export type AgentStatus = 'active' | 'revoked'
 
 export type AuditEventType =
   | 'payment.verified'
+  | 'payment.authorized'
+  | 'authorization.voided'
   | 'account.created'
   | 'account.disabled'
   | 'account.enabled'
@@ -44,7 +46,7 @@ export type MandateMove = 'pause' | 'resume' | 'revoke'
 
 export type VerificationFailure = 'proof_expired' | 'amount_mismatch' | 'invalid_signature' | 'nonce_reused'
 
-export type ProofStatus = 'open' | 'captured' | 'expired' | 'voided'
+export type ProofStatus = 'open' | 'authorized' | 'captured' | 'expired' | 'voided'
 
 export type DenialCode =
   | 'agent_revoked'
@@ -86,7 +88,12 @@ export type ErrorCode =
   | 'if_match_required'
   | 'version_mismatch'
   | 'widening_needs_owner'
+  | 'already_captured'
+  | 'authorization_expired'
+  | 'authorization_voided'
+  | 'amount_exceeds_authorization'
   | 'proof_captured'
+  | 'proof_authorized'
   | 'agent_revoked'
   | 'payload_too_large'
   | 'cross_site_request'
@@ -274,6 +281,58 @@ export interface ListAuditEventsQuery {
   subject_id?: string
 }
 
+export interface Authorization {
+  /** UUID of the proof. Use it to capture or void the payment. */
+  nonce: string
+  /** Authorized amount in USDC, as decimal text: the most that can be captured. */
+  amount: string
+  /** When the authorization ends, unless it is captured or voided before. */
+  capture_deadline: string
+  /** State of the payment; only an `authorized` one can be captured. */
+  status: ProofStatus
+}
+
+export interface AuthorizeRequest {
+  /** The complete proof, as issued. */
+  proof: Proof
+  /** Domain under which the seller collects. */
+  merchant_domain: string
+  /** Price in USDC, as decimal text; must equal the proof's `amount`, compared as text. */
+  expected_amount: string
+  /** Currency of the price; must equal the proof's `currency`, compared as text. */
+  expected_currency?: string
+  /** Time in seconds until the capture deadline, 600 by default; at most what the mandate allows. */
+  capture_seconds?: number
+}
+
+export interface Authorized {
+  /** Always `true`: the amount is reserved until the deadline. */
+  authorized: true
+  /** The authorization. Nothing has been charged yet. */
+  authorization: Authorization
+}
+
+export interface CaptureRequest {
+  /** Amount to charge in USDC, as decimal text: at most the authorized amount, which is the default. The rest is released at once. */
+  amount?: string
+}
+
+export interface Captured {
+  /** Always `true`: the charge is recorded. */
+  verified: true
+  /** Transaction that records the charge. */
+  transaction_id: string
+  /** Charged amount in USDC, as decimal text. */
+  amount: string
+}
+
+export interface NotAuthorized {
+  /** Always `false`: nothing was authorized or charged. */
+  authorized: false
+  /** The first step that failed. */
+  reason: VerificationFailure
+}
+
 export interface AgentSummary {
   /** Id of the agent. */
   id: string
@@ -383,8 +442,12 @@ export interface ListedMandate {
   spent_total: string
   /** Sum in USDC held by open proofs: charged when a proof is verified, released when it ends. */
   held_total: string
-  /** `max_spend_total` minus `spent_total` in USDC; held amounts are not deducted. */
+  /** Sum in USDC of authorized payments: charged when their merchants capture them, released when they end. */
+  authorized_total: string
+  /** `max_spend_total` minus `spent_total` in USDC; held and authorized amounts are not deducted. */
   remaining_budget: string
+  /** Max time in seconds between the authorization of a payment and its capture. */
+  max_capture_seconds: number
   /** When the mandate was created. */
   created_at: string
   /** When its status or its terms last changed; initially when it was created. */
@@ -424,8 +487,12 @@ export interface MandateDetail {
   spent_total: string
   /** Sum in USDC held by open proofs: charged when a proof is verified, released when it ends. */
   held_total: string
-  /** `max_spend_total` minus `spent_total` in USDC; held amounts are not deducted. */
+  /** Sum in USDC of authorized payments: charged when their merchants capture them, released when they end. */
+  authorized_total: string
+  /** `max_spend_total` minus `spent_total` in USDC; held and authorized amounts are not deducted. */
   remaining_budget: string
+  /** Max time in seconds between the authorization of a payment and its capture. */
+  max_capture_seconds: number
   /** When the mandate was created. */
   created_at: string
   /** When its status or its terms last changed; initially when it was created. */
@@ -925,6 +992,8 @@ export interface BelowCommitted {
   spent_total: string
   /** Sum in USDC held by open proofs. */
   held_total: string
+  /** Sum in USDC of authorized payments, which only their merchants or their deadlines end. */
+  authorized_total: string
 }
 
 export interface Mandate {
@@ -954,8 +1023,12 @@ export interface Mandate {
   spent_total: string
   /** Sum in USDC held by open proofs: charged when a proof is verified, released when it ends. */
   held_total: string
-  /** `max_spend_total` minus `spent_total` in USDC; held amounts are not deducted. */
+  /** Sum in USDC of authorized payments: charged when their merchants capture them, released when they end. */
+  authorized_total: string
+  /** `max_spend_total` minus `spent_total` in USDC; held and authorized amounts are not deducted. */
   remaining_budget: string
+  /** Max time in seconds between the authorization of a payment and its capture. */
+  max_capture_seconds: number
   /** When the mandate was created. */
   created_at: string
   /** When its status or its terms last changed; initially when it was created. */
@@ -1017,6 +1090,8 @@ export interface NewMandate {
   allowed_categories?: Array<string>
   /** When the mandate expires, as a time with a time zone (RFC 3339). */
   expires_at: string
+  /** Max time in seconds between the authorization of a payment and its capture; 600 by default. */
+  max_capture_seconds?: number
 }
 
 export interface PageQuery {
@@ -1072,7 +1147,7 @@ export interface ProofDenial {
 export interface ProofRecord {
   /** UUID of the proof. */
   nonce: string
-  /** State of the proof: only an `open` one can be charged, and only a `captured` one was. */
+  /** State of the proof: an `open` one can be charged or authorized, an `authorized` one waits for its merchant to capture it, and only a `captured` one was charged. */
   status: ProofStatus
   /** Agent that requested the proof. */
   agent_id: string
@@ -1086,8 +1161,10 @@ export interface ProofRecord {
   resource: string
   /** When the proof was issued. */
   issued_at: string
-  /** When its hold ends, unless it is charged before. */
+  /** When its hold ends, unless it is charged or authorized before. */
   expires_at: string
+  /** When its authorization ends, unless it is captured or voided before; null if it was never authorized. */
+  capture_deadline: string | null
   /** Transaction that records the charge; null if there is none. */
   transaction_id: string | null
 }

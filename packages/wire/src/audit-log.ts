@@ -9,6 +9,8 @@ import { maxLengths } from './lengths.ts'
 /** Every state change that records an event (Events). */
 export const auditEventTypes = [
   'payment.verified',
+  'payment.authorized',
+  'authorization.voided',
   'account.created',
   'account.disabled',
   'account.enabled',

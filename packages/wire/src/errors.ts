@@ -60,7 +60,21 @@ export const errorAnswers = {
     status: 403,
     when: 'the amendment allows something that the mandate does not allow, or changes its purpose, and the caller is not an owner',
   },
+  already_captured: { status: 409, when: 'the payment was charged before' },
+  authorization_expired: {
+    status: 409,
+    when: 'the capture deadline of the authorization has passed; nothing was charged',
+  },
+  authorization_voided: { status: 409, when: 'the authorization was voided; nothing was charged' },
+  amount_exceeds_authorization: {
+    status: 409,
+    when: 'the amount to capture is above the authorized amount; nothing was charged',
+  },
   proof_captured: { status: 409, when: 'the request voids a charged proof' },
+  proof_authorized: {
+    status: 409,
+    when: 'the request voids a proof that its merchant has authorized; only the merchant can void it',
+  },
   agent_revoked: { status: 409, when: 'the request creates a key or a mandate for a revoked agent' },
   payload_too_large: { status: 413, when: 'the body is over 64 KiB' },
   cross_site_request: {

@@ -31,6 +31,10 @@ export const MandateVersionNumber = Type.Integer({
   description: 'Number of the version of the terms.',
 })
 
+/** How long an authorized payment may wait for its capture. */
+export const captureSeconds = { least: 60, default: 600, most: 86_400 } as const
+export const CaptureSeconds = Type.Integer({ minimum: captureSeconds.least, maximum: captureSeconds.most })
+
 /** Mandate (fields accepted on creation). */
 export const NewMandate = Type.Object({
   agent_id: Text(maxLengths.id, { description: 'Agent of the mandate.' }),
@@ -55,6 +59,12 @@ export const NewMandate = Type.Object({
     }),
   ),
   expires_at: described(Timestamp, 'When the mandate expires, as a time with a time zone (RFC 3339).'),
+  max_capture_seconds: Type.Optional(
+    described(
+      CaptureSeconds,
+      'Max time in seconds between the authorization of a payment and its capture; 600 by default.',
+    ),
+  ),
 })
 
 /** The terms of a mandate that an amendment can change, as they are read. */
@@ -94,9 +104,17 @@ export const Mandate = Type.Object({
     Sum,
     'Sum in USDC held by open proofs: charged when a proof is verified, released when it ends.',
   ),
+  authorized_total: described(
+    Sum,
+    'Sum in USDC of authorized payments: charged when their merchants capture them, released when they end.',
+  ),
   remaining_budget: described(
     Sum,
-    '`max_spend_total` minus `spent_total` in USDC; held amounts are not deducted.',
+    '`max_spend_total` minus `spent_total` in USDC; held and authorized amounts are not deducted.',
+  ),
+  max_capture_seconds: described(
+    CaptureSeconds,
+    'Max time in seconds between the authorization of a payment and its capture.',
   ),
   created_at: described(Timestamp, 'When the mandate was created.'),
   updated_at: described(
@@ -146,6 +164,10 @@ export const BelowCommitted = Type.Object({
   max_spend_total: described(Amount, 'Total budget that was requested, in USDC.'),
   spent_total: described(Sum, 'Sum of all verified payments in USDC.'),
   held_total: described(Sum, 'Sum in USDC held by open proofs.'),
+  authorized_total: described(
+    Sum,
+    'Sum in USDC of authorized payments, which only their merchants or their deadlines end.',
+  ),
 })
 export type BelowCommitted = Static<typeof BelowCommitted>
 

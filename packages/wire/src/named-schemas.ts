@@ -4,6 +4,7 @@ import * as accounts from './accounts.ts'
 import * as agents from './agents.ts'
 import * as apiKeys from './api-keys.ts'
 import * as auditLog from './audit-log.ts'
+import * as authorizations from './authorizations.ts'
 import * as consoleAgents from './console/agents.ts'
 import * as consoleApiKeys from './console/api-keys.ts'
 import * as consoleFeed from './console/feed.ts'
@@ -32,6 +33,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   agents,
   apiKeys,
   auditLog,
+  authorizations,
   consoleAgents,
   consoleApiKeys,
   consoleFeed,

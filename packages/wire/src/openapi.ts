@@ -5,6 +5,7 @@ import { answerHeaders, headersOf, type AnswerHeaderId } from './answer-headers.
 import { createAgent, getAgent, listAgents, revokeAgent } from './agents.ts'
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
 import { listAuditEvents } from './audit-log.ts'
+import { authorize, capture, voidAuthorization } from './authorizations.ts'
 import { getConsoleAgent, listConsoleAgents } from './console/agents.ts'
 import { listConsoleApiKeys } from './console/api-keys.ts'
 import { streamTransactions } from './console/feed.ts'
@@ -83,6 +84,9 @@ export const endpoints = [
   verify,
   getProof,
   voidProof,
+  authorize,
+  capture,
+  voidAuthorization,
   evaluate,
   verifyAgent,
   listTransactions,
@@ -120,6 +124,10 @@ export const retries: Readonly<Record<string, string>> = {
     'the same request with the same key, by the same API key, returns the same proof again, with `Idempotent-Replayed: true`; another request with that key gets 422 `idempotency_key_reused`. A denied request does not use up the key.',
   verify:
     'the same proof with the same key, by the same API key, returns the first response again, with `Idempotent-Replayed: true`.',
+  authorize:
+    'the same proof with the same key, by the same API key, returns the authorization again, with `Idempotent-Replayed: true`.',
+  capture:
+    'the same amount with the same key, by the same API key, returns the first response again, with `Idempotent-Replayed: true`.',
   stopAgents:
     'a stop with the same key, in the same account and environment, is the same stop: it pauses mandates that are active again, and returns the same `stop_id` with the totals of the stop.',
 }

@@ -121,6 +121,7 @@ export const VerifyRequest = Type.Object({
     }),
   ),
 })
+export type VerifyRequest = Static<typeof VerifyRequest>
 
 export const Verified = Type.Object({
   verified: Type.Literal(true, { description: 'Always `true`: the charge is recorded.' }),
@@ -152,7 +153,7 @@ export const verify = endpoint({
 })
 
 /** The state of a proof. */
-export const proofStatuses = ['open', 'captured', 'expired', 'voided'] as const
+export const proofStatuses = ['open', 'authorized', 'captured', 'expired', 'voided'] as const
 export type ProofStatus = (typeof proofStatuses)[number]
 export const ProofStatus = OneOf(proofStatuses)
 
@@ -160,7 +161,7 @@ export const ProofRecord = Type.Object({
   nonce: Text(maxLengths.uuid, { description: 'UUID of the proof.' }),
   status: described(
     ProofStatus,
-    'State of the proof: only an `open` one can be charged, and only a `captured` one was.',
+    'State of the proof: an `open` one can be charged or authorized, an `authorized` one waits for its merchant to capture it, and only a `captured` one was charged.',
   ),
   agent_id: described(Id, 'Agent that requested the proof.'),
   mandate_id: described(Id, 'Mandate that it pays from.'),
@@ -168,7 +169,11 @@ export const ProofRecord = Type.Object({
   currency: Usdc,
   resource: Text(maxLengths.url, { description: 'URL of the purchased resource.' }),
   issued_at: described(Timestamp, 'When the proof was issued.'),
-  expires_at: described(Timestamp, 'When its hold ends, unless it is charged before.'),
+  expires_at: described(Timestamp, 'When its hold ends, unless it is charged or authorized before.'),
+  capture_deadline: described(
+    Nullable(Timestamp),
+    'When its authorization ends, unless it is captured or voided before; null if it was never authorized.',
+  ),
   transaction_id: described(Nullable(Id), 'Transaction that records the charge; null if there is none.'),
 })
 export type ProofRecord = Static<typeof ProofRecord>
@@ -201,5 +206,5 @@ export const voidProof = endpoint({
   params: proofParams,
   responses: { 200: ProofRecord },
   responseDescriptions: { 200: 'The proof is voided now, or was already voided or expired.' },
-  errors: ['not_found', 'proof_captured'],
+  errors: ['not_found', 'proof_captured', 'proof_authorized'],
 })

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 
 import { checkCollection, type CollectionFacts, type CollectionRefusal } from './collection.ts'
 import { parseAmount } from './money.ts'
+import { mandateDefaults } from './new-records.ts'
 import type { Caller, Mandate, Seller } from './records.ts'
 
 const payer: Caller = {
@@ -31,8 +32,7 @@ const mandate: Mandate = {
   budgetPath: null,
   expiresAtText: '2099-01-01T00:00:00Z',
   expiresAtMs: Date.UTC(2099, 0, 1),
-  status: 'active',
-  version: 1,
+  ...mandateDefaults,
   spentMicro: parseAmount('0'),
   heldMicro: parseAmount('1.00'),
   createdAtMs: 0,

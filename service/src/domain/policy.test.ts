@@ -5,6 +5,7 @@ import type { DenialCode } from '@purser/wire/policy'
 
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { parseAmount, type MicroUsdc } from './money.ts'
+import { mandateDefaults } from './new-records.ts'
 import { admitsSeller, checkPolicy, remainingBudget, type PolicyFacts, type PolicyPayment } from './policy.ts'
 import type { Agent, Mandate } from './records.ts'
 
@@ -37,8 +38,7 @@ const mandate: Mandate = {
   budgetPath: null,
   expiresAtText: '2026-11-20T12:00:00.001Z',
   expiresAtMs: nowMs + 1,
-  status: 'active',
-  version: 1,
+  ...mandateDefaults,
   spentMicro: parseAmount('90.00'),
   heldMicro: parseAmount('0.00'),
   createdAtMs: nowMs,

@@ -96,10 +96,11 @@ export function checkPolicy(facts: PolicyFacts, payment: PolicyPayment, nowMs: n
       `${payment.amountText} > ${mandate.maxPerTransactionText}, the limit per payment.`,
     )
   }
-  const heldMicro = payment.countHolds ? mandate.heldMicro : (0n as MicroUsdc)
-  const committedMicro = addMicro(mandate.spentMicro, heldMicro)
+  const { spentMicro, heldMicro, authorizedMicro } = mandate
+  const reserved = payment.countHolds ? { heldMicro, authorizedMicro } : nothingReserved
+  const committedMicro = addMicro(spentMicro, addMicro(reserved.heldMicro, reserved.authorizedMicro))
   if (!(committedMicro + payment.amountMicro <= mandate.maxTotalMicro)) {
-    return deny(9, 'total_budget_exceeded', overBudget(mandate, payment.amountText, heldMicro))
+    return deny(9, 'total_budget_exceeded', overBudget(mandate, payment.amountText, reserved))
   }
   return facts.limits ? checkLimits(facts.limits, mandate, payment) : { decision: 'approved' }
 }
@@ -210,9 +211,14 @@ function quote(text: string): string {
   return text.length > quoted ? `${text.slice(0, quoted).replace(/[\ud800-\udbff]$/, '')}…` : text
 }
 
-function overBudget(mandate: Mandate, amountText: string, heldMicro: MicroUsdc): string {
-  const committedMicro = addMicro(mandate.spentMicro, heldMicro)
+type Reserved = Pick<Mandate, 'heldMicro' | 'authorizedMicro'>
+
+const nothingReserved: Reserved = { heldMicro: 0n as MicroUsdc, authorizedMicro: 0n as MicroUsdc }
+
+function overBudget(mandate: Mandate, amountText: string, { heldMicro, authorizedMicro }: Reserved): string {
+  const committedMicro = addMicro(mandate.spentMicro, addMicro(heldMicro, authorizedMicro))
   const remaining = formatSum(subtractMicro(mandate.maxTotalMicro, committedMicro))
   const held = heldMicro > 0n ? ` + ${formatSum(heldMicro)} held by open proofs` : ''
-  return `${formatSum(mandate.spentMicro)} spent${held} + ${amountText} > ${mandate.maxTotalText}, the total budget; ${remaining} is left.`
+  const authorized = authorizedMicro > 0n ? ` + ${formatSum(authorizedMicro)} authorized` : ''
+  return `${formatSum(mandate.spentMicro)} spent${held}${authorized} + ${amountText} > ${mandate.maxTotalText}, the total budget; ${remaining} is left.`
 }

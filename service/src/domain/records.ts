@@ -88,6 +88,10 @@ export interface Mandate extends Scope, MandateTerms {
   readonly version: number
   readonly spentMicro: MicroUsdc
   readonly heldMicro: MicroUsdc
+  /** What authorized payments may still charge. */
+  readonly authorizedMicro: MicroUsdc
+  /** How long a merchant may take to capture an authorized payment. */
+  readonly maxCaptureSeconds: number
   readonly createdAtMs: number
   readonly updatedAtMs: number
 }
@@ -126,6 +130,8 @@ export interface Hold extends Scope {
   /** When the hold ends: the proof's timestamp plus the validity window and a minute of grace. */
   readonly expiresAtMs: number
   readonly transactionId: string | null
+  /** When an authorization ends; null if it was never authorized. */
+  readonly captureDeadlineMs: number | null
 }
 
 export interface Transaction extends Scope {

@@ -15,6 +15,7 @@ const outcomes = {
     label: 'result',
     reasons: {
       captured: ['none'],
+      authorized: ['none'],
       replayed: ['none'],
       failed: verificationFailures,
       refused: [...collectionRefusals, 'invalid_api_key', 'invalid_idempotency_key'],

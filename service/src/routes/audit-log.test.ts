@@ -6,6 +6,7 @@ import { auditEventTypes, type AuditEvent, type AuditEventType } from '@purser/w
 import { signIn } from '../../testing/console-session.ts'
 import { changingNothing, readLedger } from '../../testing/ledger.ts'
 import {
+  authorizeProof,
   change,
   createMerchant,
   evaluate,
@@ -183,6 +184,23 @@ const changes: readonly Change[] = [
       amount: '1.00',
       currency: 'USDC',
     }),
+  },
+  {
+    type: 'payment.authorized',
+    act: async (purchase) => {
+      const proof = await issueProof(service, purchase)
+      return { id: proof.nonce, answer: await authorizeProof(service, proof) }
+    },
+    data: dataOfAuthorization,
+  },
+  {
+    type: 'authorization.voided',
+    act: async (purchase) => {
+      const proof = await issueProof(service, purchase)
+      await authorizeProof(service, proof)
+      return { id: proof.nonce, answer: await service.call('POST', `/v1/payments/${proof.nonce}/void`) }
+    },
+    data: dataOfAuthorization,
   },
   {
     type: 'agents.stopped',
@@ -501,4 +519,14 @@ async function firstKeyId(): Promise<string> {
   const { body } = await service.call('GET', '/accounts/api-keys')
   const keys = body as { id: string; label: string | null }[]
   return keys.find(({ label }) => label === 'first sandbox key')?.id ?? ''
+}
+
+function dataOfAuthorization({ agentId, mandateId }: Purchase) {
+  return {
+    agent_id: agentId,
+    mandate_id: mandateId,
+    amount: '1.00',
+    currency: 'USDC',
+    merchant_domain: 'api.example.com',
+  }
 }

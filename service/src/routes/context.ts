@@ -34,7 +34,10 @@ export type VerificationRefusal = CollectionRefusal | 'invalid_api_key' | 'inval
 export interface DecisionMeter {
   readonly countVerification: (
     environment: Environment,
-    ...outcome: ['captured' | 'replayed'] | ['failed', VerificationFailure] | ['refused', VerificationRefusal]
+    ...outcome:
+      | ['captured' | 'authorized' | 'replayed']
+      | ['failed', VerificationFailure]
+      | ['refused', VerificationRefusal]
   ) => void
   readonly countProof: (
     environment: Environment,

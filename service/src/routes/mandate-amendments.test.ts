@@ -142,6 +142,7 @@ test('A cut below what is committed is refused with the figures; end_holds ends 
     max_spend_total: '5.00',
     spent_total: '3.00',
     held_total: '4.00',
+    authorized_total: '0.00',
   })
   const cut = await amend({ max_spend_total: '5.00', end_holds: true })
   assert.deepEqual([cut.status, cut.body.held_total, cut.body.spent_total], [200, '0.00', '3.00'])

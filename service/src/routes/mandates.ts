@@ -1,6 +1,7 @@
 import type { AuditEventType } from '@purser/wire/audit-log'
 import {
   amendMandate,
+  captureSeconds,
   createMandate,
   getMandate,
   listMandates,
@@ -16,7 +17,8 @@ import {
 
 import { auditEvent } from '../domain/audit.ts'
 import { wireTermsOf } from '../domain/mandate-terms.ts'
-import { formatSum, parseAmount, type MicroUsdc } from '../domain/money.ts'
+import { formatSum, parseAmount } from '../domain/money.ts'
+import { mandateDefaults } from '../domain/new-records.ts'
 import { remainingBudget } from '../domain/policy.ts'
 import type { Caller, Mandate, MandateTerms } from '../domain/records.ts'
 import { created, ok, refuse, type Answer } from '../http/answers.ts'
@@ -43,12 +45,10 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
       allowedSellers: body.allowed_sellers ?? [],
       allowedCategories: body.allowed_categories ?? [],
       ...expiryOf(body.expires_at),
-      status: 'active',
-      version: 1,
-      spentMicro: 0n as MicroUsdc,
-      heldMicro: 0n as MicroUsdc,
       limits: null,
       budgetPath: null,
+      ...mandateDefaults,
+      maxCaptureSeconds: body.max_capture_seconds ?? captureSeconds.default,
       createdAtMs: nowMs,
       updatedAtMs: nowMs,
     }
@@ -109,6 +109,7 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
             max_spend_total: body.max_spend_total,
             spent_total: formatSum(outcome.spentMicro),
             held_total: formatSum(outcome.heldMicro),
+            authorized_total: formatSum(outcome.authorizedMicro),
           },
         }
       default:
@@ -211,7 +212,9 @@ export function toWire(mandate: Mandate): WireMandate {
     version: mandate.version,
     spent_total: formatSum(mandate.spentMicro),
     held_total: formatSum(mandate.heldMicro),
+    authorized_total: formatSum(mandate.authorizedMicro),
     remaining_budget: formatSum(remainingBudget(mandate)),
+    max_capture_seconds: mandate.maxCaptureSeconds,
     created_at: toTimestamp(mandate.createdAtMs),
     updated_at: toTimestamp(mandate.updatedAtMs),
   }

@@ -174,6 +174,7 @@ test('The look-up says of a proof that it is open, and when its hold ends', asyn
     resource: purchase.resourceUrl,
     issued_at: '2026-11-20T12:00:00.000Z',
     expires_at: '2026-11-20T12:06:00.000Z',
+    capture_deadline: null,
     transaction_id: null,
   })
 })

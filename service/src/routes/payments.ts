@@ -7,20 +7,25 @@ import {
   voidProof,
   type Proof,
   type ProofRecord,
+  type ProofStatus,
   type VerificationFailure,
+  type VerifyRequest,
 } from '@purser/wire/payments'
 
 import { auditEvent } from '../domain/audit.ts'
 import { normalizeHostName } from '../domain/host-name.ts'
 import { parseAmount } from '../domain/money.ts'
+import { holdDefaults } from '../domain/new-records.ts'
 import { checkProof, checkProofContent, holdGraceMs, signProof, validityWindowMs } from '../domain/proof.ts'
 import type { Caller, Hold } from '../domain/records.ts'
 import { created, ok, refuse, type Answer } from '../http/answers.ts'
 import { isIdempotencyKey } from '../http/idempotency-key.ts'
 import type { Serve } from '../http/serve.ts'
+import type { CaptureAttempt } from '../store/store.ts'
 import {
   ownAgentOnly,
   speaksFor,
+  toNullableTimestamp,
   toTimestamp,
   type RouteContext,
   type VerificationRefusal,
@@ -47,10 +52,9 @@ export function servePayments(
       amountMicro: parseAmount(body.amount),
       currency: body.currency ?? 'USDC',
       resourceUrl: body.resource_url,
-      status: 'open',
+      ...holdDefaults,
       issuedAtMs: nowMs,
       expiresAtMs: nowMs + validityWindowMs + holdGraceMs,
-      transactionId: null,
     }
     const requestKey = idempotencyKey === undefined ? undefined : { callerId: caller.keyId, idempotencyKey }
     const outcome = await store.issueProof(hold, requestKey)
@@ -95,17 +99,7 @@ export function servePayments(
       const { proof, merchant_domain: merchantDomain } = body
       const expected = { amount: body.expected_amount, currency: body.expected_currency ?? 'USDC' }
       const keys = proofKeys[caller.environment]
-      const attempt = {
-        caller,
-        nonce: proof.nonce,
-        agentId: proof.agentId,
-        mandateId: proof.mandateId,
-        amountText: proof.amount,
-        currency: proof.currency,
-        resourceUrl: proof.resource,
-        merchantDomain,
-        idempotencyKey,
-      }
+      const attempt = attemptOf(caller, body, idempotencyKey)
       const nowMs = now()
 
       const failure = checkProof(proof, expected, keys, nowMs) // 1, 2, 3
@@ -159,11 +153,7 @@ export function servePayments(
     reason: VerificationFailure,
   ): Promise<Answer> {
     decisions?.countVerification(caller.environment, 'failed', reason)
-    const domain = normalizeHostName(merchantDomain)
-    // Unknown domains are not counted. If the store fails, nothing is counted, but the response is still
-    // correct.
-    const isOwn = await store.ownsDomain({ ...caller, domain }).catch(() => false)
-    if (isOwn) tally.countRefusal(caller, { subject: domain, reason })
+    await countFailure({ store, tally }, caller, { merchantDomain, reason })
     return { status: 402, body: { verified: false, reason } }
   }
 
@@ -184,7 +174,8 @@ export function servePayments(
     })
     const hold = await store.voidProof({ ...caller, nonce }, ownAgentOnly(caller), event)
     if (!hold) return refuse('not_found')
-    return hold.status === 'captured' ? refuse('proof_captured') : ok(toWire(hold, now()))
+    if (hold.status === 'captured') return refuse('proof_captured')
+    return hold.status === 'authorized' ? refuse('proof_authorized') : ok(toWire(hold, now()))
   })
 
   /** A merchant sees proofs that it could still collect, and payments to its account's sellers. */
@@ -193,6 +184,37 @@ export function servePayments(
     const received = { receivedOnly: true }
     return (await store.findTransaction({ ...caller, id: hold.transactionId }, received)) !== undefined
   }
+}
+
+/** The attempt of a caller to collect the payment of a proof. */
+export function attemptOf(
+  caller: Caller,
+  { proof, merchant_domain: merchantDomain }: VerifyRequest,
+  idempotencyKey: string | null,
+): CaptureAttempt {
+  return {
+    caller,
+    nonce: proof.nonce,
+    agentId: proof.agentId,
+    mandateId: proof.mandateId,
+    amountText: proof.amount,
+    currency: proof.currency,
+    resourceUrl: proof.resource,
+    merchantDomain,
+    idempotencyKey,
+  }
+}
+
+/** Counts a failed verification for the seller of the caller's account, if it has registered the domain. */
+export async function countFailure(
+  { store, tally }: Pick<RouteContext, 'store' | 'tally'>,
+  caller: Caller,
+  { merchantDomain, reason }: { readonly merchantDomain: string; readonly reason: VerificationFailure },
+): Promise<void> {
+  const domain = normalizeHostName(merchantDomain)
+  // Unknown domains are not counted. If the store fails, nothing is counted, but the response is still correct.
+  const isOwn = await store.ownsDomain({ ...caller, domain }).catch(() => false)
+  if (isOwn) tally.countRefusal(caller, { subject: domain, reason })
 }
 
 function toUnsignedProof(hold: Hold) {
@@ -210,15 +232,19 @@ function toUnsignedProof(hold: Hold) {
 }
 
 /** Marks a response as a replay of an earlier one. */
-const replayed = { 'idempotent-replayed': 'true' }
+export const replayed = { 'idempotent-replayed': 'true' }
+
+/** An expired hold stays open or authorized until the sweep, but can no longer be captured. */
+export function statusAt({ status, expiresAtMs, captureDeadlineMs }: Hold, nowMs: number): ProofStatus {
+  const endsAtMs = status === 'open' ? expiresAtMs : status === 'authorized' ? captureDeadlineMs : Infinity
+  return (endsAtMs ?? 0) > nowMs ? status : 'expired'
+}
 
 /** As the interface writes it. */
 export function toWire(hold: Hold, nowMs: number): ProofRecord {
-  // An expired hold stays open until the sweep, but can no longer be captured.
-  const isExpired = hold.status === 'open' && !(hold.expiresAtMs > nowMs)
   return {
     nonce: hold.nonce,
-    status: isExpired ? 'expired' : hold.status,
+    status: statusAt(hold, nowMs),
     agent_id: hold.agentId,
     mandate_id: hold.mandateId,
     amount: hold.amountText,
@@ -226,6 +252,7 @@ export function toWire(hold: Hold, nowMs: number): ProofRecord {
     resource: hold.resourceUrl,
     issued_at: toTimestamp(hold.issuedAtMs),
     expires_at: toTimestamp(hold.expiresAtMs),
+    capture_deadline: toNullableTimestamp(hold.captureDeadlineMs),
     transaction_id: hold.transactionId,
   }
 }

@@ -104,7 +104,11 @@ storeConformance((open) => {
     const mandate = await ledger.mandate(sandbox)
     await ledger.pay(sandbox, await ledger.hold(mandate, '3.00'))
     const held = await ledger.hold(mandate, '2.00')
-    const figures = { spentMicro: parseAmount('3.00'), heldMicro: parseAmount('2.00') }
+    const figures = {
+      spentMicro: parseAmount('3.00'),
+      heldMicro: parseAmount('2.00'),
+      authorizedMicro: parseAmount('0'),
+    }
     const below = { outcome: 'below_committed', ...figures }
     assert.deepEqual(await ledger.amend(mandate, total('4.99')), below)
     assert.deepEqual(await ledger.amend(mandate, total('2.99'), { endsHolds: true }), below)

@@ -136,6 +136,21 @@ export interface StoreOperations {
    */
   settleLate(attempt: LateAttempt): Promise<LateOutcome>
 
+  /**
+   * Authorizes a hold for a merchant: the checks of a capture, without the charge. Its amount stays reserved, also after a
+   * stop, until the merchant captures or voids it or its deadline passes.
+   */
+  authorize(authorization: Authorization, event: AuditEvent): Promise<AuthorizeOutcome>
+
+  /** Answers an authorization after the proof's window, like `settleLate`. */
+  settleLateAuthorization(attempt: LateAttempt): Promise<LateAuthorizationOutcome>
+
+  /** Captures an authorized hold once, up to its amount, and releases the rest. */
+  captureAuthorized(settlement: Settlement): Promise<SettleOutcome>
+
+  /** Voids an authorized hold for its merchant, and releases its amount at once. Idempotent. */
+  voidAuthorized(payment: AuthorizedPayment, event: AuditEvent): Promise<VoidOutcome>
+
   /** Records an evaluation, with the policy's decision inside the transaction. */
   evaluate(proposal: ProposedTransaction): Promise<PolicyDecision>
 
@@ -208,11 +223,12 @@ export type AmendmentRefusal =
       readonly outcome: 'refused'
       readonly code: 'not_found' | 'mandate_revoked' | 'version_mismatch' | 'widening_needs_owner'
     }
-  /** The total budget would be below what is spent and held. */
+  /** The total budget would be below what is spent, held and authorized. */
   | {
       readonly outcome: 'below_committed'
       readonly spentMicro: MicroUsdc
       readonly heldMicro: MicroUsdc
+      readonly authorizedMicro: MicroUsdc
     }
 
 /** The terms of a mandate from one amendment to the next. */
@@ -292,14 +308,66 @@ export interface LateAttempt extends CaptureAttempt {
   readonly nowMs: number
 }
 
-export type CaptureOutcome =
-  | { readonly outcome: 'captured' | 'replayed'; readonly transactionId: string }
+/** Why an attempt collects nothing. */
+export type AttemptRefusal =
   | { readonly outcome: 'refused'; readonly code: CollectionRefusal | 'invalid_api_key' }
   | { readonly outcome: 'failed'; readonly reason: 'invalid_signature' | 'nonce_reused' | 'proof_expired' }
+
+export type CaptureOutcome =
+  { readonly outcome: 'captured' | 'replayed'; readonly transactionId: string } | AttemptRefusal
 
 export type LateOutcome =
   | { readonly outcome: 'replayed'; readonly transactionId: string }
   | { readonly outcome: 'failed'; readonly reason: 'proof_expired' }
+
+export interface Authorization extends CaptureAttempt {
+  /** How long the merchant may take to capture; the mandate limits it. */
+  readonly captureSeconds: number
+  readonly nowMs: number
+}
+
+export type AuthorizeOutcome =
+  { readonly outcome: 'authorized' | 'replayed'; readonly hold: Hold } | AttemptRefusal
+
+export type LateAuthorizationOutcome =
+  | { readonly outcome: 'replayed'; readonly hold: Hold }
+  | { readonly outcome: 'failed'; readonly reason: 'proof_expired' }
+
+/** A merchant's call for a payment that its account has authorized. */
+export interface AuthorizedPayment {
+  readonly caller: Caller
+  readonly nonce: string
+  readonly nowMs: number
+}
+
+export interface Settlement extends AuthorizedPayment {
+  /** How much to capture; null for the whole amount. */
+  readonly amountMicro: MicroUsdc | null
+  readonly idempotencyKey: string | null
+  readonly transactionId: string
+}
+
+export type SettleOutcome =
+  | {
+      readonly outcome: 'captured' | 'replayed'
+      readonly transactionId: string
+      readonly amountText: string
+    }
+  | {
+      readonly outcome: 'refused'
+      readonly code:
+        | 'not_found'
+        | 'invalid_api_key'
+        | 'already_captured'
+        | 'authorization_voided'
+        | 'authorization_expired'
+        | 'amount_exceeds_authorization'
+    }
+
+export type VoidOutcome =
+  /** It is `voided`, now or before, or it had expired. */
+  | { readonly outcome: 'ended'; readonly hold: Hold }
+  | { readonly outcome: 'refused'; readonly code: 'not_found' | 'invalid_api_key' | 'already_captured' }
 
 export interface AgentQuestion {
   readonly caller: Caller

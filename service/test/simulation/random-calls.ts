@@ -1,5 +1,6 @@
 import { auditEvent } from '../../src/domain/audit.ts'
 import { formatSum, type MicroUsdc } from '../../src/domain/money.ts'
+import { holdDefaults, mandateDefaults } from '../../src/domain/new-records.ts'
 import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
 import type { AuditEvent, Caller, Hold, Scope } from '../../src/domain/records.ts'
 import { createIds } from '../../src/ids.ts'
@@ -16,7 +17,8 @@ import {
   moveMandate,
   releaseExpiredPayments,
 } from '../../src/store/ledger/operations/mandates.ts'
-import { capture, issueProof, settleLate } from '../../src/store/ledger/operations/payments.ts'
+import { capture, settleLate } from '../../src/store/ledger/operations/captures.ts'
+import { issueProof } from '../../src/store/ledger/operations/payments.ts'
 import { claimDomain, createSeller, releaseDomain } from '../../src/store/ledger/operations/sellers.ts'
 import {
   createSession,
@@ -200,7 +202,12 @@ export class RandomCalls {
   #createAgent(): RandomCall {
     const agent = { ...this.#scope(), id: this.#ids.next('agent') }
     this.#agents.push(agent)
-    const details = { name: 'buyer', description: 'Größe "1"', capabilities: ['buy', 'read'], budgetPath: null }
+    const details = {
+      name: 'buyer',
+      description: 'Größe "1"',
+      capabilities: ['buy', 'read'],
+      budgetPath: null,
+    }
     const state = { status: 'active' as const, createdAtMs: this.#nowMs, revokedAtMs: null }
     return made(createAgent, {
       agent: { ...agent, ...details, ...state },
@@ -230,10 +237,7 @@ export class RandomCalls {
       budgetPath: null,
       expiresAtText: new Date(expiresAtMs).toISOString(),
       expiresAtMs,
-      status: 'active' as const,
-      version: 1,
-      spentMicro: 0n as MicroUsdc,
-      heldMicro: 0n as MicroUsdc,
+      ...mandateDefaults,
       createdAtMs: this.#nowMs,
       updatedAtMs: this.#nowMs,
     }
@@ -285,10 +289,9 @@ export class RandomCalls {
     return {
       ...this.#payment(),
       nonce: this.#ids.nonce(),
-      status: 'open',
+      ...holdDefaults,
       issuedAtMs: this.#nowMs,
       expiresAtMs: this.#nowMs + validityWindowMs + holdGraceMs,
-      transactionId: null,
     }
   }
 

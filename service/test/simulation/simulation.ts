@@ -1,5 +1,6 @@
 import { auditEvent } from '../../src/domain/audit.ts'
 import { formatSum, type MicroUsdc } from '../../src/domain/money.ts'
+import { holdDefaults, mandateDefaults } from '../../src/domain/new-records.ts'
 import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
 import type { Caller, Mandate, Scope } from '../../src/domain/records.ts'
 import { createIds, type Ids } from '../../src/ids.ts'
@@ -16,7 +17,7 @@ import {
   moveMandate,
   releaseExpiredPayments,
 } from '../../src/store/ledger/operations/mandates.ts'
-import { capture, settleLate } from '../../src/store/ledger/operations/payments.ts'
+import { capture, settleLate } from '../../src/store/ledger/operations/captures.ts'
 import { statusOf } from '../../src/store/ledger/operations/payment-rows.ts'
 import { createSeller, releaseDomain } from '../../src/store/ledger/operations/sellers.ts'
 import { voidPayment } from '../../src/store/ledger/operations/voids.ts'
@@ -273,10 +274,9 @@ class SimulatedService {
           ...paymentOf(request),
           ...scope,
           nonce,
-          status: 'open',
+          ...holdDefaults,
           issuedAtMs: nowMs,
           expiresAtMs: nowMs + validityWindowMs + holdGraceMs,
-          transactionId: null,
         } as const
         this.#world.madeAtMs.set(nonce, time.nowMs)
         const outcome = await issueProof(this, { hold })
@@ -618,10 +618,7 @@ function newMandate(
     budgetPath: null,
     expiresAtText: '2030-01-01T00:00:00Z',
     expiresAtMs: Date.UTC(2030, 0),
-    status: 'active',
-    version: 1,
-    spentMicro: 0n as MicroUsdc,
-    heldMicro: 0n as MicroUsdc,
+    ...mandateDefaults,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
   }

@@ -14,6 +14,8 @@ import { Actor, Subject } from './who-and-what.tsx'
 /** The display name of each event type. */
 const words: Record<AuditEvent['type'], string> = {
   'payment.verified': 'Payment charged',
+  'payment.authorized': 'Payment authorized',
+  'authorization.voided': 'Authorization voided',
   'account.created': 'Account created',
   'account.disabled': 'Account disabled',
   'account.enabled': 'Account enabled',

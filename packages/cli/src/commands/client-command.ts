@@ -26,7 +26,7 @@ export function inAccount(id: string | undefined): { readonly account_id?: strin
 const maxCount = 10_000
 
 /** A positive integer. Throws an error that the parser reports as wrong usage. */
-function parseCount(text: string): number {
+export function parseCount(text: string): number {
   const count = /^\d{1,6}$/.test(text) ? Number(text) : 0
   if (count < 1 || count > maxCount) {
     throw new InvalidArgumentError(`It must be a whole number from 1 to ${maxCount}.`)

@@ -29,7 +29,7 @@ export function proofsCommand(io: Io) {
 
 function showCommand(io: Io) {
   return clientCommand('show')
-    .summary('show whether a proof is open, captured, expired or voided')
+    .summary('show whether a proof is open, authorized, captured, expired or voided')
     .argument('<nonce>')
     .action(async (nonce, options) => {
       const { payments } = await connect(options, io)

@@ -55,6 +55,8 @@ export function proofWords(
       return `The payment was charged (transaction ${proof.transaction_id}), but the goods did not arrive: contact ${new URL(proof.resource).host}.`
     case 'open':
       return `Nothing has been charged yet. The proof ${nonce} holds ${proof.amount} ${proof.currency} until ${proof.expires_at}.`
+    case 'authorized':
+      return `Nothing has been charged yet. The merchant has authorized ${proof.amount} ${proof.currency} and may charge it until ${proof.capture_deadline}; the proof is ${nonce}.`
     case 'expired':
     case 'voided':
       return 'Nothing was charged.'

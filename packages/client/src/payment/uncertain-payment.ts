@@ -103,6 +103,7 @@ export function failedPayment(facts: FailureFacts): PaymentUncertainError {
     case 'voided':
       return new PaymentNotChargedError(facts)
     case 'open':
+    case 'authorized':
     case undefined:
       return new PaymentUncertainError(facts)
     default:
@@ -147,6 +148,8 @@ function charged(fate: FailureFacts['fate'], price: string): string {
     case 'expired':
     case 'voided':
       return 'nothing was charged'
+    case 'authorized':
+      return `${price} has not been charged, but the merchant has authorized it and may still charge it`
     case 'open':
       return `${price} has not been charged but may be: resumePayment(error) sends the same proof again`
     case undefined:

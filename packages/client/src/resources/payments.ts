@@ -4,6 +4,12 @@ import { path } from '../path.ts'
 import { randomKey } from '../random-key.ts'
 import type { Reply, Send } from '../send.ts'
 import type {
+  AuthorizeRequest,
+  Authorization,
+  Authorized,
+  CaptureRequest,
+  Captured,
+  NotAuthorized,
   NotVerified,
   Proof,
   ProofDenial,
@@ -37,6 +43,12 @@ export interface VerifyOptions extends CallOptions {
    */
   readonly idempotencyKey?: string | undefined
 }
+
+/** An authorization, or the refusal. `replayed` is true if this key had already made it. */
+export type AuthorizationDecision = (Authorized & { readonly replayed: boolean }) | NotAuthorized
+
+/** The charge of an authorized payment. `replayed` is true if this key had already made it. */
+export type Capture = Captured & { readonly replayed: boolean }
 
 export type Payments = ReturnType<typeof payments>
 
@@ -97,6 +109,68 @@ export function payments(send: Send) {
       const answer = reply.body as NotVerified | { readonly verified?: unknown }
       if (reply.status === 402 && answer.verified === false) return answer as NotVerified
       throw errorOf(reply, `${asked.method} ${asked.path}`)
+    },
+
+    /**
+     * Verifies a proof and reserves its amount without charging it: capture the payment before its deadline, or
+     * void it. Retried with the same key, so a lost response reserves nothing twice.
+     *
+     * @example
+     * const decision = await purser.payments.authorize(
+     *   { proof, merchant_domain: 'api.example.com', expected_amount: '4.00' },
+     *   { idempotencyKey: 'order-1001' },
+     * )
+     * if (decision.authorized) await purser.payments.capture(proof.nonce, { amount: '2.50' })
+     */
+    authorize: async (
+      body: AuthorizeRequest,
+      options: VerifyOptions = {},
+    ): Promise<AuthorizationDecision> => {
+      const { idempotencyKey = randomKey(), ...call } = options
+      const asked = { method: 'POST', path: '/v1/payments/authorize' } as const
+      const reply = await send(
+        {
+          ...asked,
+          body,
+          headers: { 'idempotency-key': idempotencyKey },
+          isRepeatable: true,
+          refusal: { status: 402, field: 'authorized' },
+        },
+        call,
+      )
+      const answer = reply.body as Authorized | NotAuthorized | { readonly authorized?: unknown }
+      if (reply.status === 200 && answer.authorized === true) {
+        return { ...(answer as Authorized), replayed: isReplayed(reply.headers) }
+      }
+      if (reply.status === 402 && answer.authorized === false) return answer as NotAuthorized
+      throw errorOf(reply, `${asked.method} ${asked.path}`)
+    },
+
+    /**
+     * Charges an authorized payment, once: `amount`, or all of it. The rest is released at once. Throws a
+     * `ConflictError` with the code `authorization_expired`, `authorization_voided`, `already_captured` or
+     * `amount_exceeds_authorization`; then nothing was charged by this call. Retried with the same key.
+     */
+    capture: async (
+      nonce: string,
+      body: CaptureRequest = {},
+      options: VerifyOptions = {},
+    ): Promise<Capture> => {
+      const { idempotencyKey = randomKey(), ...call } = options
+      const asked = { method: 'POST', path: path`/v1/payments/${nonce}/capture` } as const
+      const headers = { 'idempotency-key': idempotencyKey }
+      const reply = await send({ ...asked, body, headers, isRepeatable: true }, call)
+      if (isCharge(reply)) return { ...(reply.body as Captured), replayed: isReplayed(reply.headers) }
+      throw errorOf(reply, `${asked.method} ${asked.path}`)
+    },
+
+    /**
+     * Voids an authorized payment: its amount is released at once, and it can no longer be charged. Throws a
+     * `ConflictError` with the code `already_captured` if it was charged. Safe to repeat, so it is retried.
+     */
+    void: async (nonce: string, options?: CallOptions): Promise<Authorization> => {
+      const request = { method: 'POST', path: path`/v1/payments/${nonce}/void`, isRepeatable: true } as const
+      return (await send(request, options)).body as Authorization
     },
 
     /** The state of a proof, for example after a lost response. */

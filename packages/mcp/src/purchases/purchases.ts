@@ -226,6 +226,9 @@ export class Purchases {
       throw error
     })
     if (proof?.status === 'open') return { record, state: 'open', openUntil: proof.expires_at }
+    if (proof?.status === 'authorized') {
+      return { record, state: 'open', openUntil: proof.capture_deadline ?? proof.expires_at }
+    }
     if (proof?.status !== 'captured') {
       this.#proofs.delete(record.nonce)
       return { record, state: 'over' }

@@ -12,14 +12,23 @@ import {
 } from '../store.ts'
 import { issueProof, revokeAgent, voidAll } from './several-transactions.ts'
 import type { Ledger } from './ledger.ts'
+import type { Operation } from './operation.ts'
 import { createAccount, moveAccount } from './operations/accounts.ts'
 import { amendMandate } from './operations/amendments.ts'
 import { createAgent } from './operations/agents.ts'
 import { issueApiKey, revokeApiKey } from './operations/api-keys.ts'
+import {
+  authorize,
+  captureAuthorized,
+  settleLateAuthorization,
+  voidAuthorized,
+  type AuthorizedCall,
+  type PaidElsewhere,
+} from './operations/authorizations.ts'
+import { capture, settleLate } from './operations/captures.ts'
 import { evaluate } from './operations/evaluations.ts'
 import { addTallies, recordEvent } from './operations/figures.ts'
 import { createMandate, moveMandate } from './operations/mandates.ts'
-import { capture, settleLate } from './operations/payments.ts'
 import { claimDomain, createSeller, releaseDomain } from './operations/sellers.ts'
 import { createSession, endSession, endSessionById, touchSession } from './operations/sessions.ts'
 import { voidPayment } from './operations/voids.ts'
@@ -100,6 +109,18 @@ export function createLedgerOperations({
     } finally {
       end()
     }
+  }
+
+  /** Runs an operation on an authorized payment for the account that pays, which may be another one. */
+  async function runForPayer<Call extends Omit<AuthorizedCall, 'payerId'>, Outcome extends object>(
+    operation: Operation<Call & { readonly payerId: string }, Outcome | PaidElsewhere>,
+    call: Call,
+  ): Promise<Outcome> {
+    const found = await ledger.run(operation, { ...call, payerId: call.caller.accountId })
+    if (!isElsewhere(found)) return found
+    const outcome = await ledger.run(operation, { ...call, payerId: found.payerId })
+    if (isElsewhere(outcome)) throw new Error('another account than noted pays')
+    return outcome
   }
 
   /** Continues a stop; resolves to the number of mandates that it paused. */
@@ -187,6 +208,19 @@ export function createLedgerOperations({
         const accountId = await accountOfMandate(attempt.mandateId)
         return ledger.run(settleLate, withPayer(attempt, accountId))
       }),
+
+    authorize: (authorization, event) =>
+      track(async () => {
+        const accountId = await accountOfMandate(authorization.mandateId)
+        return ledger.run(authorize, { ...withPayer(authorization, accountId), event })
+      }),
+    settleLateAuthorization: (attempt) =>
+      track(async () => {
+        const accountId = await accountOfMandate(attempt.mandateId)
+        return ledger.run(settleLateAuthorization, withPayer(attempt, accountId))
+      }),
+    captureAuthorized: (settlement) => track(() => runForPayer(captureAuthorized, settlement)),
+    voidAuthorized: (payment, event) => track(() => runForPayer(voidAuthorized, { ...payment, event })),
     evaluate: (proposal) => track(() => ledger.run(evaluate, proposal)),
 
     releaseExpiredHolds: (nowMs, maxMandates) =>
@@ -225,6 +259,10 @@ export function createLedgerOperations({
 /** A proof of an unknown mandate has no payment. */
 function withPayer<Attempt extends CaptureAttempt>(attempt: Attempt, accountId: string | undefined) {
   return { ...attempt, payerId: accountId ?? attempt.caller.accountId }
+}
+
+function isElsewhere(outcome: object): outcome is PaidElsewhere {
+  return 'outcome' in outcome && outcome.outcome === 'elsewhere'
 }
 
 export function closedError(): StoreUnavailableError {

@@ -5,7 +5,7 @@ import type { Ledger } from './ledger.ts'
 import { releaseExpiredPayments } from './operations/mandates.ts'
 import { isDue } from './operations/stops.ts'
 import { columnsOf, findRows, idFrom, idOf, tableOf, type ReadDialect, type Reader } from './reads/dialect.ts'
-import { agents, mandates, runningStops, type RunningStop } from './tables.ts'
+import { agents, authorizations, mandates, runningStops, type RunningStop } from './tables.ts'
 
 /** How many mandates one sweep searches for open payments. */
 const maxLookedAt = 20_000
@@ -109,8 +109,8 @@ export class Sweep {
   }
 
   /**
-   * Those of the next mandates that have payments which can have expired, or open payments of a revoked agent, or denials
-   * that are only counted.
+   * Those of the next mandates that have payments which can have expired, overdue authorizations, open payments of a revoked
+   * agent, or denials that are only counted.
    */
   async #lookAtSome(nowMs: number): Promise<readonly Candidate[]> {
     const after = this.#lookedAtUpTo
@@ -124,11 +124,16 @@ export class Sweep {
       open_payments > 0 and exists (
         select 1 from ${tableOf(dialect, agents)} a
         where a.account_id = m.account_id and a.id = m.agent_id and a.status = 'revoked')`
+    const isOverdue = sql`
+      authorized_payments > 0 and exists (
+        select 1 from ${tableOf(dialect, authorizations)} d
+        where d.account_id = m.account_id and d.mandate_id = m.id and d.deadline_ms <= ${nowMs})`
     const { rows } = await sql<{ account_id: unknown; id: unknown }>`
       select account_id, id from (
-        select account_id, id, open_payments, released_until_ms, denials, ${isRevoked} as is_revoked ${source}
+        select account_id, id, open_payments, released_until_ms, denials, ${isRevoked} as is_revoked,
+          ${isOverdue} as is_overdue ${source}
         limit ${sql.lit(maxLookedAt)}) looked_at
-      where denials > 0 or open_payments > 0 and (released_until_ms < ${nowMs} or is_revoked)
+      where denials > 0 or open_payments > 0 and (released_until_ms < ${nowMs} or is_revoked) or is_overdue
       order by account_id, id`.execute(this.#db)
     const { rows: end } = await sql<{ account_id: unknown; id: unknown }>`
       select account_id, id ${source} limit 1 offset ${sql.lit(maxLookedAt - 1)}`.execute(this.#db)

@@ -184,6 +184,12 @@ export const mandates = table(
     heldMicro: micro<MicroUsdc>(),
     /** The number of payments that hold it. */
     openPayments: integer(),
+    /** What authorized payments of any epoch may still charge, including overdue ones until they are released. */
+    authorizedMicro: micro<MicroUsdc>(),
+    /** The number of authorized payments. */
+    authorizedPayments: integer(),
+    /** How long a merchant may take to capture an authorized payment. */
+    maxCaptureSeconds: integer(),
     /** No open payment expires up to this time, which may be in the future. */
     releasedUntilMs: integer(),
     /** The minute of the last denied proof, and the number of denials in it. */
@@ -207,9 +213,11 @@ export const mandates = table(
     checks: [
       'spent_micro >= 0',
       'held_micro >= 0',
-      'spent_micro + held_micro <= max_total_micro',
+      'authorized_micro >= 0',
+      'spent_micro + held_micro + authorized_micro <= max_total_micro',
       'open_payments >= 0',
       'version >= 1',
+      'authorized_payments >= 0',
     ],
   },
 )
@@ -325,7 +333,7 @@ export const payments = table(
     currency: oneOf('USDC'),
     resourceUrl: text(),
     /** `open` is valid only in the epoch of the mandate: see `statusOf`. */
-    status: oneOf('open', 'captured', 'expired', 'voided'),
+    status: oneOf('open', 'authorized', 'captured', 'expired', 'voided'),
     epoch: integer(),
     issuedAtMs: integer(),
     expiresAtMs: integer(),
@@ -345,12 +353,34 @@ export const payments = table(
     budgetPath: nullable(json<readonly string[]>()),
     /** The version of the mandate that admitted it; null for the first one. */
     mandateVersion: nullable(integer()),
+    /** Null if the whole amount was captured, or nothing. */
+    capturedMicro: nullable(micro<MicroUsdc>()),
+    /** The key that authorized it, from then on; the columns of the merchant are set with it. */
+    authorizedBy: nullable(text()),
+    /** The `Idempotency-Key` of the authorization. */
+    authorizationKey: nullable(text()),
+    captureDeadlineMs: nullable(integer()),
   },
   {
     indexes: [['accountId', 'mandateId', 'epoch', 'expiresAtMs']],
     checks: ['amount_micro > 0', "(status = 'captured') = (transaction_id is not null)"],
   },
 )
+
+/** The authorized payments of each mandate, by their deadlines, until they end. */
+export const authorizations = table('authorizations', ['accountId', 'mandateId', 'deadlineMs', 'nonce'], {
+  accountId: id('account'),
+  mandateId: id('mandate'),
+  deadlineMs: integer(),
+  nonce: id('nonce'),
+})
+
+/** Who pays each payment that an account has authorized for a mandate of another account. */
+export const authorizationPayers = table('authorization_payers', ['accountId', 'nonce'], {
+  accountId: id('account'),
+  nonce: id('nonce'),
+  payerId: id('account'),
+})
 
 /** The proof returned for a request with an `Idempotency-Key`. */
 export const proofRequests = table('proof_requests', ['accountId', 'environment', 'callerId', 'requestKey'], {
@@ -525,6 +555,8 @@ export const allTables: readonly Table[] = [
   sellerDomains,
   sellers,
   payments,
+  authorizations,
+  authorizationPayers,
   proofRequests,
   strayDenials,
   evaluations,

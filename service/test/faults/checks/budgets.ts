@@ -51,6 +51,7 @@ function checkTotal(dossier: Dossier, { id, maxTotalMicro }: MandateContent, com
 function surelyHeldUntilMs(dossier: Dossier, hold: HoldContent): number {
   switch (hold.status) {
     case 'captured':
+    case 'authorized':
     case 'open':
       return Infinity
     case 'expired':

@@ -73,6 +73,8 @@ function checkState(dossier: Dossier, hold: HoldContent, complain: Complain): vo
       if (dossier.content.readAtMs < dossier.expiresFromMs(hold))
         complain('hold ended early', nonce, 'it has not expired yet')
       break
+    case 'authorized':
+      break
     default:
       status satisfies never
   }

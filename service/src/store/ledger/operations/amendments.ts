@@ -14,6 +14,7 @@ import {
 import { auditEvents, mandates, mandateVersions, type MandateRow, type MandateVersionRow } from '../tables.ts'
 import { Bookings } from './bookings.ts'
 import { endPayments, expiredReads, releaseExpired } from './ended-payments.ts'
+import { committedOf } from './payment-rows.ts'
 
 export interface AmendCall extends Scope, Amendment {
   readonly mandateId: string
@@ -62,9 +63,9 @@ function amendTerms(mandate: MandateRow, call: AmendCall, facts: Facts): Decisio
   if (!mayWiden && widensTerms(mandate, wanted)) return refused('widening_needs_owner')
   const bookings = new Bookings(mandate, facts)
   const { ended, changes } = makeRoom(bookings, call, facts)
-  const { spentMicro, heldMicro } = bookings.mandate
-  if (!(spentMicro + heldMicro <= wanted.maxTotalMicro)) {
-    return unchanged({ outcome: 'below_committed', spentMicro, heldMicro: mandate.heldMicro })
+  if (!(committedOf(bookings.mandate) <= wanted.maxTotalMicro)) {
+    const { spentMicro, heldMicro, authorizedMicro } = mandate
+    return unchanged({ outcome: 'below_committed', spentMicro, heldMicro, authorizedMicro })
   }
   const version = mandate.version + 1
   const amended = { ...bookings.mandate, ...terms, version, updatedAtMs: event.createdAtMs }
@@ -100,7 +101,7 @@ function makeRoom(
 function needsExpired(mandate: MandateRow | undefined, { endsHolds, terms }: AmendCall): boolean {
   if (!mandate || endsHolds) return endsHolds
   const { maxTotalMicro = mandate.maxTotalMicro } = terms
-  return mandate.spentMicro + mandate.heldMicro > maxTotalMicro
+  return committedOf(mandate) > maxTotalMicro
 }
 
 function versionOf(mandate: MandateRow, changedBy: string | null, createdAtMs: number): MandateVersionRow {

@@ -8,7 +8,7 @@ import {
   type LimitFacts,
   type Tally,
 } from '../../../domain/limits.ts'
-import type { MicroUsdc } from '../../../domain/money.ts'
+import { subtractMicro, type MicroUsdc } from '../../../domain/money.ts'
 import { subjectOf } from '../../../domain/subjects.ts'
 import { lock, look, put, type Change, type Facts, type Read } from '../operation.ts'
 import {
@@ -23,7 +23,7 @@ import {
   type PaymentRow,
   type SubjectUsageRow,
 } from '../tables.ts'
-import { holdPayment, releasePayment } from './payment-rows.ts'
+import { holdPayment, releasePayment, settlePayment } from './payment-rows.ts'
 
 /** What limits need to know of a payment. */
 export type BookedPayment = Pick<
@@ -239,15 +239,26 @@ export class Bookings {
 
   /** Spends an open payment of the mandate's epoch. What counts in limits stays. Needs only `captureReads`. */
   spend(payment: BookedPayment): void {
-    this.#mandate = releasePayment(this.#mandate, payment, { isSpent: true })
-    this.close(payment)
+    this.#mandate = releasePayment(this.#mandate, payment, { to: 'spent' })
+    this.#close(payment)
   }
 
-  /**
-   * Takes a payment out of the open ones, which a new epoch ends: it is captured or authorized. It still counts. Needs only
-   * `captureReads`.
-   */
-  close(payment: BookedPayment): void {
+  /** Authorizes an open payment of the mandate's epoch. What counts in limits stays. Needs only `captureReads`. */
+  authorize(payment: BookedPayment): void {
+    this.#mandate = releasePayment(this.#mandate, payment, { to: 'authorized' })
+    this.#close(payment)
+  }
+
+  /** Ends an authorized payment: spends a part of its amount, or none, and gives back the rest. */
+  settle(payment: BookedPayment, { spentMicro }: { readonly spentMicro: MicroUsdc }): void {
+    this.#mandate = settlePayment(this.#mandate, payment, { spentMicro })
+    const amountMicro = subtractMicro(payment.amountMicro, spentMicro)
+    // The whole amount may be spent without the locks of shared budgets.
+    if (amountMicro > 0n) this.giveBack(payment, { amountMicro, count: spentMicro > 0n ? 0 : 1 })
+  }
+
+  /** Takes a payment out of the open ones, which a new epoch ends. It still counts. */
+  #close(payment: BookedPayment): void {
     const open = takeOf(payment, { amountMicro: payment.amountMicro, count: 1 })
     this.#changeTallies(payment.resourceUrl, payment.budgetPath ?? [], { open })
   }

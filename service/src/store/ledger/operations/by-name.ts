@@ -4,6 +4,8 @@ import * as activity from './activity.ts'
 import * as agents from './agents.ts'
 import * as amendments from './amendments.ts'
 import * as apiKeys from './api-keys.ts'
+import * as authorizations from './authorizations.ts'
+import * as captures from './captures.ts'
 import * as denials from './denials.ts'
 import * as evaluations from './evaluations.ts'
 import * as figures from './figures.ts'
@@ -20,6 +22,8 @@ const modules = [
   agents,
   amendments,
   apiKeys,
+  authorizations,
+  captures,
   denials,
   evaluations,
   figures,

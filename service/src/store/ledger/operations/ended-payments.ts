@@ -1,8 +1,10 @@
-import { put, type Change, type Facts, type RangeRead, type Read } from '../operation.ts'
-import { payments, type MandateRow } from '../tables.ts'
+import type { MicroUsdc } from '../../../domain/money.ts'
+import { look, put, remove, type Change, type Facts, type RangeRead, type Read } from '../operation.ts'
+import { authorizations, payments, type MandateRow, type PaymentRow } from '../tables.ts'
+import { overdueOf } from './authorization-rows.ts'
 import { bookingReads, type Bookings } from './bookings.ts'
 
-// The ends of open payments that nobody captures: their time is over, or all of a mandate's end at once.
+// The ends of payments that nobody captures: their time is over, or all open ones of a mandate end at once.
 
 /** How many expired payments one call releases. The next call releases more. */
 const maxReleased = 1_000
@@ -12,15 +14,34 @@ const maxUpcoming = 16
 
 /**
  * The reads of `releaseExpired` and `endPayments`: the mandate's payments that have expired and may still hold amounts, the
- * next ones, and what they count in. Empty while none can have expired and nothing is counted.
+ * next ones, authorized ones whose deadline has passed, and what they count in. Empty while none can have expired and nothing
+ * is counted.
  */
 export function expiredReads(mandate: MandateRow | undefined, nowMs: number, facts: Facts): readonly Read[] {
   if (!mandate) return []
-  if (!canHaveExpired(mandate, nowMs)) return bookingReads(mandate, [])
+  const overdue = overdueReads(mandate, nowMs, facts)
+  if (!canHaveExpired(mandate, nowMs)) return [...overdue.reads, ...bookingReads(mandate, overdue.known)]
   const expired = expiredOf(mandate, nowMs, facts)
   const found = facts.knows(expired) ? facts.rows(payments, expired) : []
   const open = found.filter(({ status }) => status === 'open')
-  return [expired, upcomingOf(mandate, nowMs), ...bookingReads(mandate, open)]
+  const counted = bookingReads(mandate, [...overdue.known, ...open])
+  return [...overdue.reads, expired, upcomingOf(mandate, nowMs), ...counted]
+}
+
+/** The reads for authorized payments that are overdue, and those of them that are known. */
+function overdueReads(
+  mandate: MandateRow,
+  nowMs: number,
+  facts: Facts,
+): { readonly reads: readonly Read[]; readonly known: readonly PaymentRow[] } {
+  if (mandate.authorizedPayments === 0) return { reads: [], known: [] }
+  const range = overdueOf(mandate, nowMs)
+  const rows = facts.knows(range) ? facts.rows(authorizations, range) : []
+  const looks = rows.map((row) => look(payments, row))
+  const known = rows.flatMap((row, index) =>
+    facts.knows(looks[index]!) ? (facts.row(payments, row) ?? []) : [],
+  )
+  return { reads: [range, ...looks], known }
 }
 
 function canHaveExpired({ openPayments, releasedUntilMs }: MandateRow, nowMs: number): boolean {
@@ -52,12 +73,41 @@ function paymentsAfter({ accountId, id: mandateId, epoch }: MandateRow, afterMs:
   } as const
 }
 
-/** Releases expired payments of a mandate. Returns the changes of the payments; `bookings` has the others. */
-export function releaseExpired(
-  bookings: Bookings,
-  facts: Facts,
-  nowMs: number,
-): { readonly changes: readonly Change[]; readonly released: number; readonly isMoreLeft: boolean } {
+/** The changes of payments that have ended. */
+interface Released {
+  readonly changes: readonly Change[]
+  readonly released: number
+  readonly isMoreLeft: boolean
+}
+
+/**
+ * Releases expired payments of a mandate, open or authorized. Returns the changes of the payments; `bookings` has the others.
+ */
+export function releaseExpired(bookings: Bookings, facts: Facts, nowMs: number): Released {
+  const overdue = releaseOverdue(bookings, facts, nowMs)
+  const expired = releaseExpiredHolds(bookings, facts, nowMs)
+  return {
+    changes: [...overdue.changes, ...expired.changes],
+    released: overdue.released + expired.released,
+    isMoreLeft: overdue.isMoreLeft || expired.isMoreLeft,
+  }
+}
+
+function releaseOverdue(bookings: Bookings, facts: Facts, nowMs: number): Released {
+  const { mandate } = bookings
+  if (mandate.authorizedPayments === 0) return { changes: [], released: 0, isMoreLeft: false }
+  const range = overdueOf(mandate, nowMs)
+  const found = facts.rows(authorizations, range)
+  const changes = found.flatMap((row) => {
+    const payment = facts.row(payments, row)
+    if (payment?.status !== 'authorized') throw new Error(`${row.nonce} has a deadline and is not authorized`)
+    bookings.settle(payment, { spentMicro: 0n as MicroUsdc })
+    return [put(payments, { ...payment, status: 'expired' }), remove(authorizations, row)]
+  })
+  return { changes, released: found.length, isMoreLeft: found.length === range.limit }
+}
+
+function releaseExpiredHolds(bookings: Bookings, facts: Facts, nowMs: number): Released {
   const { mandate } = bookings
   if (!canHaveExpired(mandate, nowMs)) return { changes: [], released: 0, isMoreLeft: false }
   const range = expiredOf(mandate, nowMs, facts)

@@ -46,6 +46,7 @@ function newRowOf(mandate: Mandate): MandateRow {
     stoppedPayments: 0,
     epoch: 0,
     openPayments: 0,
+    authorizedPayments: 0,
     releasedUntilMs: 0,
     denialsFromMs: 0,
     denials: 0,

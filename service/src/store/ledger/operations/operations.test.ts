@@ -11,7 +11,7 @@ import { moveAccount } from './accounts.ts'
 import { issueApiKey, revokeApiKey } from './api-keys.ts'
 import { moveMandate } from './mandates.ts'
 import { statusOf } from './payment-rows.ts'
-import { capture, settleLate } from './payments.ts'
+import { capture, settleLate } from './captures.ts'
 import { createSeller, releaseDomain } from './sellers.ts'
 import { voidPayment } from './voids.ts'
 

@@ -1,26 +1,74 @@
-import { addMicro, subtractMicro } from '../../../domain/money.ts'
 import type { ProofStatus } from '@purser/wire/payments'
 
+import { addMicro, subtractMicro, type MicroUsdc } from '../../../domain/money.ts'
 import type { MandateRow, PaymentRow } from '../tables.ts'
 
 /** The status of a payment: one that was open when all open payments of its mandate ended is void. */
 export function statusOf(payment: PaymentRow, mandate: MandateRow, nowMs: number): ProofStatus {
+  if (payment.status === 'authorized') {
+    return (payment.captureDeadlineMs ?? 0) > nowMs ? 'authorized' : 'expired'
+  }
   if (payment.status !== 'open') return payment.status
   if (payment.epoch !== mandate.epoch) return 'voided'
   return payment.expiresAtMs > nowMs ? 'open' : 'expired'
 }
 
-/** The mandate without the held amount of an open payment of its epoch, which a capture spends. */
+type IssuedTerms = Pick<PaymentRow, 'agentId' | 'mandateId' | 'amountText' | 'resourceUrl'> & {
+  readonly currency: string
+}
+
+/** Whether a proof matches its payment. */
+export function isIssuedFor(payment: IssuedTerms, terms: IssuedTerms): boolean {
+  return (
+    payment.agentId === terms.agentId &&
+    payment.mandateId === terms.mandateId &&
+    payment.amountText === terms.amountText &&
+    payment.currency === terms.currency &&
+    payment.resourceUrl === terms.resourceUrl
+  )
+}
+
+/** What a captured payment has charged: its amount, unless less was captured. */
+export function capturedOf({
+  amountMicro,
+  capturedMicro,
+}: Pick<PaymentRow, 'amountMicro' | 'capturedMicro'>): MicroUsdc {
+  return capturedMicro ?? amountMicro
+}
+
+/** What is not available for new payments: spent, held and authorized. */
+export function committedOf({ spentMicro, heldMicro, authorizedMicro }: MandateRow): MicroUsdc {
+  return addMicro(addMicro(spentMicro, heldMicro), authorizedMicro)
+}
+
+/** The mandate when an open payment of its epoch ends: its amount is released, spent or authorized. */
 export function releasePayment(
   mandate: MandateRow,
   { amountMicro }: Pick<PaymentRow, 'amountMicro'>,
-  { isSpent = false } = {},
+  { to }: { readonly to?: 'spent' | 'authorized' } = {},
+): MandateRow {
+  const { spentMicro, authorizedMicro, authorizedPayments } = mandate
+  return {
+    ...mandate,
+    spentMicro: to === 'spent' ? addMicro(spentMicro, amountMicro) : spentMicro,
+    authorizedMicro: to === 'authorized' ? addMicro(authorizedMicro, amountMicro) : authorizedMicro,
+    authorizedPayments: to === 'authorized' ? authorizedPayments + 1 : authorizedPayments,
+    heldMicro: subtractMicro(mandate.heldMicro, amountMicro),
+    openPayments: mandate.openPayments - 1,
+  }
+}
+
+/** The mandate when an authorized payment ends: a part of its amount is spent, the rest is released. */
+export function settlePayment(
+  mandate: MandateRow,
+  { amountMicro }: Pick<PaymentRow, 'amountMicro'>,
+  { spentMicro }: { readonly spentMicro: MicroUsdc },
 ): MandateRow {
   return {
     ...mandate,
-    spentMicro: isSpent ? addMicro(mandate.spentMicro, amountMicro) : mandate.spentMicro,
-    heldMicro: subtractMicro(mandate.heldMicro, amountMicro),
-    openPayments: mandate.openPayments - 1,
+    spentMicro: addMicro(mandate.spentMicro, spentMicro),
+    authorizedMicro: subtractMicro(mandate.authorizedMicro, amountMicro),
+    authorizedPayments: mandate.authorizedPayments - 1,
   }
 }
 

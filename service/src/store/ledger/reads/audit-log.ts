@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 
 import { transactionOfEvent } from '../../../domain/audit.ts'
+import type { MicroUsdc } from '../../../domain/money.ts'
 import type { AuditEvent, Scope } from '../../../domain/records.ts'
 import { idBytes } from '../../../domain/type-id.ts'
 import type { AuditFilter, Page, PageOf } from '../../store.ts'
@@ -12,11 +13,12 @@ import {
   idFrom,
   idOf,
   tableOf,
+  valueOf,
   type ReadDialect,
   type Reader,
 } from './dialect.ts'
 import { pageOf } from './lists.ts'
-import { toAuditEvent } from './records.ts'
+import { capturedTextOf, toAuditEvent } from './records.ts'
 
 /** The audit log: recorded events, and the payments of the journal, each of which is its own event. */
 export function prepareAuditLog(db: Reader, dialect: ReadDialect) {
@@ -57,7 +59,7 @@ export function prepareAuditLog(db: Reader, dialect: ReadDialect) {
     }
     const source = sql`from ${tableOf(dialect, entries)} where ${sql.join(conditions, sql` and `)} order by id desc`
     const { rows } = await sql<PaymentEventRow>`
-      select e.id, e.at_ms, p.captured_by, p.agent_id, p.mandate_id, p.amount_text, p.currency, p.merchant_domain, p.nonce
+      select e.id, e.at_ms, p.captured_by, p.agent_id, p.mandate_id, p.amount_text, p.captured_micro, p.currency, p.merchant_domain, p.nonce
       from (
         select id, nonce, at_ms from (
           select id, nonce, at_ms, kind, environment ${source} limit ${sql.lit(maxLookedAt)}) looked_at
@@ -125,7 +127,10 @@ function toEvent({ accountId, environment }: Scope, row: PaymentEventRow): Audit
     data: {
       agent_id: idFrom('agent', row.agent_id),
       mandate_id: idFrom('mandate', row.mandate_id),
-      amount: row.amount_text,
+      amount: capturedTextOf({
+        amountText: row.amount_text,
+        capturedMicro: valueOf(payments.columns.capturedMicro, row.captured_micro) as MicroUsdc | null,
+      }),
       currency: row.currency,
       merchant_domain: row.merchant_domain,
       nonce: idFrom('nonce', row.nonce),
@@ -144,6 +149,7 @@ interface PaymentEventRow {
   readonly agent_id: unknown
   readonly mandate_id: unknown
   readonly amount_text: string
+  readonly captured_micro: unknown
   readonly currency: string
   readonly merchant_domain: string
   readonly nonce: unknown

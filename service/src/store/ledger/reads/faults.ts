@@ -10,6 +10,7 @@ import {
   agentAccounts,
   agents,
   apiKeys,
+  authorizations,
   entries,
   evaluations,
   identities,
@@ -60,11 +61,12 @@ function faultsOf(dialect: TableDialect): RawBuilder<unknown>[] {
       from ${from(mandates)} m`
   const sums = (condition: RawBuilder<unknown>) => sql`
     left join (
-      select p.account_id, p.mandate_id, sum(p.amount_micro) as sum_micro, count(*) as payments
+      select p.account_id, p.mandate_id, sum(coalesce(p.captured_micro, p.amount_micro)) as sum_micro, count(*) as payments
       from ${from(payments)} p join ${from(mandates)} own on own.account_id = p.account_id and own.id = p.mandate_id
       where ${condition} group by p.account_id, p.mandate_id) s
     on s.account_id = m.account_id and s.mandate_id = m.id`
   const paid = sums(sql`p.status = 'captured'`)
+  const authorized = sums(sql`p.status = 'authorized'`)
   const open = sums(sql`p.status = 'open' and p.epoch = own.epoch`)
   const ofPayment = (text: string) =>
     sql`select p.account_id, p.nonce as subject_id, 'nonce' as kind, ${sql.lit(text)} as fault from ${from(payments)} p`
@@ -77,12 +79,17 @@ function faultsOf(dialect: TableDialect): RawBuilder<unknown>[] {
       where m.held_micro <> coalesce(s.sum_micro, 0)`,
     sql`${ofMandate('it counts other open payments than there are')} ${open}
       where m.open_payments <> coalesce(s.payments, 0)`,
-    sql`${ofMandate('spent and held exceed the total budget')} where m.spent_micro + m.held_micro > m.max_total_micro`,
     sql`${ofMandate('versions of its terms are missing')}
       left join (
         select account_id, mandate_id, count(*) as versions, max(version) as last from ${from(mandateVersions)}
         group by account_id, mandate_id) w on w.account_id = m.account_id and w.mandate_id = m.id
       where coalesce(w.versions, 1) <> m.version or coalesce(w.last, 1) <> m.version`,
+    sql`${ofMandate('authorized differs from the sum of its authorized payments')} ${authorized}
+      where m.authorized_micro <> coalesce(s.sum_micro, 0)`,
+    sql`${ofMandate('it counts other authorized payments than there are')} ${authorized}
+      where m.authorized_payments <> coalesce(s.payments, 0)`,
+    sql`${ofMandate('spent, held and authorized exceed the total budget')}
+      where m.spent_micro + m.held_micro + m.authorized_micro > m.max_total_micro`,
     sql`${ofMandate('it is not found by its id')}
       left join ${from(mandateAccounts)} d on d.mandate_id = m.id and d.account_id = m.account_id
       where d.mandate_id is null`,
@@ -96,14 +103,23 @@ function faultsOf(dialect: TableDialect): RawBuilder<unknown>[] {
       left join ${from(mandates)} m on m.account_id = p.account_id and m.id = p.mandate_id and m.agent_id = p.agent_id
         and m.environment = p.environment and m.epoch >= p.epoch
       where m.id is null`,
+    sql`${ofPayment('authorized without its deadline')}
+      left join ${from(authorizations)} d on d.account_id = p.account_id and d.mandate_id = p.mandate_id
+        and d.deadline_ms = p.capture_deadline_ms and d.nonce = p.nonce
+      where p.status = 'authorized' and (d.nonce is null or p.authorized_by is null)`,
+    sql`select d.account_id, d.nonce, 'nonce', 'a deadline without its authorized payment' from ${from(authorizations)} d
+      left join ${from(payments)} p on p.account_id = d.account_id and p.nonce = d.nonce and p.status = 'authorized'
+        and p.mandate_id = d.mandate_id and p.capture_deadline_ms = d.deadline_ms
+      where p.nonce is null`,
+    sql`${ofPayment('captured above its amount')} where p.captured_micro >= p.amount_micro or p.captured_micro <= 0`,
     sql`${ofPayment('captured without its entry')}
       left join ${from(entries)} e on e.account_id = p.account_id and e.id = p.transaction_id and e.kind = 'paid'
-        and e.nonce = p.nonce and e.amount_micro = p.amount_micro and e.mandate_id = p.mandate_id
+        and e.nonce = p.nonce and e.amount_micro = coalesce(p.captured_micro, p.amount_micro) and e.mandate_id = p.mandate_id
         and e.environment = p.environment and e.at_ms = p.captured_at_ms
       where p.status = 'captured' and e.id is null`,
     sql`select p.account_id, p.nonce, 'nonce', 'captured for another account without its entry there' from sold p
       left join received e on e.account_id = p.seller_account_id and e.id = p.transaction_id
-        and e.nonce = p.nonce and e.amount_micro = p.amount_micro
+        and e.nonce = p.nonce and e.amount_micro = coalesce(p.captured_micro, p.amount_micro)
         and e.environment = p.environment and e.at_ms = p.captured_at_ms
       where e.id is null`,
     sql`${ofEntry('an entry without its captured payment')}

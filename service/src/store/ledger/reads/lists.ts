@@ -21,6 +21,7 @@ import {
   accounts,
   agents,
   apiKeys,
+  authorizationPayers,
   entries,
   identities,
   mandates,
@@ -208,8 +209,8 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
   }
 
   /**
-   * Who has made a payment that an account has collected. It was captured soon after its nonce was made: so far the journal is
-   * looked at.
+   * Who has made a payment that an account has authorized or collected. Unless it was authorized, it was captured soon after
+   * its nonce was made: so far the journal is looked at.
    */
   async function findPayer({
     accountId,
@@ -219,7 +220,9 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
     if (!Number.isSafeInteger(issuedAtMs)) return undefined
     const [first, last] = [issuedAtMs - clockSlackMs, issuedAtMs + maxProofLifeMs + clockSlackMs]
     const { rows } = await sql<{ payer_id: unknown }>`
-      select payer_id from ${from(entries)}
+      select payer_id from ${from(authorizationPayers)}
+      where account_id = ${id('account', accountId)} and nonce = ${id('nonce', nonce)}
+      union all select payer_id from ${from(entries)}
       where account_id = ${id('account', accountId)} and id >= ${boundOf(dialect, 'transaction', idsFrom('txn', first))}
         and id < ${boundOf(dialect, 'transaction', idsFrom('txn', last))}
         and kind = 'received' and nonce = ${id('nonce', nonce)} limit 1`.execute(db)

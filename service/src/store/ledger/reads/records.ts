@@ -1,3 +1,4 @@
+import { formatSum } from '../../../domain/money.ts'
 import type {
   Account,
   Agent,
@@ -31,6 +32,7 @@ export function toMandate({
   stoppedPayments: _stoppedPayments,
   epoch: _epoch,
   openPayments: _openPayments,
+  authorizedPayments: _authorizedPayments,
   releasedUntilMs: _releasedUntilMs,
   denialsFromMs: _denialsFromMs,
   denials: _denials,
@@ -48,10 +50,18 @@ export function toAuditEvent(row: TableRow<typeof auditEvents>): AuditEvent {
   return row
 }
 
+/** The charged amount of a captured payment, as text: as its proof had it, if all of it was captured. */
+export function capturedTextOf({
+  amountText,
+  capturedMicro,
+}: Pick<PaymentRow, 'amountText' | 'capturedMicro'>) {
+  return capturedMicro === null ? amountText : formatSum(capturedMicro)
+}
+
 /** A payment as a hold. One that was open when all payments of its mandate ended is void, whatever its row says. */
 export function toHold(payment: PaymentRow, mandateEpoch: number): Hold {
   const { accountId, environment, nonce, agentId, mandateId, amountText, amountMicro, currency } = payment
-  const { resourceUrl, status, epoch, issuedAtMs, expiresAtMs, transactionId } = payment
+  const { resourceUrl, status, epoch, issuedAtMs, expiresAtMs, transactionId, captureDeadlineMs } = payment
   const isEnded = status === 'open' && epoch !== mandateEpoch
   return {
     accountId,
@@ -67,6 +77,7 @@ export function toHold(payment: PaymentRow, mandateEpoch: number): Hold {
     issuedAtMs,
     expiresAtMs,
     transactionId,
+    captureDeadlineMs,
   }
 }
 

@@ -30,6 +30,7 @@ import {
   type PaymentRow,
 } from '../tables.ts'
 import { sqlName, type Table, type TableRow } from '../table.ts'
+import { capturedTextOf } from './records.ts'
 import {
   boundOf,
   columnsOf,
@@ -453,8 +454,7 @@ function toJournalRow(raw: RawRow): JournalRow {
 function toTransaction({ entry, payment, evaluation }: JournalRow, category: string | null): Transaction {
   const { accountId, environment, id, atMs: createdAtMs } = entry
   if (payment) {
-    const { agentId, mandateId, amountText, amountMicro, currency, resourceUrl, merchantDomain, sellerId } =
-      payment
+    const { agentId, mandateId, currency, resourceUrl, merchantDomain, sellerId } = payment
     return {
       accountId,
       environment,
@@ -462,8 +462,8 @@ function toTransaction({ entry, payment, evaluation }: JournalRow, category: str
       status: 'paid',
       agentId,
       mandateId,
-      amountText,
-      amountMicro,
+      amountText: capturedTextOf(payment),
+      amountMicro: entry.amountMicro,
       currency,
       resourceUrl,
       merchantDomain: merchantDomain ?? '',

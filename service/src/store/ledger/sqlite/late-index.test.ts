@@ -167,5 +167,9 @@ function newPayment(place: number): PaymentRow {
     bookedAtMs: null,
     budgetPath: null,
     mandateVersion: null,
+    capturedMicro: null,
+    authorizedBy: null,
+    authorizationKey: null,
+    captureDeadlineMs: null,
   }
 }

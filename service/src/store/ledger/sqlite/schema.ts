@@ -38,6 +38,8 @@ const sumsOfMandate: readonly string[] = [
   'spentMicro',
   'heldMicro',
   'openPayments',
+  'authorizedMicro',
+  'authorizedPayments',
   'releasedUntilMs',
   'usage',
 ]

@@ -117,11 +117,11 @@ export function createSqliteDriver({
     for (const [index, change] of changes.entries()) refresh(change, written[index])
   }
 
-  /** Keeps what is likely to be asked for again: open payments, and what has been asked for before. */
+  /** Keeps what is likely to be asked for again: pending payments, and what has been asked for before. */
   function refresh({ table, before, now }: NetChange, written: FoundRow | undefined): void {
     if (!now) cache.set(table, before!, null)
     else if (before) {
-      if (written) written.row = table === payments && now['status'] !== 'open' ? undefined : now
+      if (written) written.row = table === payments && !isPending(now) ? undefined : now
     } else if (table === payments || cache.get(table, now) !== undefined) cache.set(table, now, written!)
   }
 
@@ -155,6 +155,11 @@ export function createSqliteDriver({
 }
 
 const nothing: ReadonlySet<Read> = new Set()
+
+/** Whether a payment is likely to change again soon. */
+function isPending({ status }: Readonly<Record<string, unknown>>): boolean {
+  return status === 'open' || status === 'authorized'
+}
 
 function isRowThere(error: unknown): boolean {
   return ['SQLITE_CONSTRAINT_PRIMARYKEY', 'SQLITE_CONSTRAINT_UNIQUE'].includes(codeOf(error))

@@ -1,0 +1,19 @@
+import type { MicroUsdc } from './money.ts'
+import type { Hold, Mandate } from './records.ts'
+
+/** What a new mandate has unless its owner says otherwise. */
+export const mandateDefaults = {
+  status: 'active',
+  version: 1,
+  spentMicro: 0n as MicroUsdc,
+  heldMicro: 0n as MicroUsdc,
+  authorizedMicro: 0n as MicroUsdc,
+  maxCaptureSeconds: 600,
+} as const satisfies Partial<Mandate>
+
+/** What a new hold has unless its request says otherwise. */
+export const holdDefaults = {
+  status: 'open',
+  transactionId: null,
+  captureDeadlineMs: null,
+} as const satisfies Partial<Hold>

@@ -1,0 +1,130 @@
+import {
+  authorize,
+  capture,
+  voidAuthorization,
+  type Authorization as WireAuthorization,
+} from '@purser/wire/authorizations'
+import { captureSeconds } from '@purser/wire/mandates'
+import type { VerificationFailure } from '@purser/wire/payments'
+
+import { auditEvent } from '../domain/audit.ts'
+import { parseAmount } from '../domain/money.ts'
+import { checkProof, checkProofContent } from '../domain/proof.ts'
+import type { Caller, Hold } from '../domain/records.ts'
+import { ok, refuse, type Answer } from '../http/answers.ts'
+import { isIdempotencyKey } from '../http/idempotency-key.ts'
+import type { Serve } from '../http/serve.ts'
+import { toTimestamp, type RouteContext, type VerificationRefusal } from './context.ts'
+import { attemptOf, countFailure, replayed, statusAt } from './payments.ts'
+
+/** Payments in two steps: authorized first, then captured or voided by the merchant. */
+export function serveAuthorizations(serve: Serve, context: RouteContext): void {
+  const { store, now, ids, proofKeys, decisions } = context
+
+  serve(authorize, async ({ caller, body, header }) => {
+    const idempotencyKey = header('idempotency-key') ?? null
+    if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey))
+      return refused(caller, 'invalid_idempotency_key')
+    const { proof, merchant_domain: merchantDomain } = body
+    const expected = { amount: body.expected_amount, currency: body.expected_currency ?? 'USDC' }
+    const keys = proofKeys[caller.environment]
+    const nowMs = now()
+    const attempt = { ...attemptOf(caller, body, idempotencyKey), nowMs }
+
+    const failure = checkProof(proof, expected, keys, nowMs) // 1, 2, 3
+    const mayBeRetry = failure === 'proof_expired' && idempotencyKey !== null
+    if (mayBeRetry && !checkProofContent(proof, expected, keys)) {
+      // The window has closed for new authorizations, but not for replaying one that was made in time.
+      const late = await store.settleLateAuthorization(attempt)
+      if (late.outcome === 'replayed') return authorized(caller, late.hold, { isReplay: true })
+    }
+    if (failure) return notAuthorized(caller, merchantDomain, failure)
+
+    const seconds = body.capture_seconds ?? captureSeconds.default
+    const event = eventOf(caller, 'payment.authorized', proof.nonce, nowMs)
+    const outcome = await store.authorize({ ...attempt, captureSeconds: seconds }, event) // 4
+    switch (outcome.outcome) {
+      case 'authorized':
+        return authorized(caller, outcome.hold, { isReplay: false })
+      case 'replayed':
+        return authorized(caller, outcome.hold, { isReplay: true })
+      case 'failed':
+        return notAuthorized(caller, merchantDomain, outcome.reason)
+      case 'refused':
+        return refused(caller, outcome.code)
+      default:
+        return outcome satisfies never
+    }
+  })
+
+  serve(capture, async ({ caller, params, body, header }) => {
+    const idempotencyKey = header('idempotency-key') ?? null
+    if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey)) return refuse('invalid_idempotency_key')
+    const outcome = await store.captureAuthorized({
+      caller,
+      nonce: params.nonce,
+      amountMicro: body.amount === undefined ? null : parseAmount(body.amount),
+      idempotencyKey,
+      transactionId: ids.next('transaction'),
+      nowMs: now(),
+    })
+    if (outcome.outcome === 'refused') return refuse(outcome.code)
+    const isReplay = outcome.outcome === 'replayed'
+    decisions?.countVerification(caller.environment, outcome.outcome)
+    const answer = { verified: true, transaction_id: outcome.transactionId, amount: outcome.amountText }
+    return isReplay ? ok(answer, replayed) : ok(answer)
+  })
+
+  serve(voidAuthorization, async ({ caller, params: { nonce } }) => {
+    const nowMs = now()
+    const event = eventOf(caller, 'authorization.voided', nonce, nowMs)
+    const outcome = await store.voidAuthorized({ caller, nonce, nowMs }, event)
+    return outcome.outcome === 'refused' ? refuse(outcome.code) : ok(toWire(outcome.hold, nowMs))
+  })
+
+  function authorized(caller: Caller, hold: Hold, { isReplay }: { readonly isReplay: boolean }): Answer {
+    decisions?.countVerification(caller.environment, isReplay ? 'replayed' : 'authorized')
+    const body = { authorized: true, authorization: toWire(hold, now()) }
+    return isReplay ? ok(body, replayed) : ok(body)
+  }
+
+  function refused(caller: Caller, code: VerificationRefusal): Answer {
+    decisions?.countVerification(caller.environment, 'refused', code)
+    return refuse(code)
+  }
+
+  async function notAuthorized(
+    caller: Caller,
+    merchantDomain: string,
+    reason: VerificationFailure,
+  ): Promise<Answer> {
+    decisions?.countVerification(caller.environment, 'failed', reason)
+    await countFailure(context, caller, { merchantDomain, reason })
+    return { status: 402, body: { authorized: false, reason } }
+  }
+
+  /** In the log of the account that pays, which the store fills in. */
+  function eventOf(
+    caller: Caller,
+    type: 'payment.authorized' | 'authorization.voided',
+    nonce: string,
+    atMs: number,
+  ) {
+    return auditEvent(caller, caller, {
+      id: ids.next('auditEvent'),
+      type,
+      subjectId: nonce,
+      data: {},
+      atMs,
+    })
+  }
+}
+
+function toWire(hold: Hold, nowMs: number): WireAuthorization {
+  return {
+    nonce: hold.nonce,
+    amount: hold.amountText,
+    capture_deadline: toTimestamp(hold.captureDeadlineMs ?? 0),
+    status: statusAt(hold, nowMs),
+  }
+}

@@ -1,0 +1,25 @@
+import type { RangeRead } from '../operation.ts'
+import { authorizations, type MandateRow, type PaymentRow } from '../tables.ts'
+
+// The authorized payments of a mandate have a row each in `authorizations`, in the order of their deadlines.
+
+/** How many overdue payments one call releases. The next call releases more. */
+const maxReleased = 200
+
+/** The row of an authorized payment. */
+export function authorizationOf({ accountId, mandateId, captureDeadlineMs, nonce }: PaymentRow) {
+  return { accountId, mandateId, deadlineMs: captureDeadlineMs ?? 0, nonce }
+}
+
+/** The authorized payments of a mandate whose deadline has passed, the first ones of them. */
+export function overdueOf({ accountId, id: mandateId }: MandateRow, nowMs: number): RangeRead {
+  return {
+    kind: 'range',
+    table: authorizations,
+    where: { accountId, mandateId },
+    orderBy: 'deadlineMs',
+    upTo: nowMs,
+    limit: maxReleased,
+    isLocked: false,
+  }
+}

@@ -1,0 +1,295 @@
+import { normalizeHostName } from '../../../domain/host-name.ts'
+import type { MicroUsdc } from '../../../domain/money.ts'
+import type { AuditEvent, Caller } from '../../../domain/records.ts'
+import type { AuthorizeOutcome, LateAuthorizationOutcome, SettleOutcome, VoidOutcome } from '../../store.ts'
+import {
+  lock,
+  look,
+  put,
+  remove,
+  unchanged,
+  type Change,
+  type Facts,
+  type Operation,
+  type Read,
+} from '../operation.ts'
+import {
+  accounts,
+  apiKeys,
+  auditEvents,
+  authorizationPayers,
+  authorizations,
+  mandates,
+  payments,
+  type MandateRow,
+  type PaymentRow,
+} from '../tables.ts'
+import { capturedTextOf, toHold } from '../reads/records.ts'
+import { authorizationOf } from './authorization-rows.ts'
+import { bookingReads, Bookings } from './bookings.ts'
+import {
+  checkAttempt,
+  collectedBy,
+  entriesOf,
+  keyOf,
+  mayCollect,
+  readsOfAttempt,
+  readsOfLateAttempt,
+  settleLateAttempt,
+  type AttemptCall,
+  type Collectable,
+} from './captures.ts'
+import { capturedOf, statusOf } from './payment-rows.ts'
+
+export interface AuthorizeCall extends AttemptCall {
+  /** How long the merchant may take to capture; the mandate limits it. */
+  readonly captureSeconds: number
+  readonly event: AuditEvent
+}
+
+/** Reserves the amount of an open payment for a merchant, who captures or voids it before a deadline. */
+export const authorize: Operation<AuthorizeCall, AuthorizeOutcome> = {
+  name: 'authorize',
+
+  reads: (call, facts) => [
+    ...readsOfAttempt(call, facts),
+    ...(facts.isRerun ? [look(auditEvents, eventOf(call))] : []),
+  ],
+
+  decide(call, facts) {
+    // Authorized by an earlier attempt, whose reply was lost.
+    if (facts.isRerun && facts.row(auditEvents, eventOf(call))) {
+      const { accountId, nonce } = eventOf(call)
+      const payment = facts.row(payments, { accountId, nonce })!
+      return unchanged({ outcome: 'authorized', hold: toHold(payment, payment.epoch) })
+    }
+    const checked = checkAttempt(call, facts, replayOfAuthorization)
+    if ('outcome' in checked) return unchanged(checked)
+    const authorized = authorizedBy(call, checked)
+    const { accountId, nonce, agentId, mandateId, amountText: amount, currency } = authorized
+    checked.bookings.authorize(authorized)
+    const changes: Change[] = [
+      put(payments, authorized),
+      ...checked.bookings.changes,
+      put(authorizations, authorizationOf(authorized)),
+    ]
+    if (call.caller.accountId !== accountId) {
+      changes.push(put(authorizationPayers, { accountId: call.caller.accountId, nonce, payerId: accountId }))
+    }
+    const terms = { agent_id: agentId, mandate_id: mandateId, amount, currency }
+    const data = { ...call.event.data, ...terms, merchant_domain: authorized.merchantDomain }
+    changes.push(put(auditEvents, { ...call.event, accountId, data }))
+    return { outcome: { outcome: 'authorized', hold: toHold(authorized, authorized.epoch) }, changes }
+  },
+}
+
+/** An authorization after the proof's window: a retry gets its answer again; otherwise the payment ends. */
+export const settleLateAuthorization: Operation<AttemptCall, LateAuthorizationOutcome> = {
+  name: 'settleLateAuthorization',
+  reads: readsOfLateAttempt,
+  decide: (call, facts) => settleLateAttempt(call, facts, replayOfAuthorization),
+}
+
+function authorizedBy(call: AuthorizeCall, { payment, bookings, seller }: Collectable): PaymentRow {
+  const seconds = Math.min(call.captureSeconds, bookings.mandate.maxCaptureSeconds)
+  return {
+    ...payment,
+    status: 'authorized',
+    authorizedBy: call.caller.keyId,
+    authorizationKey: call.idempotencyKey,
+    captureDeadlineMs: call.nowMs + seconds * 1_000,
+    ...collectedBy(call, seller),
+  }
+}
+
+/** The answer to a retry: the same key, proof, idempotency key and merchant. */
+function replayOfAuthorization(payment: PaymentRow, call: AttemptCall, { epoch }: MandateRow) {
+  const isRetry =
+    call.idempotencyKey !== null &&
+    payment.authorizedBy === call.caller.keyId &&
+    payment.authorizationKey === call.idempotencyKey &&
+    payment.merchantDomain === normalizeHostName(call.merchantDomain)
+  return isRetry ? { outcome: 'replayed' as const, hold: toHold(payment, epoch) } : undefined
+}
+
+function eventOf({ payerId: accountId, nonce, event: { id } }: AuthorizeCall) {
+  return { accountId, nonce, id }
+}
+
+/** A merchant's call for a payment that it has authorized. */
+export interface AuthorizedCall {
+  /** The account that pays; the caller's own until it is known. */
+  readonly payerId: string
+  readonly caller: Caller
+  readonly nonce: string
+  readonly nowMs: number
+}
+
+/** Another account pays: the call is to be made for it. */
+export interface PaidElsewhere {
+  readonly outcome: 'elsewhere'
+  readonly payerId: string
+}
+
+export interface SettleCall extends AuthorizedCall {
+  /** How much to capture; null for the whole amount. */
+  readonly amountMicro: MicroUsdc | null
+  readonly idempotencyKey: string | null
+  readonly transactionId: string
+}
+
+/** Captures an authorized payment, once, up to its amount; the rest is released. A stop does not prevent it. */
+export const captureAuthorized: Operation<SettleCall, SettleOutcome | PaidElsewhere> = {
+  name: 'captureAuthorized',
+
+  reads: (call, facts) =>
+    readsOfAuthorized(
+      call,
+      facts,
+      ({ amountMicro }) => call.amountMicro !== null && call.amountMicro < amountMicro,
+    ),
+
+  decide(call, facts) {
+    const found = findAuthorized(call, facts)
+    if ('outcome' in found) return unchanged(found)
+    const { payment, mandate } = found
+    // Captured by an earlier attempt, whose reply was lost.
+    if (payment.transactionId === call.transactionId) return unchanged(settled('captured', payment))
+    const amountMicro = call.amountMicro ?? payment.amountMicro
+    const status = statusOf(payment, mandate, call.nowMs)
+    if (status === 'captured') {
+      const isRetry =
+        call.idempotencyKey !== null &&
+        payment.capturedBy === call.caller.keyId &&
+        payment.idempotencyKey === call.idempotencyKey &&
+        capturedOf(payment) === amountMicro
+      return unchanged(isRetry ? settled('replayed', payment) : conflict('already_captured'))
+    }
+    if (status === 'voided') return unchanged(conflict('authorization_voided'))
+    if (status !== 'authorized') return unchanged(conflict('authorization_expired'))
+    if (amountMicro > payment.amountMicro) return unchanged(conflict('amount_exceeds_authorization'))
+    const captured = {
+      ...payment,
+      status: 'captured' as const,
+      transactionId: call.transactionId,
+      capturedBy: call.caller.keyId,
+      capturedAtMs: call.nowMs,
+      idempotencyKey: call.idempotencyKey,
+      capturedMicro: amountMicro < payment.amountMicro ? amountMicro : null,
+    }
+    return {
+      outcome: settled('captured', captured),
+      changes: [
+        ...changesOfEnd(found, captured, facts, { spentMicro: amountMicro }),
+        ...entriesOf(captured, call.nowMs),
+      ],
+    }
+  },
+}
+
+export interface VoidAuthorizedCall extends AuthorizedCall {
+  /** Recorded in the account that pays. */
+  readonly event: AuditEvent
+}
+
+/** Ends an authorized payment for its merchant, and releases its amount at once. Idempotent. */
+export const voidAuthorized: Operation<VoidAuthorizedCall, VoidOutcome | PaidElsewhere> = {
+  name: 'voidAuthorized',
+
+  reads: (call, facts) => readsOfAuthorized(call, facts, () => true),
+
+  decide(call, facts) {
+    const found = findAuthorized(call, facts)
+    if ('outcome' in found) return unchanged(found)
+    const { payment, mandate } = found
+    const status = statusOf(payment, mandate, call.nowMs)
+    if (status === 'captured') return unchanged(conflict('already_captured'))
+    const ended = { ...payment, status: status === 'authorized' ? ('voided' as const) : status }
+    const outcome = { outcome: 'ended' as const, hold: toHold(ended, ended.epoch) }
+    if (payment.status !== 'authorized') return unchanged(outcome)
+    const changes = changesOfEnd(found, ended, facts, { spentMicro: 0n as MicroUsdc })
+    if (status === 'authorized') {
+      const { accountId, agentId: agent_id, mandateId: mandate_id, amountText: amount, currency } = payment
+      const terms = { agent_id, mandate_id, amount, currency, merchant_domain: payment.merchantDomain }
+      const data = { ...call.event.data, ...terms }
+      changes.push(put(auditEvents, { ...call.event, accountId, data }))
+    }
+    return { outcome, changes }
+  },
+}
+
+/** With `givesBack`, also the limits and budgets that a part of the amount is given back to. */
+function readsOfAuthorized(
+  { payerId, caller, nonce }: AuthorizedCall,
+  facts: Facts,
+  givesBack: (payment: PaymentRow) => boolean,
+): Read[] {
+  const payment = { accountId: payerId, nonce }
+  const reads: Read[] = [
+    look(accounts, { id: caller.accountId }),
+    look(apiKeys, keyOf(caller)),
+    look(payments, payment),
+  ]
+  // Its own account may pay; otherwise it has noted who does.
+  if (payerId === caller.accountId) reads.push(look(authorizationPayers, payment))
+  const row = facts.knows(look(payments, payment)) ? facts.row(payments, payment) : undefined
+  if (!row || row.captureDeadlineMs === null) return reads
+  const mandate = { accountId: payerId, id: row.mandateId }
+  reads.push(lock(mandates, mandate), look(authorizations, authorizationOf(row)))
+  const known = facts.knows(look(mandates, mandate)) ? facts.row(mandates, mandate) : undefined
+  if (known && givesBack(row)) reads.push(...bookingReads(known, [row]))
+  return reads
+}
+
+interface Authorized {
+  readonly payment: PaymentRow
+  readonly mandate: MandateRow
+}
+
+/** The payment that the caller's account has authorized, whatever has become of it. */
+function findAuthorized(
+  { payerId, caller, nonce }: AuthorizedCall,
+  facts: Facts,
+):
+  | Authorized
+  | PaidElsewhere
+  | { readonly outcome: 'refused'; readonly code: 'not_found' | 'invalid_api_key' } {
+  const key = { accountId: payerId, nonce }
+  const elsewhere = payerId === caller.accountId && facts.row(authorizationPayers, key)
+  if (elsewhere) return { outcome: 'elsewhere', payerId: elsewhere.payerId }
+  if (!mayCollect(caller, facts)) return { outcome: 'refused', code: 'invalid_api_key' }
+  const payment = facts.row(payments, key)
+  const isOwn =
+    payment?.environment === caller.environment &&
+    payment.captureDeadlineMs !== null &&
+    (payment.sellerAccountId ?? payment.accountId) === caller.accountId
+  const mandate = isOwn && facts.row(mandates, { accountId: payerId, id: payment.mandateId })
+  return mandate ? { payment, mandate } : { outcome: 'refused', code: 'not_found' }
+}
+
+/** The changes that end an authorized payment, written once for every end but the deadline's. */
+function changesOfEnd(
+  { payment, mandate }: Authorized,
+  ended: PaymentRow,
+  facts: Facts,
+  { spentMicro }: { readonly spentMicro: MicroUsdc },
+): Change[] {
+  const deadline = facts.row(authorizations, authorizationOf(payment))
+  const bookings = new Bookings(mandate, facts)
+  bookings.settle(payment, { spentMicro })
+  if (!deadline) throw new Error(`the authorized payment ${payment.nonce} has no deadline`)
+  return [put(payments, ended), ...bookings.changes, remove(authorizations, deadline)]
+}
+
+function settled(outcome: 'captured' | 'replayed', payment: PaymentRow): SettleOutcome {
+  const { transactionId } = payment
+  if (transactionId === null) throw new Error(`${payment.nonce} has no transaction`)
+  return { outcome, transactionId, amountText: capturedTextOf(payment) }
+}
+
+function conflict<
+  Code extends
+    'already_captured' | 'authorization_voided' | 'authorization_expired' | 'amount_exceeds_authorization',
+>(code: Code) {
+  return { outcome: 'refused' as const, code }
+}

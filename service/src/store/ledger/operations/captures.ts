@@ -1,0 +1,294 @@
+import { checkCollection } from '../../../domain/collection.ts'
+import { normalizeHostName } from '../../../domain/host-name.ts'
+import { validityWindowMs } from '../../../domain/proof.ts'
+import type { Caller, RegisteredSeller } from '../../../domain/records.ts'
+import type { AttemptRefusal, CaptureOutcome, LateOutcome, ProposedTransaction } from '../../store.ts'
+import {
+  lock,
+  look,
+  put,
+  unchanged,
+  type Change,
+  type Decision,
+  type Facts,
+  type Operation,
+  type Read,
+} from '../operation.ts'
+import {
+  accounts,
+  agents,
+  apiKeys,
+  entries,
+  mandates,
+  payments,
+  sellerDomains,
+  type MandateRow,
+  type PaymentRow,
+} from '../tables.ts'
+import { bookingReads, Bookings, captureReads, isEndedByBudget } from './bookings.ts'
+import { capturedOf, isIssuedFor, statusOf } from './payment-rows.ts'
+
+/** What a merchant sends: the proof as read from `X-Payment-Proof`, and its payee. */
+export interface CaptureCall {
+  /** The account that owns the mandate. */
+  readonly payerId: string
+  readonly caller: Caller
+  readonly nonce: string
+  readonly agentId: string
+  readonly mandateId: string
+  readonly amountText: string
+  readonly currency: string
+  readonly resourceUrl: string
+  readonly merchantDomain: string
+  readonly idempotencyKey: string | null
+  readonly transactionId: string
+  readonly nowMs: number
+}
+
+/** An attempt to collect a payment. */
+export type AttemptCall = Omit<CaptureCall, 'transactionId'>
+
+/** Captures a payment once: steps 4 to 8 of a verification. */
+export const capture: Operation<CaptureCall, CaptureOutcome> = {
+  name: 'capture',
+
+  reads: readsOfAttempt,
+
+  decide(call, facts) {
+    const payment = knownPayment(call, facts)
+    // Captured by an earlier attempt, whose reply was lost, whatever has changed since.
+    if (payment?.transactionId === call.transactionId) {
+      return unchanged({ outcome: 'captured', transactionId: call.transactionId })
+    }
+    const checked = checkAttempt(call, facts, replayOfCapture)
+    if ('outcome' in checked) return unchanged(checked)
+    return {
+      outcome: { outcome: 'captured', transactionId: call.transactionId },
+      changes: changesOfCapture(call, checked),
+    }
+  },
+}
+
+/** An open payment that the caller may collect. */
+export interface Collectable {
+  readonly payment: PaymentRow
+  readonly bookings: Bookings
+  /** The seller that collects, unless its account is none of the parties. */
+  readonly seller: { readonly accountId: string; readonly sellerId: string } | undefined
+}
+
+/**
+ * The payment that an attempt may collect now, or why it may not: what `capture` and `authorize` have in common. An
+ * attempt that `replayOf` recognizes as a retry gets its answer again.
+ */
+export function checkAttempt<Replay extends { readonly outcome: 'replayed' }>(
+  call: AttemptCall,
+  facts: Facts,
+  replayOf: (payment: PaymentRow, call: AttemptCall, mandate: MandateRow) => Replay | undefined,
+): Collectable | Replay | AttemptRefusal {
+  const { payerId, caller, nowMs } = call
+  const payment = knownPayment(call, facts)
+  if (!mayCollect(caller, facts)) return { outcome: 'refused', code: 'invalid_api_key' }
+  // A signed proof without a payment was issued before the ledger was restored: nothing is held for it.
+  if (!payment) return failed('proof_expired')
+  // Signed with our secret, but not the issued proof: the secret has leaked.
+  if (!isIssuedFor(payment, call)) return failed('invalid_signature')
+  const mandate = facts.row(mandates, { accountId: payerId, id: call.mandateId })
+  if (!mandate) return failed('proof_expired')
+  const replay = replayOf(payment, call, mandate)
+  if (replay) return replay
+  const seller = sellerOf(call, facts)
+  const { merchantDomain, resourceUrl } = call
+  const refusal = checkCollection({ caller, mandate, seller, merchantDomain, resourceUrl })
+  if (refusal) return { outcome: 'refused', code: refusal }
+  const isEnded = payment.status === 'open' && isEndedByBudget(mandate, facts)
+  const status = isEnded ? 'voided' : statusOf(payment, mandate, nowMs)
+  if (status === 'captured' || status === 'authorized') return failed('nonce_reused') // 4
+  const agent = facts.row(agents, { accountId: payerId, id: call.agentId })
+  if (status !== 'open' || agent?.status !== 'active' || isDisabled(payerId, facts)) {
+    return failed('proof_expired')
+  }
+  const bookings = new Bookings(mandate, facts)
+  return { payment, bookings, seller: visibleSeller(seller, [payerId, caller.accountId]) }
+}
+
+/** Whether a caller, who may have been looked up a while ago, still has a working key of an enabled account. */
+export function mayCollect(caller: Caller, facts: Facts): boolean {
+  return !isDisabled(caller.accountId, facts) && !isRevoked(caller, facts)
+}
+
+/** A verification after the proof's window: reports the outcome, and ends the payment if it is still open. */
+export const settleLate: Operation<AttemptCall, LateOutcome> = {
+  name: 'settleLate',
+  reads: readsOfLateAttempt,
+  decide: (call, facts) => settleLateAttempt(call, facts, replayOfCapture),
+}
+
+export function readsOfLateAttempt(call: AttemptCall, facts: Facts): Read[] {
+  const { payerId, caller, mandateId, nonce } = call
+  return [
+    look(accounts, { id: caller.accountId }),
+    look(apiKeys, keyOf(caller)),
+    lock(mandates, { accountId: payerId, id: mandateId }),
+    look(payments, { accountId: payerId, nonce }),
+    ...readsOfKnown(call, facts, (mandate, payment) => bookingReads(mandate, [payment])),
+  ]
+}
+
+/** Answers a retry again; otherwise ends the payment, unless its time is not over by the clock that issued it. */
+export function settleLateAttempt<Replay>(
+  call: AttemptCall,
+  facts: Facts,
+  replayOf: (payment: PaymentRow, call: AttemptCall, mandate: MandateRow) => Replay | undefined,
+): Decision<Replay | { readonly outcome: 'failed'; readonly reason: 'proof_expired' }> {
+  const expired = { outcome: 'failed', reason: 'proof_expired' } as const
+  const payment = knownPayment(call, facts)
+  if (!payment || !isIssuedFor(payment, call)) return unchanged(expired)
+  if (!mayCollect(call.caller, facts)) return unchanged(expired)
+  const mandate = facts.row(mandates, { accountId: call.payerId, id: call.mandateId })
+  if (!mandate) return unchanged(expired)
+  const replay = replayOf(payment, call, mandate)
+  if (replay) return unchanged(replay)
+  // If the proof is ahead of this service's clock, its payment may still be captured.
+  const isOver = call.nowMs > payment.issuedAtMs + validityWindowMs
+  if (!isOver || payment.status !== 'open' || payment.epoch !== mandate.epoch) return unchanged(expired)
+  if (isEndedByBudget(mandate, facts)) return unchanged(expired)
+  const bookings = new Bookings(mandate, facts)
+  bookings.release(payment)
+  return {
+    outcome: expired,
+    changes: [put(payments, { ...payment, status: 'expired' }), ...bookings.changes],
+  }
+}
+
+export function readsOfAttempt(call: AttemptCall, facts: Facts): Read[] {
+  const { payerId, caller, nonce, agentId, mandateId } = call
+  return [
+    look(accounts, { id: caller.accountId }),
+    look(accounts, { id: payerId }),
+    look(apiKeys, keyOf(caller)),
+    look(agents, { accountId: payerId, id: agentId }),
+    look(sellerDomains, domainOf({ ...call, environment: caller.environment })),
+    lock(mandates, { accountId: payerId, id: mandateId }),
+    look(payments, { accountId: payerId, nonce }),
+    ...readsOfKnown(call, facts, captureReads),
+  ]
+}
+
+/** What the mandate and the payment lead to, once they are read. */
+function readsOfKnown(
+  { payerId: accountId, mandateId, nonce }: Pick<CaptureCall, 'payerId' | 'mandateId' | 'nonce'>,
+  facts: Facts,
+  readsOf: (mandate: MandateRow, payment: PaymentRow) => readonly Read[],
+): readonly Read[] {
+  if (!facts.knows(look(mandates, { accountId, id: mandateId }))) return []
+  const mandate = facts.row(mandates, { accountId, id: mandateId })
+  // Most mandates count nothing but their total.
+  if (!mandate || mandate.usage === null) return []
+  const payment = facts.row(payments, { accountId, nonce })
+  return payment ? readsOf(mandate, payment) : []
+}
+
+function changesOfCapture(call: CaptureCall, { payment, bookings, seller }: Collectable): Change[] {
+  const { transactionId, caller, nowMs } = call
+  const captured = {
+    ...payment,
+    status: 'captured' as const, // 5
+    transactionId,
+    capturedBy: caller.keyId,
+    capturedAtMs: nowMs,
+    ...collectedBy(call, seller),
+    idempotencyKey: call.idempotencyKey,
+  }
+  bookings.spend(payment) // 6
+  return [put(payments, captured), ...bookings.changes, ...entriesOf(captured, nowMs)] // 7, 8
+}
+
+/** Who collects a payment, as its row has it. */
+export function collectedBy(
+  { merchantDomain }: Pick<AttemptCall, 'merchantDomain'>,
+  seller: Collectable['seller'],
+): Pick<PaymentRow, 'merchantDomain' | 'sellerAccountId' | 'sellerId'> {
+  return {
+    merchantDomain: normalizeHostName(merchantDomain),
+    sellerAccountId: seller?.accountId ?? null,
+    sellerId: seller?.sellerId ?? null,
+  }
+}
+
+/** The entries of a captured payment: one in each account that it concerns. */
+export function entriesOf(
+  payment: PaymentRow & { readonly transactionId: string },
+  nowMs: number,
+): readonly Change[] {
+  const { accountId, transactionId, environment, nonce, mandateId, sellerAccountId } = payment
+  const entry = {
+    accountId,
+    id: transactionId,
+    environment,
+    kind: 'paid' as const,
+    payerId: accountId,
+    nonce,
+    mandateId,
+    amountMicro: capturedOf(payment),
+    count: 1,
+    atMs: nowMs,
+  }
+  if (sellerAccountId === null || sellerAccountId === accountId) return [put(entries, entry)]
+  return [put(entries, entry), put(entries, { ...entry, accountId: sellerAccountId, kind: 'received' })]
+}
+
+function knownPayment({ payerId, nonce, caller }: AttemptCall, facts: Facts) {
+  const payment = facts.row(payments, { accountId: payerId, nonce })
+  return payment?.environment === caller.environment ? payment : undefined
+}
+
+function isDisabled(accountId: string, facts: Facts): boolean {
+  const account = facts.row(accounts, { id: accountId })
+  return account !== undefined && account.disabledAtMs !== null
+}
+
+/** The caller may have been looked up a while ago. A console session has no key. */
+function isRevoked(caller: Caller, facts: Facts): boolean {
+  const key = facts.row(apiKeys, keyOf(caller))
+  return key !== undefined && key.revokedAtMs !== null
+}
+
+export function keyOf({ accountId, keyId: id }: Caller) {
+  return { accountId, id }
+}
+
+function sellerOf({ caller, merchantDomain }: AttemptCall, facts: Facts) {
+  const row = facts.row(sellerDomains, domainOf({ environment: caller.environment, merchantDomain }))
+  return row && { ...row, id: row.sellerId }
+}
+
+function domainOf({
+  environment,
+  merchantDomain,
+}: Pick<ProposedTransaction, 'environment' | 'merchantDomain'>) {
+  return { environment, domain: normalizeHostName(merchantDomain) }
+}
+
+/** The seller, if one of the parties owns it; another account's seller is not disclosed. */
+function visibleSeller<Seller extends Pick<RegisteredSeller, 'accountId'>>(
+  seller: Seller | undefined,
+  accountIds: readonly string[],
+): Seller | undefined {
+  return seller && accountIds.includes(seller.accountId) ? seller : undefined
+}
+
+/** The answer to a retry: the same key, proof, idempotency key and merchant. */
+function replayOfCapture(payment: PaymentRow, call: AttemptCall) {
+  const { transactionId } = payment
+  const isRetry =
+    call.idempotencyKey !== null &&
+    payment.capturedBy === call.caller.keyId &&
+    payment.idempotencyKey === call.idempotencyKey &&
+    payment.merchantDomain === normalizeHostName(call.merchantDomain)
+  return transactionId !== null && isRetry ? { outcome: 'replayed' as const, transactionId } : undefined
+}
+
+function failed(reason: 'invalid_signature' | 'nonce_reused' | 'proof_expired'): AttemptRefusal {
+  return { outcome: 'failed', reason }
+}
