@@ -7,6 +7,7 @@ import { openPool } from '../service/src/store/ledger/postgres/connection.ts'
 import { idFrom, rowOf } from '../service/src/store/ledger/reads/dialect.ts'
 import { payments, type PaymentRow } from '../service/src/store/ledger/tables.ts'
 import type { Capture, CaptureOutcome, Store } from '../service/src/store/store.ts'
+import { noOptionalTerms } from '../service/src/domain/records.ts'
 
 /** How a capture wins its race when it is a transaction of its own. */
 export const singleForms = ['guarded update', 'select for update'] as const
@@ -96,8 +97,8 @@ function refusalOf(call: Capture, found: Found | undefined): CaptureOutcome | un
     return { outcome: 'failed', reason: 'invalid_signature' }
   }
   const seller = accountId === undefined || id === undefined ? undefined : { accountId, id }
-  const mandate = { accountId: payment.accountId, allowedSellers }
-  const code = checkCollection({ ...call, mandate, seller })
+  const mandate = { ...noOptionalTerms, accountId: payment.accountId, allowedSellers, allowedCategories: [] }
+  const code = checkCollection({ ...call, mandate, seller, category: null, collectedCategory: null })
   return code && { outcome: 'refused', code }
 }
 

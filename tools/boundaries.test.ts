@@ -123,6 +123,7 @@ const areas: readonly Area[] = [
       'service/src/http',
       'service/src/limits.ts',
       'service/src/domain/api-key.ts',
+      'service/src/domain/resource-patterns.ts',
       'service/src/domain/session.ts',
       'service/src/store/store.ts',
       'packages/wire/src',

@@ -10,6 +10,7 @@ export interface Schema {
   readonly anyOf?: readonly Schema[]
   readonly items?: Schema
   readonly properties?: Readonly<Record<string, Schema>>
+  readonly patternProperties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly maxLength?: number
   readonly minimum?: number

@@ -84,7 +84,7 @@ function typeOf(schema: Schema): string {
     case 'array':
       return `Array<${typeOf(schema.items ?? {})}>`
     case 'object':
-      return schema.properties ? objectType(schema) : 'Record<string, unknown>'
+      return schema.properties ? objectType(schema) : `Record<string, ${valueTypeOf(schema)}>`
     case 'integer':
     case 'number':
       return 'number'
@@ -97,6 +97,12 @@ function typeOf(schema: Schema): string {
     default:
       throw new Error(`The client has no type for ${JSON.stringify(schema)}`)
   }
+}
+
+/** The type of the values of a map. */
+function valueTypeOf({ patternProperties = {} }: Schema): string {
+  const [values = {}] = Object.values(patternProperties)
+  return typeOf(values)
 }
 
 function vocabularyOf(words: readonly string[]): string | undefined {

@@ -137,6 +137,10 @@ export const sameTypes: {
   MandateAmendment: Same<client.MandateAmendment, Static<NonNullable<typeof mandates.MandateAmendment>>>
   MandateVersion: Same<client.MandateVersion, Static<NonNullable<typeof mandates.MandateVersion>>>
   NewMandate: Same<client.NewMandate, Static<NonNullable<typeof mandates.NewMandate>>>
+  ListMandatesQuery: Same<
+    client.ListMandatesQuery,
+    Static<NonNullable<(typeof mandates.listMandates)['query']>>
+  >
   PageQuery: Same<client.PageQuery, Static<NonNullable<typeof pages.PageQuery>>>
   NotVerified: Same<client.NotVerified, Static<NonNullable<typeof payments.NotVerified>>>
   Proof: Same<client.Proof, Static<NonNullable<typeof payments.Proof>>>
@@ -147,6 +151,7 @@ export const sameTypes: {
   VerifyRequest: Same<client.VerifyRequest, Static<NonNullable<typeof payments.VerifyRequest>>>
   Approval: Same<client.Approval, Static<NonNullable<typeof policy.Approval>>>
   Denial: Same<client.Denial, Static<NonNullable<typeof policy.Denial>>>
+  EvaluateRequest: Same<client.EvaluateRequest, Static<NonNullable<typeof policy.EvaluateRequest>>>
   ProposedPayment: Same<client.ProposedPayment, Static<NonNullable<typeof policy.ProposedPayment>>>
   NewSeller: Same<client.NewSeller, Static<NonNullable<typeof sellers.NewSeller>>>
   ReleasedDomain: Same<client.ReleasedDomain, Static<NonNullable<typeof sellers.ReleasedDomain>>>
@@ -230,6 +235,7 @@ export const sameTypes: {
   MandateAmendment: true,
   MandateVersion: true,
   NewMandate: true,
+  ListMandatesQuery: true,
   PageQuery: true,
   NotVerified: true,
   Proof: true,
@@ -240,6 +246,7 @@ export const sameTypes: {
   VerifyRequest: true,
   Approval: true,
   Denial: true,
+  EvaluateRequest: true,
   ProposedPayment: true,
   NewSeller: true,
   ReleasedDomain: true,

@@ -34,6 +34,7 @@ export const refusedWhen: Readonly<Record<DenialCode | VerificationFailure, stri
     'checks 3 to 5: the agent has no such mandate, or it is paused, revoked or expired; the detail says which',
   merchant_not_allowed:
     'checks 6 and 7: the domain is not in `allowed_sellers`, or the category not in `allowed_categories`',
+  resource_not_allowed: 'check 6a: the URL of the resource matches no pattern of `allowed_resources`',
   amount_exceeds_per_transaction_limit: 'check 8: the amount is above `max_spend_per_transaction`',
   total_budget_exceeded:
     'check 9: the amount plus what is spent (for a proof, also what is held) is above `max_spend_total`',
@@ -61,6 +62,10 @@ export const remedies: Readonly<Record<Word, string>> = {
     'Register the seller under this domain in your account, in the same environment as the key.',
   merchant_not_allowed:
     'Ask the owner for a mandate that lists the domain in `allowed_sellers`, or buy elsewhere. The proof is not used up.',
+  resource_not_allowed:
+    'Request the resource under its plain URL, without dot segments and encoded slashes, or ask the owner for a mandate whose `allowed_resources` include it. A proof is not used up.',
+  category_mismatch:
+    'Send the category that the proof was requested with, or none. The proof is not used up.',
   merchant_not_payee: 'Collect under the domain that serves the resource, or a parent domain.',
   production_payments_not_supported: 'Use a sandbox key: interface 0.1.0 has sandbox payments only.',
   'There was an error parsing the body': 'Send JSON as UTF-8 text, without deep nesting.',

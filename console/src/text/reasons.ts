@@ -5,6 +5,7 @@ export const denialWords: Record<DenialCode, string> = {
   agent_revoked: 'Agent revoked or unknown',
   mandate_expired: 'Mandate expired, paused or revoked',
   merchant_not_allowed: 'Seller or category not allowed',
+  resource_not_allowed: 'URL not allowed',
   amount_exceeds_per_transaction_limit: 'Over the cap per payment',
   total_budget_exceeded: 'Over the total budget',
   velocity_limit_exceeded: 'Over a limit',

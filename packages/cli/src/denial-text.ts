@@ -21,6 +21,8 @@ export function denialWords(code: DenialCode, { merchant, amount, mandate, left,
       return `The mandate is paused, revoked, expired, or not of this agent; ${seeMandate} says which.`
     case 'merchant_not_allowed':
       return `The mandate does not allow ${merchant} or the category; ${seeMandate} lists what it allows.`
+    case 'resource_not_allowed':
+      return `The mandate does not allow the URL of the resource; ${seeMandate} lists the allowed ones.`
     case 'amount_exceeds_per_transaction_limit':
       return `${amount} is more than the mandate allows per payment; ${seeMandate} shows the limit.`
     case 'total_budget_exceeded':

@@ -123,7 +123,13 @@ function baseOf(baseUrl = 'http://127.0.0.1:8080'): string {
 }
 
 function queryText(query: object = {}): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined)
-  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
+  type Value = string | number | boolean | undefined | Readonly<Record<string, string>>
+  const given = Object.entries(query).flatMap(([name, value]: [string, Value]): [string, string][] => {
+    if (value === undefined) return []
+    if (typeof value !== 'object') return [[name, String(value)]]
+    // `metadata[project]=apollo`: each entry of a map is a parameter.
+    return Object.entries(value).map(([key, text]) => [`${name}[${key}]`, text])
+  })
+  const text = new URLSearchParams(given).toString()
   return text && `?${text}`
 }

@@ -42,6 +42,8 @@ export type Environment = 'sandbox' | 'production'
 
 export type MandateStatus = 'active' | 'paused' | 'revoked'
 
+export type CategoryCheck = 'advisory' | 'enforced'
+
 export type MandateMove = 'pause' | 'resume' | 'revoke'
 
 export type VerificationFailure = 'proof_expired' | 'amount_mismatch' | 'invalid_signature' | 'nonce_reused'
@@ -52,6 +54,7 @@ export type DenialCode =
   | 'agent_revoked'
   | 'mandate_expired'
   | 'merchant_not_allowed'
+  | 'resource_not_allowed'
   | 'amount_exceeds_per_transaction_limit'
   | 'total_budget_exceeded'
   | 'velocity_limit_exceeded'
@@ -73,6 +76,8 @@ export type ErrorCode =
   | 'seller_not_yours'
   | 'merchant_not_allowed'
   | 'merchant_not_payee'
+  | 'resource_not_allowed'
+  | 'category_mismatch'
   | 'production_payments_not_supported'
   | 'There was an error parsing the body'
   | 'not_found'
@@ -301,6 +306,8 @@ export interface AuthorizeRequest {
   expected_amount: string
   /** Currency of the price; must equal the proof's `currency`, compared as text. */
   expected_currency?: string
+  /** Category of the sale; if it is given, it must equal the proof's. Null or omitted to accept any. */
+  category?: string | null
   /** Time in seconds until the capture deadline, 600 by default; at most what the mandate allows. */
   capture_seconds?: number
 }
@@ -428,8 +435,14 @@ export interface ListedMandate {
   max_spend_per_transaction: string
   /** Allowed seller domains; `*` allows every seller, an empty list none. */
   allowed_sellers: Array<string>
-  /** Allowed categories of a proposed payment; an empty list or `*` allows every category. */
+  /** Allowed categories of a payment; an empty list or `*` allows every category. */
   allowed_categories: Array<string>
+  /** URLs that may be bought, as provided; an empty list allows every URL. */
+  allowed_resources: Array<string>
+  /** `advisory`: evaluate and verify-agent check the category. `enforced`: proofs need an allowed category, too. */
+  category_check: CategoryCheck
+  /** Texts that were provided with the mandate, by name; empty if there are none. */
+  metadata: Record<string, string>
   /** When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`. */
   expires_at: string
   /** Currency of the amounts; always `USDC`. */
@@ -473,8 +486,14 @@ export interface MandateDetail {
   max_spend_per_transaction: string
   /** Allowed seller domains; `*` allows every seller, an empty list none. */
   allowed_sellers: Array<string>
-  /** Allowed categories of a proposed payment; an empty list or `*` allows every category. */
+  /** Allowed categories of a payment; an empty list or `*` allows every category. */
   allowed_categories: Array<string>
+  /** URLs that may be bought, as provided; an empty list allows every URL. */
+  allowed_resources: Array<string>
+  /** `advisory`: evaluate and verify-agent check the category. `enforced`: proofs need an allowed category, too. */
+  category_check: CategoryCheck
+  /** Texts that were provided with the mandate, by name; empty if there are none. */
+  metadata: Record<string, string>
   /** When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`. */
   expires_at: string
   /** Currency of the amounts; always `USDC`. */
@@ -839,6 +858,7 @@ export interface NamedTransaction {
     | 'agent_revoked'
     | 'mandate_expired'
     | 'merchant_not_allowed'
+    | 'resource_not_allowed'
     | 'amount_exceeds_per_transaction_limit'
     | 'total_budget_exceeded'
     | 'velocity_limit_exceeded'
@@ -851,6 +871,8 @@ export interface NamedTransaction {
   created_at: string
   /** Number of the version of the mandate that the proof was issued under, or that was evaluated; null if the mandate is unknown. */
   mandate_version: number | null
+  /** Texts that were provided with the proof or the evaluation, by name; empty if there are none, and for payments received from another account. */
+  metadata: Record<string, string>
   /** Name of the agent; null if it belongs to another account or does not exist. */
   agent_name: string | null
   /** Purpose of the mandate; null if it belongs to another account or does not exist. */
@@ -860,8 +882,10 @@ export interface NamedTransaction {
 }
 
 export interface PolicyCheck {
-  /** Number of the check, in order. */
+  /** Number of the check, in order; checks that share a number differ in `label`. */
   check: number
+  /** Number of the check as it is shown, such as `6` or `6a`. */
+  label: string
   /** What the check asks. */
   name:
     | 'agent_exists'
@@ -870,6 +894,7 @@ export interface PolicyCheck {
     | 'mandate_active'
     | 'mandate_not_expired'
     | 'seller_allowed'
+    | 'resource_allowed'
     | 'category_allowed'
     | 'within_transaction_limit'
     | 'within_total_budget'
@@ -892,7 +917,7 @@ export interface TransactionDetail {
   mandate_purpose: string | null
   /** When the checks were run: for a payment, when its proof was issued. Null if `checks` is empty. */
   checked_at: string | null
-  /** The nine checks in order; empty for payments received from another account. */
+  /** The nine checks in order, with those that the mandate adds; empty for payments received from another account. */
   checks: Array<PolicyCheck>
   /** Proof of the payment; null for a decision, and for another account's proof. */
   proof: ProofRecord | null
@@ -917,6 +942,7 @@ export interface ExportTransactionsQuery {
     | 'agent_revoked'
     | 'mandate_expired'
     | 'merchant_not_allowed'
+    | 'resource_not_allowed'
     | 'amount_exceeds_per_transaction_limit'
     | 'total_budget_exceeded'
     | 'velocity_limit_exceeded'
@@ -926,6 +952,8 @@ export interface ExportTransactionsQuery {
   created_from?: string
   /** Only transactions before this time, with a time zone. */
   created_before?: string
+  /** Only records with this text under this name of their `metadata`, as `metadata[name]=text`. All of several must match. */
+  metadata?: Record<string, string>
 }
 
 export interface ListConsoleTransactionsQuery {
@@ -949,6 +977,7 @@ export interface ListConsoleTransactionsQuery {
     | 'agent_revoked'
     | 'mandate_expired'
     | 'merchant_not_allowed'
+    | 'resource_not_allowed'
     | 'amount_exceeds_per_transaction_limit'
     | 'total_budget_exceeded'
     | 'velocity_limit_exceeded'
@@ -958,6 +987,8 @@ export interface ListConsoleTransactionsQuery {
   created_from?: string
   /** Only transactions before this time, with a time zone. */
   created_before?: string
+  /** Only records with this text under this name of their `metadata`, as `metadata[name]=text`. All of several must match. */
+  metadata?: Record<string, string>
 }
 
 export interface ErrorBody {
@@ -1009,8 +1040,14 @@ export interface Mandate {
   max_spend_per_transaction: string
   /** Allowed seller domains; `*` allows every seller, an empty list none. */
   allowed_sellers: Array<string>
-  /** Allowed categories of a proposed payment; an empty list or `*` allows every category. */
+  /** Allowed categories of a payment; an empty list or `*` allows every category. */
   allowed_categories: Array<string>
+  /** URLs that may be bought, as provided; an empty list allows every URL. */
+  allowed_resources: Array<string>
+  /** `advisory`: evaluate and verify-agent check the category. `enforced`: proofs need an allowed category, too. */
+  category_check: CategoryCheck
+  /** Texts that were provided with the mandate, by name; empty if there are none. */
+  metadata: Record<string, string>
   /** When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`. */
   expires_at: string
   /** Currency of the amounts; always `USDC`. */
@@ -1046,6 +1083,12 @@ export interface MandateAmendment {
   allowed_sellers?: Array<string>
   /** Allowed categories, all of them. */
   allowed_categories?: Array<string>
+  /** URLs that may be bought, all of them; an empty list allows every URL. */
+  allowed_resources?: Array<string>
+  /** When the category is checked: `enforced` also when a proof is issued. */
+  category_check?: CategoryCheck
+  /** Your own texts, by name, all of them. Only an owner changes them. */
+  metadata?: Record<string, string>
   /** When the mandate expires, as a time with a time zone (RFC 3339). */
   expires_at?: string
   /** Whether all open proofs of the mandate end at once, so that what they hold does not stand in the way of a smaller budget. Default false: they stay. */
@@ -1063,8 +1106,14 @@ export interface MandateVersion {
   max_spend_per_transaction: string
   /** Allowed seller domains; `*` allows every seller, an empty list none. */
   allowed_sellers: Array<string>
-  /** Allowed categories of a proposed payment; an empty list or `*` allows every category. */
+  /** Allowed categories of a payment; an empty list or `*` allows every category. */
   allowed_categories: Array<string>
+  /** URLs that may be bought, as provided; an empty list allows every URL. */
+  allowed_resources: Array<string>
+  /** `advisory`: evaluate and verify-agent check the category. `enforced`: proofs need an allowed category, too. */
+  category_check: CategoryCheck
+  /** Texts that were provided with the mandate, by name; empty if there are none. */
+  metadata: Record<string, string>
   /** When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`. */
   expires_at: string
   /** Key or session that made the amendment; null for version 1, which was created with the mandate. */
@@ -1086,12 +1135,27 @@ export interface NewMandate {
   currency?: 'USDC'
   /** Allowed seller domains; `*` allows every seller, an empty list none. */
   allowed_sellers?: Array<string>
-  /** Allowed categories of a proposed payment, checked by evaluate and verify-agent; an empty list or `*` allows every category. */
+  /** Allowed categories of a payment, checked as `category_check` says; an empty list or `*` allows every category. */
   allowed_categories?: Array<string>
+  /** URLs that may be bought, checked when a proof is issued and by evaluate and verify-agent; an empty list allows every URL. */
+  allowed_resources?: Array<string>
+  /** When the category is checked. `advisory`: only by evaluate and verify-agent. `enforced`: also when a proof is issued, which then needs an allowed `category`. */
+  category_check?: CategoryCheck
+  /** Your own texts, by name: at most 20 names of at most 40 characters, and 500 for each text. */
+  metadata?: Record<string, string>
   /** When the mandate expires, as a time with a time zone (RFC 3339). */
   expires_at: string
   /** Max time in seconds between the authorization of a payment and its capture; 600 by default. */
   max_capture_seconds?: number
+}
+
+export interface ListMandatesQuery {
+  /** Max items in the response. A page of large records may be shorter. */
+  limit?: number
+  /** Where the page starts, from the `Link` header of the previous page; by default the first page. */
+  cursor?: string
+  /** Only records with this text under this name of their `metadata`, as `metadata[name]=text`. All of several must match. */
+  metadata?: Record<string, string>
 }
 
 export interface PageQuery {
@@ -1178,8 +1242,12 @@ export interface ProofRequest {
   amount: string
   /** Currency of the amounts; only `USDC` is accepted. */
   currency?: 'USDC'
-  /** URL of the purchased resource; its host determines who may collect. */
+  /** URL of the purchased resource, compared with `allowed_resources`; its host determines who may collect. */
   resource_url: string
+  /** Category of the payment; null or omitted for none. With `category_check: enforced` it must be in `allowed_categories`. */
+  category?: string | null
+  /** Your own texts for the transaction of the payment, by name. */
+  metadata?: Record<string, string>
 }
 
 export interface Verified {
@@ -1198,6 +1266,8 @@ export interface VerifyRequest {
   expected_amount: string
   /** Currency of the price; must equal the proof's `currency`, compared as text. */
   expected_currency?: string
+  /** Category of the sale; if it is given, it must equal the proof's. Null or omitted to accept any. */
+  category?: string | null
 }
 
 export interface Approval {
@@ -1230,6 +1300,25 @@ export interface Denial {
   transaction_id: string
 }
 
+export interface EvaluateRequest {
+  /** Agent that would pay. */
+  agent_id: string
+  /** Mandate that it would pay from. */
+  mandate_id: string
+  /** Domain of the seller, compared with `allowed_sellers`. */
+  merchant_domain: string
+  /** Payment amount in USDC, as decimal text. */
+  amount: string
+  /** Currency of the amounts; only `USDC` is accepted. */
+  currency?: 'USDC'
+  /** URL of the resource, compared with `allowed_resources`; recorded, but not fetched. */
+  resource_url: string
+  /** Category of the payment, compared with `allowed_categories`; null or omitted for none. */
+  category?: string | null
+  /** Your own texts for the transaction, by name. */
+  metadata?: Record<string, string>
+}
+
 export interface ProposedPayment {
   /** Agent that would pay. */
   agent_id: string
@@ -1241,7 +1330,7 @@ export interface ProposedPayment {
   amount: string
   /** Currency of the amounts; only `USDC` is accepted. */
   currency?: 'USDC'
-  /** URL of the resource; recorded, but not fetched. */
+  /** URL of the resource, compared with `allowed_resources`; recorded, but not fetched. */
   resource_url: string
   /** Category of the payment, compared with `allowed_categories`; null or omitted for none. */
   category?: string | null
@@ -1361,6 +1450,7 @@ export interface Transaction {
     | 'agent_revoked'
     | 'mandate_expired'
     | 'merchant_not_allowed'
+    | 'resource_not_allowed'
     | 'amount_exceeds_per_transaction_limit'
     | 'total_budget_exceeded'
     | 'velocity_limit_exceeded'
@@ -1373,6 +1463,8 @@ export interface Transaction {
   created_at: string
   /** Number of the version of the mandate that the proof was issued under, or that was evaluated; null if the mandate is unknown. */
   mandate_version: number | null
+  /** Texts that were provided with the proof or the evaluation, by name; empty if there are none, and for payments received from another account. */
+  metadata: Record<string, string>
 }
 
 export interface TransactionsQuery {
@@ -1388,6 +1480,8 @@ export interface TransactionsQuery {
   created_from?: string
   /** Only transactions before this time, with a time zone. */
   created_to?: string
+  /** Only records with this text under this name of their `metadata`, as `metadata[name]=text`. All of several must match. */
+  metadata?: Record<string, string>
 }
 
 export interface ListTransactionsQuery {
@@ -1407,6 +1501,8 @@ export interface ListTransactionsQuery {
   created_from?: string
   /** Only transactions before this time, with a time zone. */
   created_to?: string
+  /** Only records with this text under this name of their `metadata`, as `metadata[name]=text`. All of several must match. */
+  metadata?: Record<string, string>
 }
 
 export interface AgentReport {
@@ -1455,6 +1551,7 @@ export interface AgentReport {
     | 'agent_revoked'
     | 'mandate_expired'
     | 'merchant_not_allowed'
+    | 'resource_not_allowed'
     | 'amount_exceeds_per_transaction_limit'
     | 'total_budget_exceeded'
     | 'velocity_limit_exceeded'

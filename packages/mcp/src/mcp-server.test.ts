@@ -73,6 +73,8 @@ for (const way of ways) {
       max_spend_per_transaction: '5.00',
       allowed_sellers: ['localhost'],
       allowed_categories: [],
+      category_check: 'advisory',
+      allowed_resources: [],
       expires_at: '2099-01-01T00:00:00Z',
     })
     assert.match(said(budget), /20\.00 USDC can be spent now, at most 5\.00 per payment/)

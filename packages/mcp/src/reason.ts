@@ -16,6 +16,8 @@ export function remedyFor(code: DenialCode, mandate: Mandate | undefined): strin
       return 'Do not retry. Ask the person you work for to resume the mandate or to create a new one.'
     case 'merchant_not_allowed':
       return `Buy elsewhere: ${sellersOf(mandate)} Or ask the person you work for to allow this seller and category.`
+    case 'resource_not_allowed':
+      return `Buy something else: ${resourcesOf(mandate)} Or ask the person you work for to allow this URL.`
     case 'amount_exceeds_per_transaction_limit': {
       const cap = mandate ? `at most ${mandate.max_spend_per_transaction} ${mandate.currency}` : 'less'
       return `Choose something that costs ${cap}, or ask the person you work for to raise the limit. Do not split a purchase to get around it.`
@@ -41,6 +43,8 @@ export function describeDenial(code: DenialCode, mandate: Mandate, amount: strin
       return `The mandate is ${mandate.status} and ends at ${mandate.expires_at}.`
     case 'merchant_not_allowed':
       return `${seller}, or this category, is not allowed by the mandate. ${sellersOf(mandate)}`
+    case 'resource_not_allowed':
+      return `This URL is not allowed by the mandate. ${resourcesOf(mandate)}`
     case 'amount_exceeds_per_transaction_limit':
       return `${amount} is more than the ${mandate.max_spend_per_transaction} allowed for one payment.`
     case 'total_budget_exceeded':
@@ -84,4 +88,9 @@ function sellersOf(mandate: Mandate | undefined): string {
   const sellers = mandate.allowed_sellers.join(', ') || 'none'
   const categories = mandate.allowed_categories.join(', ') || 'any'
   return `Allowed sellers: ${sellers}; categories: ${categories}.`
+}
+
+function resourcesOf(mandate: Mandate | undefined): string {
+  if (!mandate) return 'get_budget lists the allowed URLs.'
+  return `Allowed URLs: ${mandate.allowed_resources.join(', ') || 'any'}.`
 }

@@ -54,7 +54,14 @@ export const authorize = endpoint({
     200: 'The proof is valid and its amount is reserved, now or by the first request with this `Idempotency-Key`.',
     402: 'The proof was refused, and nothing is reserved: `reason` says why.',
   },
-  errors: ['invalid_idempotency_key', 'seller_not_yours', 'merchant_not_allowed', 'merchant_not_payee'],
+  errors: [
+    'invalid_idempotency_key',
+    'seller_not_yours',
+    'merchant_not_allowed',
+    'merchant_not_payee',
+    'resource_not_allowed',
+    'category_mismatch',
+  ],
   errorDescriptions: {
     store_unavailable:
       'the store is unavailable; nothing was authorized unless a retry with the same Idempotency-Key says so',

@@ -18,12 +18,17 @@ export const errorAnswers = {
   },
   merchant_not_allowed: {
     status: 403,
-    when: "the mandate's allowed_sellers does not include merchant_domain",
+    when: "the mandate's allowed_sellers does not include merchant_domain, or it has come to enforce categories that do not include the proof's",
   },
   merchant_not_payee: {
     status: 403,
     when: "the collector belongs to another account and merchant_domain is neither the host of the proof's resource nor a parent domain of it",
   },
+  resource_not_allowed: {
+    status: 403,
+    when: "the mandate's allowed_resources no longer include the resource of the proof",
+  },
+  category_mismatch: { status: 403, when: 'the request names another category than the proof' },
   production_payments_not_supported: { status: 400, when: 'a production key requests a proof' },
   'There was an error parsing the body': {
     status: 400,

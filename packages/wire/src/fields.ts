@@ -103,6 +103,20 @@ export const Capabilities = Type.Array(Type.String({ maxLength: maxLengths.capab
   description: 'What the agent says it can do; informational, not checked.',
 })
 
+/** Texts that callers keep with a record, by name. */
+export const Metadata = Type.Record(Type.String(), Type.String({ maxLength: maxLengths.metadataValue }), {
+  maxProperties: maxItems.metadata,
+  propertyNames: { minLength: 1, maxLength: maxLengths.metadataKey },
+  description: 'Your own texts, by name: at most 20 names of at most 40 characters, and 500 for each text.',
+  examples: [{ project: 'apollo' }],
+})
+
+/** A filter by metadata: `metadata[name]=text` in a query. */
+export const MetadataFilter = described(
+  Metadata,
+  'Only records with this text under this name of their `metadata`, as `metadata[name]=text`. All of several must match.',
+)
+
 /** A text written by the service, or one that only the service can interpret. */
 export const Text = (maxLength: number, options: TSchemaOptions = {}) =>
   Type.String({ maxLength, ...options })

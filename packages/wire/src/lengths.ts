@@ -17,6 +17,8 @@ export const maxLengths = {
   email: 2_048,
   idpUserId: 255,
   amount: 255,
+  metadataKey: 40,
+  metadataValue: 500,
   /** A vocabulary value, such as a currency or a status. */
   word: 255,
   signature: 255,
@@ -39,6 +41,9 @@ export const maxItems = {
   sellers: 1_000,
   categories: 1_000,
   capabilities: 1_000,
+  resources: 100,
+  /** Entries of `metadata`. */
+  metadata: 20,
   /** Entries of a `price_config`, at the top level. */
   priceConfig: 1_000,
   /** Errors in a 422, and path segments of an error's location. */

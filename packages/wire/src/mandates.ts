@@ -9,6 +9,8 @@ import {
   described,
   Domain,
   Id,
+  Metadata,
+  MetadataFilter,
   Nullable,
   OneOf,
   Purpose,
@@ -18,7 +20,7 @@ import {
   Usdc,
   UsdcByDefault,
 } from './fields.ts'
-import { PageOf, PageQuery } from './pages.ts'
+import { PageOf, pageParameters, PageQuery } from './pages.ts'
 import { maxItems, maxLengths } from './lengths.ts'
 
 export const mandateStatuses = ['active', 'paused', 'revoked'] as const
@@ -34,6 +36,21 @@ export const MandateVersionNumber = Type.Integer({
 /** How long an authorized payment may wait for its capture. */
 export const captureSeconds = { least: 60, default: 600, most: 86_400 } as const
 export const CaptureSeconds = Type.Integer({ minimum: captureSeconds.least, maximum: captureSeconds.most })
+/**
+ * When a payment's category is checked. `advisory`: by evaluate and verify-agent, as interface 0.1.0 has it. `enforced`: also
+ * when a proof is issued, so that no payment is made without an allowed category.
+ */
+export const categoryChecks = ['advisory', 'enforced'] as const
+export type CategoryCheck = (typeof categoryChecks)[number]
+export const CategoryCheck = OneOf(categoryChecks)
+
+/** A URL of resources that may be bought, which may end in `*`. */
+export const ResourcePattern = Type.String({
+  format: 'resource-pattern',
+  maxLength: maxLengths.url,
+  description: 'URL of a resource without a query; a `*` at its end stands for any continuation of the path.',
+  examples: ['https://api.example.com/reports/*'],
+})
 
 /** Mandate (fields accepted on creation). */
 export const NewMandate = Type.Object({
@@ -55,9 +72,26 @@ export const NewMandate = Type.Object({
       maxItems: maxItems.categories,
       default: [],
       description:
-        'Allowed categories of a proposed payment, checked by evaluate and verify-agent; an empty list or `*` allows every category.',
+        'Allowed categories of a payment, checked as `category_check` says; an empty list or `*` allows every category.',
     }),
   ),
+  allowed_resources: Type.Optional(
+    Type.Array(ResourcePattern, {
+      maxItems: maxItems.resources,
+      default: [],
+      description:
+        'URLs that may be bought, checked when a proof is issued and by evaluate and verify-agent; an empty list allows every URL.',
+      examples: [['https://api.example.com/reports/*']],
+    }),
+  ),
+  category_check: Type.Optional({
+    ...described(
+      CategoryCheck,
+      'When the category is checked. `advisory`: only by evaluate and verify-agent. `enforced`: also when a proof is issued, which then needs an allowed `category`.',
+    ),
+    default: 'advisory',
+  }),
+  metadata: Type.Optional(Metadata),
   expires_at: described(Timestamp, 'When the mandate expires, as a time with a time zone (RFC 3339).'),
   max_capture_seconds: Type.Optional(
     described(
@@ -78,8 +112,20 @@ const terms = {
   }),
   allowed_categories: Type.Array(Category, {
     maxItems: maxItems.categories,
-    description: 'Allowed categories of a proposed payment; an empty list or `*` allows every category.',
+    description: 'Allowed categories of a payment; an empty list or `*` allows every category.',
   }),
+  allowed_resources: Type.Array(ResourcePattern, {
+    maxItems: maxItems.resources,
+    description: 'URLs that may be bought, as provided; an empty list allows every URL.',
+  }),
+  category_check: described(
+    CategoryCheck,
+    '`advisory`: evaluate and verify-agent check the category. `enforced`: proofs need an allowed category, too.',
+  ),
+  metadata: described(
+    Metadata,
+    'Texts that were provided with the mandate, by name; empty if there are none.',
+  ),
   expires_at: described(
     Timestamp,
     'When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`.',
@@ -134,6 +180,18 @@ export const MandateAmendment = Type.Object({
   ),
   allowed_sellers: Type.Optional(described(terms.allowed_sellers, 'Allowed seller domains, all of them.')),
   allowed_categories: Type.Optional(described(terms.allowed_categories, 'Allowed categories, all of them.')),
+  allowed_resources: Type.Optional(
+    described(
+      terms.allowed_resources,
+      'URLs that may be bought, all of them; an empty list allows every URL.',
+    ),
+  ),
+  category_check: Type.Optional(
+    described(CategoryCheck, 'When the category is checked: `enforced` also when a proof is issued.'),
+  ),
+  metadata: Type.Optional(
+    described(Metadata, 'Your own texts, by name, all of them. Only an owner changes them.'),
+  ),
   expires_at: Type.Optional(
     described(Timestamp, 'When the mandate expires, as a time with a time zone (RFC 3339).'),
   ),
@@ -190,6 +248,9 @@ export const createMandate = endpoint({
   },
 })
 
+/** The page and the filter of a list of mandates. */
+const MandatesQuery = Type.Object({ ...pageParameters, metadata: Type.Optional(MetadataFilter) })
+
 export const listMandates = endpoint({
   id: 'listMandates',
   method: 'GET',
@@ -197,7 +258,7 @@ export const listMandates = endpoint({
   tag: 'Mandates',
   summary: 'Lists mandates, newest first.',
   roles: [...ownerRoles, 'agent'],
-  query: PageQuery,
+  query: MandatesQuery,
   responses: { 200: PageOf(Mandate) },
   responseDescriptions: { 200: "A page of mandates. An agent's key sees only those of its own agent." },
   errors: [],

@@ -266,7 +266,9 @@ function parametersOf(schema: TObject | undefined, where: 'path' | 'query'): unk
   const required: readonly string[] = schema?.required ?? []
   return Object.entries(schema?.properties ?? {}).map(([name, property]) => {
     const { description, ...placed } = schemas.place(property satisfies TSchema) as Record<string, unknown>
-    return { name, in: where, required: required.includes(name), description, schema: placed }
+    // `metadata[project]=apollo`: each entry of a map is a parameter.
+    const style = placed['type'] === 'object' ? { style: 'deepObject', explode: true } : {}
+    return { name, in: where, required: required.includes(name), description, ...style, schema: placed }
   })
 }
 

@@ -4,10 +4,12 @@ import { ownerRoles } from './roles.ts'
 import { endpoint } from './endpoint.ts'
 import {
   AmountText,
+  Category,
   described,
   Domain,
   HttpUrl,
   Id,
+  Metadata,
   Nullable,
   OneOf,
   PaymentAmount,
@@ -75,7 +77,17 @@ export const ProofRequest = Type.Object({
   mandate_id: described(Id, 'Mandate that it pays from.'),
   amount: PaymentAmount,
   currency: UsdcByDefault,
-  resource_url: described(HttpUrl, 'URL of the purchased resource; its host determines who may collect.'),
+  resource_url: described(
+    HttpUrl,
+    'URL of the purchased resource, compared with `allowed_resources`; its host determines who may collect.',
+  ),
+  category: Type.Optional(
+    described(
+      Nullable(Category),
+      'Category of the payment; null or omitted for none. With `category_check: enforced` it must be in `allowed_categories`.',
+    ),
+  ),
+  metadata: Type.Optional(described(Metadata, 'Your own texts for the transaction of the payment, by name.')),
 })
 
 export const ProofDenial = Type.Object({
@@ -120,6 +132,12 @@ export const VerifyRequest = Type.Object({
       description: "Currency of the price; must equal the proof's `currency`, compared as text.",
     }),
   ),
+  category: Type.Optional(
+    described(
+      Nullable(Category),
+      "Category of the sale; if it is given, it must equal the proof's. Null or omitted to accept any.",
+    ),
+  ),
 })
 export type VerifyRequest = Static<typeof VerifyRequest>
 
@@ -145,7 +163,14 @@ export const verify = endpoint({
     200: 'The proof is valid and was charged, now or by the first request with this `Idempotency-Key`.',
     402: 'The proof was refused, and this request charged nothing: `reason` says why.',
   },
-  errors: ['invalid_idempotency_key', 'seller_not_yours', 'merchant_not_allowed', 'merchant_not_payee'],
+  errors: [
+    'invalid_idempotency_key',
+    'seller_not_yours',
+    'merchant_not_allowed',
+    'merchant_not_payee',
+    'resource_not_allowed',
+    'category_mismatch',
+  ],
   errorDescriptions: {
     store_unavailable:
       'the store is unavailable; nothing was charged unless a retry with the same Idempotency-Key says so',

@@ -8,6 +8,7 @@ import {
   Domain,
   HttpUrl,
   Id,
+  Metadata,
   Nullable,
   OneOf,
   PaymentAmount,
@@ -20,6 +21,7 @@ export const denialCodes = [
   'agent_revoked',
   'mandate_expired',
   'merchant_not_allowed',
+  'resource_not_allowed',
   'amount_exceeds_per_transaction_limit',
   'total_budget_exceeded',
   'velocity_limit_exceeded',
@@ -41,7 +43,10 @@ export const ProposedPayment = Type.Object({
   merchant_domain: described(Domain, 'Domain of the seller, compared with `allowed_sellers`.'),
   amount: PaymentAmount,
   currency: UsdcByDefault,
-  resource_url: described(HttpUrl, 'URL of the resource; recorded, but not fetched.'),
+  resource_url: described(
+    HttpUrl,
+    'URL of the resource, compared with `allowed_resources`; recorded, but not fetched.',
+  ),
   category: Type.Optional(
     described(
       Nullable(Category),
@@ -50,6 +55,13 @@ export const ProposedPayment = Type.Object({
   ),
 })
 export type ProposedPayment = Static<typeof ProposedPayment>
+
+/** The request of evaluate. */
+export const EvaluateRequest = Type.Object({
+  ...ProposedPayment.properties,
+  metadata: Type.Optional(described(Metadata, 'Your own texts for the transaction, by name.')),
+})
+export type EvaluateRequest = Static<typeof EvaluateRequest>
 
 export const Approval = Type.Object({
   decision: Type.Literal('approved', { description: 'Always `approved`.' }),
@@ -76,7 +88,7 @@ export const evaluate = endpoint({
   tag: 'Policy',
   summary: 'Runs all policy checks and records the outcome as a transaction.',
   roles: [...ownerRoles, 'agent'],
-  body: ProposedPayment,
+  body: EvaluateRequest,
   responses: { 200: Approval, 402: Denial },
   responseDescriptions: {
     200: 'Every check passed. Nothing is held or charged.',

@@ -8,6 +8,8 @@ import {
   described,
   Domain,
   Id,
+  Metadata,
+  MetadataFilter,
   Nullable,
   OneOf,
   ReasonDetail,
@@ -47,6 +49,10 @@ export const Transaction = Type.Object({
     Nullable(Type.Integer({ minimum: 1 })),
     'Number of the version of the mandate that the proof was issued under, or that was evaluated; null if the mandate is unknown.',
   ),
+  metadata: described(
+    Metadata,
+    'Texts that were provided with the proof or the evaluation, by name; empty if there are none, and for payments received from another account.',
+  ),
 })
 export type Transaction = Static<typeof Transaction>
 
@@ -70,6 +76,7 @@ export const TransactionsQuery = Type.Object({
       description: 'Only transactions before this time, with a time zone.',
     }),
   ),
+  metadata: Type.Optional(MetadataFilter),
 })
 export type TransactionsQuery = Static<typeof TransactionsQuery>
 

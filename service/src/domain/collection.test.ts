@@ -55,6 +55,8 @@ const facts: CollectionFacts = {
   seller: shopSeller,
   merchantDomain: 'example.com',
   resourceUrl: 'https://example.com/data',
+  category: null,
+  collectedCategory: null,
 }
 
 interface Row {
@@ -126,6 +128,41 @@ const rows: readonly Row[] = [
   {
     name: 'A mandate for every seller pays the one that serves the resource',
     facts: { mandate: everySeller },
+    refusal: undefined,
+  },
+  {
+    name: 'A mandate that has come to allow other resources pays no earlier proof for this one',
+    facts: { mandate: { ...mandate, allowedResources: ['https://example.com/reports/*'] } },
+    refusal: 'resource_not_allowed',
+  },
+  {
+    name: 'A mandate whose resources include the one of the proof pays it',
+    facts: { mandate: { ...mandate, allowedResources: ['https://example.com/*'] } },
+    refusal: undefined,
+  },
+  {
+    name: 'A mandate that has come to enforce categories pays no earlier proof without one',
+    facts: { mandate: { ...mandate, categoryCheck: 'enforced' } },
+    refusal: 'merchant_not_allowed',
+  },
+  {
+    name: 'A category that the collector names must be that of the proof',
+    facts: { category: 'data', collectedCategory: 'games' },
+    refusal: 'category_mismatch',
+  },
+  {
+    name: 'A collector may not name a category for a proof without one',
+    facts: { collectedCategory: 'data' },
+    refusal: 'category_mismatch',
+  },
+  {
+    name: 'A collector that names the category of the proof collects',
+    facts: { category: 'data', collectedCategory: 'data' },
+    refusal: undefined,
+  },
+  {
+    name: 'A collector that names no category collects for any',
+    facts: { category: 'data' },
     refusal: undefined,
   },
   {

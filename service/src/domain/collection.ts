@@ -1,9 +1,16 @@
 import { isWithinDomain, normalizeHostName } from './host-name.ts'
-import { admitsSeller } from './policy.ts'
+import { admitsCategory, admitsSeller } from './policy.ts'
 import type { Caller, CollectedMandate, RegisteredSeller } from './records.ts'
+import { matchResource } from './resource-patterns.ts'
 
 /** Why a caller may not collect a payment; nothing is charged, and the proof stays valid. */
-export const collectionRefusals = ['seller_not_yours', 'merchant_not_allowed', 'merchant_not_payee'] as const
+export const collectionRefusals = [
+  'seller_not_yours',
+  'merchant_not_allowed',
+  'merchant_not_payee',
+  'resource_not_allowed',
+  'category_mismatch',
+] as const
 export type CollectionRefusal = (typeof collectionRefusals)[number]
 
 /** The facts for the decision who may collect, read inside the transaction of the capture. */
@@ -14,6 +21,9 @@ export interface CollectionFacts {
   readonly seller: RegisteredSeller | undefined
   readonly merchantDomain: string
   readonly resourceUrl: string
+  /** The category of the proof, and the one that the collector has named, if any. */
+  readonly category: string | null
+  readonly collectedCategory: string | null
 }
 
 /**
@@ -28,5 +38,12 @@ export function checkCollection(facts: CollectionFacts): CollectionRefusal | und
   if (!ownsMandate && !isWithinDomain(resourceUrl, normalizeHostName(merchantDomain))) {
     return 'merchant_not_payee'
   }
+  // The mandate may have been narrowed since the proof was issued.
+  const { allowedResources, categoryCheck } = mandate
+  if (allowedResources !== null && matchResource(allowedResources, resourceUrl) !== 'admitted')
+    return 'resource_not_allowed'
+  if (categoryCheck === 'enforced' && !admitsCategory(mandate, facts.category)) return 'merchant_not_allowed'
+  if (facts.collectedCategory !== null && facts.collectedCategory !== facts.category)
+    return 'category_mismatch'
   return undefined
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { changesOfTerms, widensTerms } from './mandate-terms.ts'
 import { parseAmount } from './money.ts'
-import type { MandateTerms } from './records.ts'
+import { noOptionalTerms, type MandateTerms } from './records.ts'
 
 const terms: MandateTerms = {
   purpose: 'Buy research data',
@@ -13,9 +13,12 @@ const terms: MandateTerms = {
   maxPerTransactionMicro: parseAmount('10.00'),
   allowedSellers: ['api.example.com', 'data.example.com'],
   allowedCategories: ['data', 'maps'],
+  ...noOptionalTerms,
   expiresAtText: '2099-01-01T00:00:00Z',
   expiresAtMs: Date.UTC(2099, 0, 1),
 }
+
+const resources = (...patterns: string[]) => ({ allowedResources: patterns })
 
 const total = (text: string) => ({ maxTotalText: text, maxTotalMicro: parseAmount(text) })
 const each = (text: string) => ({
@@ -46,6 +49,38 @@ const amendments: readonly (readonly [string, Partial<MandateTerms>, Partial<Man
   ['every category, by *', {}, { allowedCategories: ['*'] }, true],
   ['one of all categories', { allowedCategories: [] }, { allowedCategories: ['data'] }, false],
   ['* instead of an empty list', { allowedCategories: [] }, { allowedCategories: ['*'] }, false],
+  ['resources instead of every URL', {}, resources('https://a.example/*'), false],
+  ['every URL', resources('https://a.example/*'), { allowedResources: null }, true],
+  [
+    'a part of the resources',
+    resources('https://a.example/r*'),
+    resources('https://A.example/reports/*'),
+    false,
+  ],
+  [
+    'one resource below a prefix',
+    resources('https://a.example/r/*'),
+    resources('https://a.example/r/1'),
+    false,
+  ],
+  [
+    'a prefix instead of one resource',
+    resources('https://a.example/r'),
+    resources('https://a.example/r*'),
+    true,
+  ],
+  ['a shorter prefix', resources('https://a.example/r/*'), resources('https://a.example/r*'), true],
+  ['another host', resources('https://a.example/*'), resources('https://b.example/r'), true],
+  ['another scheme', resources('https://a.example/*'), resources('http://a.example/r'), true],
+  ['enforced categories', {}, { categoryCheck: 'enforced' }, false],
+  ['advisory categories', { categoryCheck: 'enforced' }, { categoryCheck: null }, true],
+  ['other metadata', {}, { metadata: { a: '1' } }, true],
+  [
+    'the same metadata in another order',
+    { metadata: { a: '', b: '' } },
+    { metadata: { b: '', a: '' } },
+    false,
+  ],
   ['narrower in one term and wider in another', {}, { ...total('1'), ...each('11') }, true],
 ]
 

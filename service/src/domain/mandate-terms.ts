@@ -1,7 +1,8 @@
 import type { MandateTerm, MandateTerms as WireTerms } from '@purser/wire/mandates'
 
 import { normalizeHostName } from './host-name.ts'
-import type { MandateTerms } from './records.ts'
+import { metadataText, type MandateTerms } from './records.ts'
+import { isWithinPatterns } from './resource-patterns.ts'
 
 /** The terms as the interface spells them: in answers, in the versions that are kept, and in audit events. */
 export function wireTermsOf(mandate: MandateTerms): WireTerms {
@@ -11,6 +12,9 @@ export function wireTermsOf(mandate: MandateTerms): WireTerms {
     max_spend_per_transaction: mandate.maxPerTransactionText,
     allowed_sellers: [...mandate.allowedSellers],
     allowed_categories: [...mandate.allowedCategories],
+    allowed_resources: [...(mandate.allowedResources ?? [])],
+    category_check: mandate.categoryCheck ?? 'advisory',
+    metadata: { ...mandate.metadata },
     expires_at: mandate.expiresAtText,
   }
 }
@@ -47,6 +51,11 @@ const widens: Readonly<Record<MandateTerm, (before: MandateTerms, after: Mandate
     !isWithin(before.allowedSellers.map(normalizeHostName), after.allowedSellers.map(normalizeHostName)),
   allowed_categories: (before, after) =>
     !isWithin(anyIfEmpty(before.allowedCategories), anyIfEmpty(after.allowedCategories)),
+  allowed_resources: (before, after) => !isWithinPatterns(before.allowedResources, after.allowedResources),
+  category_check: (before, after) =>
+    before.categoryCheck === 'enforced' && after.categoryCheck !== 'enforced',
+  // As with the purpose.
+  metadata: (before, after) => metadataText(before.metadata) !== metadataText(after.metadata),
   expires_at: (before, after) => after.expiresAtMs > before.expiresAtMs,
 }
 

@@ -1,5 +1,5 @@
 import type { MicroUsdc } from './money.ts'
-import type { Hold, Mandate } from './records.ts'
+import { noOptionalFacts, noOptionalTerms, type Hold, type Mandate } from './records.ts'
 
 /** What a new mandate has unless its owner says otherwise. */
 export const mandateDefaults = {
@@ -9,6 +9,7 @@ export const mandateDefaults = {
   heldMicro: 0n as MicroUsdc,
   authorizedMicro: 0n as MicroUsdc,
   maxCaptureSeconds: 600,
+  ...noOptionalTerms,
 } as const satisfies Partial<Mandate>
 
 /** What a new hold has unless its request says otherwise. */
@@ -16,4 +17,5 @@ export const holdDefaults = {
   status: 'open',
   transactionId: null,
   captureDeadlineMs: null,
+  ...noOptionalFacts,
 } as const satisfies Partial<Hold>

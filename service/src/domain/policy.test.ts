@@ -47,7 +47,9 @@ const mandate: Mandate = {
 
 const payment: PolicyPayment = {
   ...amount('10.00'),
-  seller: { merchantDomain: 'api.example.com', category: 'data' },
+  resourceUrl: 'https://api.example.com/reports/1',
+  category: 'data',
+  seller: { merchantDomain: 'api.example.com' },
   countHolds: false,
 }
 
@@ -133,14 +135,14 @@ const failures: readonly Failure[] = [
   {
     check: 7,
     name: 'the category is not on the list',
-    spoil: changeSeller({ category: 'games' }),
+    spoil: changePayment({ category: 'games' }),
     code: 'merchant_not_allowed',
     detail: 'The category of the payment is not allowed; the mandate allows data.',
   },
   {
     check: 7,
     name: 'no category is given where there is a list',
-    spoil: changeSeller({ category: null }),
+    spoil: changePayment({ category: null }),
     code: 'merchant_not_allowed',
     detail: 'A payment without a category is not allowed; the mandate allows data.',
   },
@@ -209,6 +211,65 @@ test('A proof names no seller, so checks 6 and 7 are skipped and all others appl
     assert.deepEqual(decide({ ...spoiled, payment: withoutSeller }), expected)
   }
 })
+
+const reportsOnly = { allowedResources: ['https://api.example.com/reports/*'] }
+
+test('Check 6a: only resources that match a pattern are allowed, for evaluations and proofs alike', () => {
+  const { seller: _, ...withoutSeller } = payment
+  for (const asked of [payment, withoutSeller]) {
+    const decideFor = (resourceUrl: string) =>
+      decide({ ...changeMandate(reportsOnly)(situation), payment: { ...asked, resourceUrl } })
+    assert.deepEqual(decideFor('https://api.example.com/reports/1'), { decision: 'approved' })
+    assert.deepEqual(decideFor('https://api.example.com/admin'), {
+      decision: 'denied',
+      code: 'resource_not_allowed',
+      detail: 'The URL of the resource is not allowed; the mandate allows https://api.example.com/reports/*.',
+      check: 6,
+    })
+    assert.deepEqual(decideFor('https://api.example.com/reports/..%2fadmin'), {
+      decision: 'denied',
+      code: 'resource_not_allowed',
+      detail:
+        'Servers could read the URL of the resource in different ways; use a plain one, without dot segments and encoded slashes.',
+      check: 6,
+    })
+  }
+})
+
+test('Check 6a comes after the seller and before the category', () => {
+  const elsewhere = changePayment({ resourceUrl: 'https://api.example.com/admin', category: 'games' })
+  const both = changeMandate(reportsOnly)(elsewhere(situation))
+  assert.equal(codeOf(changeSeller({ merchantDomain: 'shop.example.org' })(both)), 'merchant_not_allowed')
+  assert.equal(codeOf(both), 'resource_not_allowed')
+})
+
+test('A mandate that enforces categories allows no proof without an allowed category', () => {
+  const { seller: _, ...withoutSeller } = payment
+  const rows: readonly (readonly [allowedCategories: string[], category: string | null, detail?: string])[] =
+    [
+      [['data'], 'data'],
+      [['data'], 'games', 'The category of the payment is not allowed; the mandate allows data.'],
+      [['data'], null, 'A payment without a category is not allowed; the mandate allows data.'],
+      [['*'], 'games'],
+      [['*'], null, 'A payment without a category is not allowed; the mandate needs one, of any name.'],
+      [[], 'games'],
+      [[], null, 'A payment without a category is not allowed; the mandate needs one, of any name.'],
+    ]
+  for (const [allowedCategories, category, detail] of rows) {
+    const enforced = changeMandate({ allowedCategories, categoryCheck: 'enforced' })(situation)
+    for (const asked of [withoutSeller, payment]) {
+      const decision = decide({ ...enforced, payment: { ...asked, category } })
+      assert.equal(decision.decision === 'denied' ? decision.detail : undefined, detail)
+    }
+    const advisory = changeMandate({ allowedCategories })(situation)
+    assert.equal(decide({ ...advisory, payment: { ...withoutSeller, category } }).decision, 'approved')
+  }
+})
+
+function codeOf(from: Situation): DenialCode | undefined {
+  const decision = decide(from)
+  return decision.decision === 'denied' ? decision.code : undefined
+}
 
 test('For a proof check 9 counts spent plus open holds plus the amount', () => {
   const held = changeMandate({ spentMicro: parseAmount('60.00'), heldMicro: parseAmount('30.00') })(situation)
@@ -287,7 +348,7 @@ const categories: readonly (readonly [
 ]
 for (const [allowedCategories, category, admitted] of categories) {
   test(`allowed_categories ${JSON.stringify(allowedCategories)} ${admitted ? 'allows' : 'does not allow'} ${JSON.stringify(category)} [policy.7] [mandate.allowed_categories]`, () => {
-    const spoiled = changeMandate({ allowedCategories })(changeSeller({ category })(situation))
+    const spoiled = changeMandate({ allowedCategories })(changePayment({ category })(situation))
     assert.equal(decide(spoiled).decision, admitted ? 'approved' : 'denied')
   })
 }
@@ -354,9 +415,13 @@ function changeSeller(fields: Partial<NonNullable<PolicyPayment['seller']>>): (f
     ...from,
     payment: {
       ...from.payment,
-      seller: { merchantDomain: '', category: null, ...from.payment.seller, ...fields },
+      seller: { merchantDomain: '', ...from.payment.seller, ...fields },
     },
   })
+}
+
+function changePayment(fields: Partial<PolicyPayment>): (from: Situation) => Situation {
+  return (from) => ({ ...from, payment: { ...from.payment, ...fields } })
 }
 
 function limits(total: string, perTransaction: string) {

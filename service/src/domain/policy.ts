@@ -4,6 +4,7 @@ import { normalizeHostName } from './host-name.ts'
 import { exceededLimits, type ExceededLimit, type LimitFacts } from './limits.ts'
 import { addMicro, formatSum, subtractMicro, type MicroUsdc } from './money.ts'
 import type { Agent, Mandate } from './records.ts'
+import { matchResource } from './resource-patterns.ts'
 
 /** The facts for the checks, read inside the transaction that records their outcome. */
 export interface PolicyFacts {
@@ -17,7 +18,9 @@ export interface PolicyFacts {
 export interface PolicyPayment {
   readonly amountText: string
   readonly amountMicro: MicroUsdc
-  readonly seller?: { readonly merchantDomain: string; readonly category: string | null }
+  readonly resourceUrl: string
+  readonly category: string | null
+  readonly seller?: { readonly merchantDomain: string }
   /** Whether open holds count as spent (check 9): true for a proof. */
   readonly countHolds: boolean
 }
@@ -34,7 +37,7 @@ export interface PolicyDenial {
   readonly decision: 'denied'
   readonly code: DenialCode
   readonly detail: string
-  /** Which of the numbered checks failed. */
+  /** Which of the numbered checks failed; 6 also for 6a, which has its own code. */
   readonly check: number
   /** The limit that denies it (checks 10 and 11). */
   readonly limit?: ExceededLimit | undefined
@@ -43,8 +46,8 @@ export interface PolicyDenial {
 }
 
 /**
- * Runs the policy checks in order, up to the first failure: the nine of the interface (Endpoints, "Policy checks"), then those
- * of limits over time and of shared budgets.
+ * Runs the policy checks in order, up to the first failure: the nine of the interface (Endpoints, "Policy checks"), 6a if the
+ * mandate lists resources, then those of limits over time and of shared budgets.
  */
 export function checkPolicy(facts: PolicyFacts, payment: PolicyPayment, nowMs: number): PolicyDecision {
   const { agent, mandate } = facts
@@ -71,7 +74,7 @@ export function checkPolicy(facts: PolicyFacts, payment: PolicyPayment, nowMs: n
     )
   }
   if (payment.seller) {
-    const { merchantDomain, category } = payment.seller
+    const { merchantDomain } = payment.seller
     if (!admitsSeller(mandate, merchantDomain)) {
       return deny(
         6,
@@ -79,15 +82,20 @@ export function checkPolicy(facts: PolicyFacts, payment: PolicyPayment, nowMs: n
         `${quote(merchantDomain)} is not an allowed seller; ${allowed(mandate.allowedSellers)}`,
       )
     }
-    if (!admitsCategory(mandate, category)) {
-      // A merchant may have named the category, so the sentence, which models read, does not repeat it.
-      const observed = category === null ? 'A payment without a category' : 'The category of the payment'
-      return deny(
-        7,
-        'merchant_not_allowed',
-        `${observed} is not allowed; ${allowed(mandate.allowedCategories)}`,
-      )
+  }
+  if (mandate.allowedResources !== null) {
+    const match = matchResource(mandate.allowedResources, payment.resourceUrl)
+    if (match !== 'admitted') {
+      return deny(6, 'resource_not_allowed', resourceRefusal(match, mandate.allowedResources)) // 6a
     }
+  }
+  // A proof names no seller, and its category is checked only if the mandate asks for it.
+  const isCategoryAsked = payment.seller !== undefined || mandate.categoryCheck === 'enforced'
+  if (isCategoryAsked && !admitsCategory(mandate, payment.category)) {
+    // A merchant may have named the category, so the sentence, which models read, does not repeat it.
+    const observed =
+      payment.category === null ? 'A payment without a category' : 'The category of the payment'
+    return deny(7, 'merchant_not_allowed', `${observed} is not allowed; ${allowedCategories(mandate)}`)
   }
   if (!(payment.amountMicro <= mandate.maxPerTransactionMicro)) {
     return deny(
@@ -175,18 +183,33 @@ function readAllowlist(entries: readonly string[]): Allowlist {
 
 const allowlists = new WeakMap<readonly string[], Allowlist>()
 
-/** Whether the mandate allows this category (check 7). An empty list allows every category. */
+/**
+ * Whether the mandate allows this category (check 7). An empty list allows every category. A mandate that enforces categories
+ * allows no payment without one.
+ */
 export function admitsCategory(
-  mandate: Pick<Mandate, 'allowedCategories'>,
+  { allowedCategories: allowed, categoryCheck }: Pick<Mandate, 'allowedCategories' | 'categoryCheck'>,
   category: string | null,
 ): boolean {
-  const allowed = mandate.allowedCategories
+  if (category === null && categoryCheck === 'enforced') return false
   return allowed.length === 0 || allowed.includes('*') || (category !== null && allowed.includes(category))
 }
 
 /** What is left of the total budget, without counting holds, as in check 9 of evaluate. */
 export function remainingBudget(mandate: Pick<Mandate, 'maxTotalMicro' | 'spentMicro'>): MicroUsdc {
   return subtractMicro(mandate.maxTotalMicro, mandate.spentMicro)
+}
+
+function allowedCategories({ allowedCategories: entries }: Mandate): string {
+  return entries.length === 0 || entries.includes('*')
+    ? 'the mandate needs one, of any name.'
+    : allowed(entries)
+}
+
+/** A merchant may have named the URL, so the sentence, which models read, does not repeat it. */
+function resourceRefusal(match: 'not_admitted' | 'unclear', patterns: readonly string[]): string {
+  if (match === 'not_admitted') return `The URL of the resource is not allowed; ${allowed(patterns)}`
+  return 'Servers could read the URL of the resource in different ways; use a plain one, without dot segments and encoded slashes.'
 }
 
 function deny(check: number, code: DenialCode, detail: string): PolicyDenial {

@@ -2,7 +2,7 @@ import type { AgentStatus } from '@purser/wire/agents'
 import type { Role } from '@purser/wire/roles'
 import type { AuditEventType } from '@purser/wire/audit-log'
 import type { Currency, Environment } from '@purser/wire/fields'
-import type { MandateStatus } from '@purser/wire/mandates'
+import type { CategoryCheck, MandateStatus } from '@purser/wire/mandates'
 import type { ProofStatus } from '@purser/wire/payments'
 import type { DenialCode } from '@purser/wire/policy'
 import type { TransactionStatus } from '@purser/wire/transactions'
@@ -62,8 +62,28 @@ export interface Agent extends Scope {
   readonly revokedAtMs: number | null
 }
 
+/** Texts that a caller keeps with a record, by name. */
+export type Metadata = Readonly<Record<string, string>>
+
+/** The same text for equal metadata, in whatever order. */
+export function metadataText(metadata: Metadata | null): string {
+  return JSON.stringify(Object.entries(metadata ?? {}).sort(([one], [other]) => (one < other ? -1 : 1)))
+}
+
+/** The terms of a mandate that are null unless they are used. */
+export interface OptionalTerms {
+  /** Patterns of allowed resource URLs; null allows every URL. */
+  readonly allowedResources: readonly string[] | null
+  /** Null means `advisory`. */
+  readonly categoryCheck: Exclude<CategoryCheck, 'advisory'> | null
+  readonly metadata: Metadata | null
+}
+
+/** The optional terms of a mandate that uses none. */
+export const noOptionalTerms: OptionalTerms = { allowedResources: null, categoryCheck: null, metadata: null }
+
 /** The terms of a mandate: what an amendment can change. */
-export interface MandateTerms {
+export interface MandateTerms extends OptionalTerms {
   readonly purpose: string
   readonly maxTotalText: string
   readonly maxTotalMicro: MicroUsdc
@@ -111,13 +131,26 @@ export interface ListedSeller extends Seller {
 }
 
 /** The fields of a mandate that determine who may collect. */
-export type CollectedMandate = Pick<Mandate, 'accountId' | 'allowedSellers'>
+export type CollectedMandate = Pick<
+  Mandate,
+  'accountId' | 'allowedSellers' | 'allowedResources' | 'allowedCategories' | 'categoryCheck'
+>
 
 /** The account registered under a domain, which is all that a payment needs to know. */
 export type RegisteredSeller = Pick<Seller, 'accountId' | 'id'>
 
+/** The facts of a payment that are null unless they are used. */
+export interface OptionalFacts {
+  /** The category that its proof was requested with. */
+  readonly category: string | null
+  readonly metadata: Metadata | null
+}
+
+/** The optional facts of a payment that uses none. */
+export const noOptionalFacts: OptionalFacts = { category: null, metadata: null }
+
 /** The amount that an issued proof reserves until it is captured or ends. */
-export interface Hold extends Scope {
+export interface Hold extends Scope, OptionalFacts {
   readonly nonce: string
   readonly agentId: string
   readonly mandateId: string
@@ -150,6 +183,7 @@ export interface Transaction extends Scope {
   readonly reasonDetail: string | null
   /** The version of the mandate that was looked at; null if it was not found. */
   readonly mandateVersion: number | null
+  readonly metadata: Metadata | null
   readonly createdAtMs: number
 }
 

@@ -6,7 +6,7 @@ import { ownerRoles, type Role } from '@purser/wire/roles'
 import type { RandomBytes } from '../domain/api-key.ts'
 import type { CollectionRefusal } from '../domain/collection.ts'
 import type { ProofKeys } from '../domain/proof.ts'
-import type { Caller, Scope } from '../domain/records.ts'
+import type { Caller, Metadata, Scope } from '../domain/records.ts'
 import type { DomainChallenge } from '../domain/seller-verification.ts'
 import type { SiteOptions } from '../http/session-cookie.ts'
 import type { Ids } from '../ids.ts'
@@ -102,6 +102,11 @@ export function speaksFor(caller: Caller, agentId: string): boolean {
 /** Whether the caller may do everything within its account. */
 export function isOwner({ role }: Pick<Caller, 'role'>): boolean {
   return (ownerRoles as readonly Role[]).includes(role)
+}
+
+/** The metadata of a request; null if there is none. */
+export function metadataOf({ metadata }: { readonly metadata?: Metadata | undefined }): Metadata | null {
+  return metadata && Object.keys(metadata).length > 0 ? metadata : null
 }
 
 /** A time in interface format. */

@@ -15,8 +15,11 @@ export interface CsvExport<Column extends string> extends Pick<
 > {
   readonly caller: Caller
   readonly columns: readonly Column[]
-  readonly readPage: (page: Page) => Promise<PageOf<Readonly<Record<Column, string | number | null>>>>
+  readonly readPage: (page: Page) => Promise<PageOf<Readonly<Record<Column, Cell>>>>
 }
+
+/** A map, such as `metadata`, is written as JSON. */
+type Cell = string | number | null | Readonly<Record<string, string>>
 
 export type AnswerExport = <Column extends string>(csv: CsvExport<Column>) => Answer
 
@@ -62,10 +65,15 @@ async function* csvLines<Column extends string>({
     const page: Page = { limit: exportedAtOnce, olderThan }
     const { lines, next } = await takeTurn(async () => {
       const read = await readPage(page)
-      const text = read.items.map((item) => csvLine(columns.map((column) => item[column]))).join('')
+      const text = read.items.map((item) => csvLine(columns.map((column) => textOf(item[column])))).join('')
       return { lines: text, next: read.next }
     })
     if (lines !== '') yield lines
     olderThan = next
   } while (olderThan !== undefined)
+}
+
+function textOf(cell: Cell): string | number | null {
+  if (typeof cell !== 'object' || cell === null) return cell
+  return Object.keys(cell).length === 0 ? '' : JSON.stringify(cell)
 }

@@ -33,6 +33,9 @@ test('POST /mandates answers 201 with every field that was sent, and its sums [e
     currency: 'USDC',
     allowed_sellers: ['API.example.com', '*', ''],
     allowed_categories: ['data', 'data'],
+    allowed_resources: ['https://API.example.com/a/*'],
+    category_check: 'enforced',
+    metadata: { project: 'apollo' },
     expires_at: '2099-01-01T02:00:00.250+02:00',
   }
   const { status, body } = await service.call('POST', '/mandates', { body: wish })

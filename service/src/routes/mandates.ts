@@ -9,6 +9,7 @@ import {
   pauseMandate,
   resumeMandate,
   revokeMandate,
+  type CategoryCheck,
   type Mandate as WireMandate,
   type MandateAmendment,
   type MandateStatus,
@@ -26,7 +27,7 @@ import { answerPage, type PageRequest } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
 import { readDateTime } from '../http/validation/date-time.ts'
 import type { MandateVersion } from '../store/store.ts'
-import { isOwner, ownAgentOnly, speaksFor, toTimestamp, type RouteContext } from './context.ts'
+import { isOwner, metadataOf, ownAgentOnly, speaksFor, toTimestamp, type RouteContext } from './context.ts'
 
 export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): void {
   serve(createMandate, async ({ caller, body }) => {
@@ -48,6 +49,9 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
       limits: null,
       budgetPath: null,
       ...mandateDefaults,
+      allowedResources: listOrNull(body.allowed_resources),
+      categoryCheck: checkOrNull(body.category_check),
+      metadata: metadataOf(body),
       maxCaptureSeconds: body.max_capture_seconds ?? captureSeconds.default,
       createdAtMs: nowMs,
       updatedAtMs: nowMs,
@@ -69,7 +73,12 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
   })
 
   serve(listMandates, ({ caller, query, url }) =>
-    answerPage(query, url, (page) => store.listMandates(caller, ownAgentOnly(caller), page), toWire),
+    answerPage(
+      query,
+      url,
+      (page) => store.listMandates(caller, { ...ownAgentOnly(caller), metadata: query.metadata }, page),
+      toWire,
+    ),
   )
 
   serve(getMandate, async ({ caller, params }) => {
@@ -180,8 +189,20 @@ function termsOf(body: Omit<MandateAmendment, 'end_holds'>): Partial<MandateTerm
     }),
     ...(body.allowed_sellers !== undefined && { allowedSellers: body.allowed_sellers }),
     ...(body.allowed_categories !== undefined && { allowedCategories: body.allowed_categories }),
+    ...(body.allowed_resources !== undefined && { allowedResources: listOrNull(body.allowed_resources) }),
+    ...(body.category_check !== undefined && { categoryCheck: checkOrNull(body.category_check) }),
+    ...(body.metadata !== undefined && { metadata: metadataOf(body) }),
     ...(body.expires_at !== undefined && expiryOf(body.expires_at)),
   }
+}
+
+/** What is not used is stored as null. */
+function listOrNull(list: readonly string[] = []): readonly string[] | null {
+  return list.length === 0 ? null : list
+}
+
+function checkOrNull(check: CategoryCheck | undefined): MandateTerms['categoryCheck'] {
+  return check === 'enforced' ? check : null
 }
 
 function expiryOf(text: string): Pick<MandateTerms, 'expiresAtText' | 'expiresAtMs'> {

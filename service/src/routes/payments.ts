@@ -23,6 +23,7 @@ import { isIdempotencyKey } from '../http/idempotency-key.ts'
 import type { Serve } from '../http/serve.ts'
 import type { CaptureAttempt } from '../store/store.ts'
 import {
+  metadataOf,
   ownAgentOnly,
   speaksFor,
   toNullableTimestamp,
@@ -55,6 +56,8 @@ export function servePayments(
       ...holdDefaults,
       issuedAtMs: nowMs,
       expiresAtMs: nowMs + validityWindowMs + holdGraceMs,
+      category: body.category ?? null,
+      metadata: metadataOf(body),
     }
     const requestKey = idempotencyKey === undefined ? undefined : { callerId: caller.keyId, idempotencyKey }
     const outcome = await store.issueProof(hold, requestKey)
@@ -189,7 +192,7 @@ export function servePayments(
 /** The attempt of a caller to collect the payment of a proof. */
 export function attemptOf(
   caller: Caller,
-  { proof, merchant_domain: merchantDomain }: VerifyRequest,
+  { proof, merchant_domain: merchantDomain, category = null }: VerifyRequest,
   idempotencyKey: string | null,
 ): CaptureAttempt {
   return {
@@ -201,6 +204,7 @@ export function attemptOf(
     currency: proof.currency,
     resourceUrl: proof.resource,
     merchantDomain,
+    category,
     idempotencyKey,
   }
 }

@@ -51,6 +51,7 @@ test('evaluate creates a transaction and records the outcome; it spends and hold
     reason_code: 'within_policy',
     reason_detail: null,
     created_at: '2026-11-20T12:00:00.000Z',
+    metadata: {},
   })
 })
 

@@ -3,7 +3,7 @@ import { evaluate } from '@purser/wire/policy'
 import { parseAmount } from '../domain/money.ts'
 import { ok, refuse } from '../http/answers.ts'
 import type { Serve } from '../http/serve.ts'
-import { speaksFor, type RouteContext } from './context.ts'
+import { metadataOf, speaksFor, type RouteContext } from './context.ts'
 
 export function servePolicy(serve: Serve, { store, now, ids, decisions }: RouteContext): void {
   serve(evaluate, async ({ caller, body }) => {
@@ -21,6 +21,7 @@ export function servePolicy(serve: Serve, { store, now, ids, decisions }: RouteC
       resourceUrl: body.resource_url,
       merchantDomain: body.merchant_domain,
       category: body.category ?? null,
+      metadata: metadataOf(body),
       createdAtMs: now(),
     })
     const echo = { agent_id: body.agent_id, mandate_id: body.mandate_id, transaction_id: transactionId }

@@ -38,7 +38,7 @@ test('Transactions are listed newest first, each with all its fields [transactio
   assert.deepEqual(idsOf(answer), all)
   assert.equal(answer.headers.get('link'), null)
   const fields =
-    'id status agent_id mandate_id amount currency resource_url merchant_domain seller_id category reason_code reason_detail created_at'
+    'id status agent_id mandate_id amount currency resource_url merchant_domain seller_id category reason_code reason_detail created_at metadata'
   for (const transaction of answer.body) assert.deepEqual(Object.keys(transaction), fields.split(' '))
 })
 
@@ -62,6 +62,7 @@ test('One transaction is answered as the list has it [transaction.fields]', asyn
     reason_code: null,
     reason_detail: null,
     created_at: '2026-11-20T12:00:00.000Z',
+    metadata: {},
   })
 })
 

@@ -60,6 +60,7 @@ function filterOf(caller: Caller, query: TransactionsQuery): TransactionFilter |
     merchantDomain: query.merchant_domain && normalizeHostName(query.merchant_domain),
     fromMs: query.created_from === undefined ? undefined : readDateTime(query.created_from),
     beforeMs: query.created_to === undefined ? undefined : readDateTime(query.created_to),
+    metadata: query.metadata,
   }
 }
 
@@ -85,5 +86,6 @@ export function toWire(transaction: Transaction): WireTransaction {
     reason_detail: transaction.reasonDetail,
     created_at: toTimestamp(transaction.createdAtMs),
     mandate_version: transaction.mandateVersion,
+    metadata: { ...transaction.metadata },
   }
 }

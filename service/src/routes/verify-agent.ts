@@ -24,7 +24,9 @@ export function serveVerifyAgent(serve: Serve, { store, now }: RouteContext): vo
       {
         amountText: body.amount,
         amountMicro: parseAmount(body.amount),
-        seller: { merchantDomain: body.merchant_domain, category: body.category ?? null },
+        resourceUrl: body.resource_url,
+        category: body.category ?? null,
+        seller: { merchantDomain: body.merchant_domain },
         countHolds: false,
       },
       nowMs,

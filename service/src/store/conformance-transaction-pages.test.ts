@@ -81,6 +81,9 @@ interface World extends Scope {
 
 const rareDomain = 'rare.example'
 
+/** A name that is escaped in JSON, and has a meaning in the paths of some databases. */
+const oddName = '$."größe"[0]'
+
 /** How many transactions its account has, those of the other environment among them. */
 const recorded = 4 * 2 * 4 + 5 * 25 + 3
 
@@ -92,16 +95,20 @@ async function makeWorld(ledger: StoreLedger): Promise<World> {
     for (let made = 0; made < 2; made++)
       mandates.push(await ledger.mandate(agent, { allowedSellers: ['*'], maxTotalText: '1000.00' }))
   }
+  let orders = 0
+  const next = () =>
+    ++orders % 3 === 0 ? null : { order: String(orders % 7), [oddName]: `"${orders % 2}", a:b` }
   const evaluate = async (mandate: Mandate, merchantDomain: string, amountText: string) => {
     ledger.clock.nowMs += 1_000
-    await ledger.store.evaluate(ledger.newProposal(mandate, { merchantDomain, amountText }))
+    await ledger.store.evaluate(ledger.newProposal(mandate, { merchantDomain, amountText, metadata: next() }))
   }
   for (const mandate of mandates) {
     for (const merchantDomain of [shopDomain, rareDomain]) {
       await evaluate(mandate, merchantDomain, '1.00')
       await evaluate(mandate, merchantDomain, '99.00')
       await evaluate(mandate, merchantDomain, '9999.00')
-      await ledger.pay(owner.sandbox, await ledger.hold(mandate), { merchantDomain })
+      const hold = await ledger.hold(mandate, '1.00', { metadata: next() })
+      await ledger.pay(owner.sandbox, hold, { merchantDomain })
     }
   }
   const inProduction = await ledger.mandate(owner.production)
@@ -112,7 +119,7 @@ async function makeWorld(ledger: StoreLedger): Promise<World> {
   await evaluate(stray, shopDomain, '1.00')
   await evaluate({ ...stray, id: ledger.ids.next('mandate') }, rareDomain, '1.00')
   ledger.clock.nowMs += 1_000
-  const { decision } = await ledger.store.issueProof(ledger.newHold(stray))
+  const { decision } = await ledger.store.issueProof(ledger.newHold(stray, '1.00', { metadata: next() }))
   assert.equal(decision, 'denied')
   // More than one step towards a full page looks at.
   for (let made = 0; made < 25; made++) {
@@ -157,6 +164,11 @@ function filtersOf({ agentIds, mandates, transactions }: World): ConsoleFilter[]
   return [
     ...filters,
     ...days,
+    { metadata: { order: '3' } },
+    { metadata: { order: '3', [oddName]: '"1", a:b' } },
+    { metadata: {} },
+    { metadata: { order: '3' }, agentId: agentIds[0], status: 'denied' },
+    { metadata: { constructor: '' } },
     { status: 'pending' },
     { agentId: agentIds[0], mandateId: mandates[2]?.id },
     { agentId: agentIds[0], reasonCode: 'agent_revoked' },
@@ -170,6 +182,7 @@ function fits(one: Transaction, filter: ConsoleFilter): boolean {
     (filter.merchantDomain ?? one.merchantDomain).toLowerCase() === one.merchantDomain &&
     (filter.status ?? one.status) === one.status &&
     (filter.reasonCode ?? one.reasonCode) === one.reasonCode &&
+    Object.entries(filter.metadata ?? {}).every(([name, text]) => one.metadata?.[name] === text) &&
     // Nothing here was received from another account.
     filter.direction !== 'received' &&
     one.createdAtMs >= (filter.fromMs ?? 0) &&

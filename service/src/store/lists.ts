@@ -1,6 +1,6 @@
 import type { TransactionStatus } from '@purser/wire/transactions'
 
-import type { Scope } from '../domain/records.ts'
+import type { Metadata, Scope } from '../domain/records.ts'
 
 /** One record of one scope. */
 export interface RecordKey extends Scope {
@@ -12,7 +12,14 @@ export interface AgentFilter {
   readonly agentId?: string | undefined
 }
 
+export interface MandateListFilter extends AgentFilter {
+  /** Texts that the metadata has. */
+  readonly metadata?: Metadata | undefined
+}
+
 export interface TransactionFilter extends AgentFilter {
+  /** Texts that the metadata has. */
+  readonly metadata?: Metadata | undefined
   readonly mandateId?: string | undefined
   readonly status?: TransactionStatus | undefined
   readonly merchantDomain?: string | undefined

@@ -17,14 +17,15 @@ import type {
   ListedSeller,
   Mandate,
   MandateTerms,
+  Metadata,
   RegisteredSeller,
   Scope,
   Transaction,
 } from '../domain/records.ts'
 import type { RiskFacts } from '../domain/risk.ts'
-import type { AgentFilter, Page, PageOf, RecordKey, TransactionFilter } from './lists.ts'
+import type { AgentFilter, MandateListFilter, Page, PageOf, RecordKey, TransactionFilter } from './lists.ts'
 
-export type { AgentFilter, Page, PageOf, RecordKey, TransactionFilter } from './lists.ts'
+export type { AgentFilter, MandateListFilter, Page, PageOf, RecordKey, TransactionFilter } from './lists.ts'
 
 /**
  * The port of the ledger. One method is one business operation, and resolves once its outcome is durable. Refusals are
@@ -196,7 +197,8 @@ export interface StoreReads {
   ): Promise<PageOf<StoredSession>>
   listApiKeys(account: { readonly accountId: string }, page: Page): Promise<PageOf<ApiKey>>
   listAgents(scope: Scope, filter: AgentFilter, page: Page): Promise<PageOf<Agent>>
-  listMandates(scope: Scope, filter: AgentFilter, page: Page): Promise<PageOf<Mandate>>
+  /** Matching mandates, from a bounded number: a page may be short and have a next one. */
+  listMandates(scope: Scope, filter: MandateListFilter, page: Page): Promise<PageOf<Mandate>>
   /** The seller of an account for a domain. */
   findSeller(seller: OwnDomain): Promise<ListedSeller | undefined>
   listSellers(scope: Scope, page: Page): Promise<PageOf<ListedSeller>>
@@ -264,10 +266,12 @@ export interface NewApiKey extends ApiKey {
 }
 
 /** An evaluation before its outcome is known; the store adds the seller. */
-export type ProposedTransaction = Omit<
+export interface ProposedTransaction extends Omit<
   Transaction,
-  'status' | 'sellerId' | 'reasonCode' | 'reasonDetail' | 'mandateVersion'
->
+  'status' | 'sellerId' | 'reasonCode' | 'reasonDetail' | 'mandateVersion' | 'metadata'
+> {
+  readonly metadata?: Metadata | null
+}
 
 /** The `Idempotency-Key` of a request for a proof, with the API key or session that sent it. */
 export interface RequestKey {
@@ -295,6 +299,8 @@ export interface CaptureAttempt extends ProofTerms {
   readonly caller: Caller
   readonly nonce: string
   readonly merchantDomain: string
+  /** The category that the merchant has named, if any. */
+  readonly category?: string | null
   readonly idempotencyKey: string | null
 }
 

@@ -55,6 +55,7 @@ function toHttp(request: Request, proofs: ReadonlyMap<string, Proof>): PlainRequ
         max_spend_total: amountText(request.maxTotalMicro),
         max_spend_per_transaction: amountText(request.maxPaymentMicro),
         allowed_sellers: [ownDomain, collectorDomain],
+        allowed_resources: [`https://${ownDomain}/*`, `https://${collectorDomain}/*`],
         expires_at: '2099-01-01T00:00:00Z',
       })
     case 'issue-key': {

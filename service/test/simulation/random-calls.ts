@@ -238,6 +238,15 @@ export class RandomCalls {
       expiresAtText: new Date(expiresAtMs).toISOString(),
       expiresAtMs,
       ...mandateDefaults,
+      allowedResources: this.#random.pick([
+        null,
+        null,
+        null,
+        ['https://shop.example/reports/*'],
+        ['https://shop.example/reports/1*', 'https://shop.example/reports/5'],
+      ]),
+      categoryCheck: this.#random.pick([null, null, null, 'enforced' as const]),
+      metadata: this.#random.pick([null, { project: 'apollo', 'größe "1"': '' }]),
       createdAtMs: this.#nowMs,
       updatedAtMs: this.#nowMs,
     }
@@ -292,6 +301,8 @@ export class RandomCalls {
       ...holdDefaults,
       issuedAtMs: this.#nowMs,
       expiresAtMs: this.#nowMs + validityWindowMs + holdGraceMs,
+      category: this.#random.pick([null, 'data', 'games']),
+      metadata: this.#random.pick([null, null, { order: String(this.#random.below(10)) }]),
     }
   }
 
@@ -313,6 +324,7 @@ export class RandomCalls {
       ...(this.#random.below(40) === 0 && { amountText: '0.01' }),
       ...(this.#random.below(40) === 0 && { mandateId: this.#random.pick(invented as [string]) }),
       merchantDomain: this.#domain(),
+      category: this.#random.pick([null, null, null, 'data']),
       idempotencyKey: this.#random.pick([null, 'first', 'second']),
       nowMs: this.#nowMs,
     }
@@ -327,6 +339,7 @@ export class RandomCalls {
       id: this.#ids.next('transaction'),
       merchantDomain: this.#domain(),
       category: this.#random.pick([null, 'data']),
+      metadata: this.#random.pick([null, { order: '1' }]),
       createdAtMs: this.#nowMs,
     })
   }

@@ -41,7 +41,7 @@ import type { Table, TableKey, TableRow } from '../../src/store/ledger/table.ts'
 import { StoreUnavailableError } from '../../src/store/store.ts'
 import { seededRandom, type SeededRandom } from '../../testing/seeded-random.ts'
 import type { Answer, Evidence, Request } from '../faults/history.ts'
-import { collectorDomain, trade } from '../faults/market.ts'
+import { collectorDomain, ownDomain, trade } from '../faults/market.ts'
 import { record } from '../faults/recorder.ts'
 import { createFaultyDriver } from './faulty-driver.ts'
 import { readActivity } from '../faults/read-activity.ts'
@@ -277,6 +277,8 @@ class SimulatedService {
           ...holdDefaults,
           issuedAtMs: nowMs,
           expiresAtMs: nowMs + validityWindowMs + holdGraceMs,
+          category,
+          metadata: { order: nonce },
         } as const
         this.#world.madeAtMs.set(nonce, time.nowMs)
         const outcome = await issueProof(this, { hold })
@@ -292,7 +294,7 @@ class SimulatedService {
           ...scope,
           id,
           merchantDomain,
-          category: null,
+          category,
           createdAtMs: nowMs,
         }
         const outcome = await this.run(evaluate, proposal)
@@ -310,7 +312,7 @@ class SimulatedService {
         if (!proof) return { is: 'broken', text: `${nonce} was granted and is not there` }
         const { agentId, mandateId, amountText, currency, resourceUrl } = proof
         const terms = { agentId, mandateId, amountText, currency, resourceUrl }
-        const attempt = { payerId, caller, nonce, ...terms, merchantDomain, idempotencyKey, nowMs }
+        const attempt = { payerId, caller, nonce, ...terms, merchantDomain, category, idempotencyKey, nowMs }
         const outcome =
           nowMs - proof.issuedAtMs > validityWindowMs
             ? await this.run(settleLate, attempt)
@@ -587,6 +589,13 @@ function newKey(
   return { ...key, createdAtMs: nowMs, revokedAtMs: null }
 }
 
+/** Terms that every payment of the simulation fits. */
+const narrowTerms = {
+  allowedResources: [`https://${ownDomain}/report`, `https://${collectorDomain}/*`],
+  categoryCheck: 'enforced' as const,
+  metadata: { project: 'apollo' },
+}
+
 function newMandate(
   request: {
     readonly accountId: string
@@ -619,10 +628,14 @@ function newMandate(
     expiresAtText: '2030-01-01T00:00:00Z',
     expiresAtMs: Date.UTC(2030, 0),
     ...mandateDefaults,
+    ...(maxTotalMicro % 2n === 0n && narrowTerms),
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
   }
 }
+
+/** The category of every payment of the simulation. */
+const category = 'data'
 
 function paymentOf(request: Extract<Request, { act: 'ask-proof' | 'evaluate' }>) {
   const { agentId, mandateId, domain } = request

@@ -14,6 +14,7 @@ const questions: Record<PolicyCheck['name'], string> = {
   mandate_active: 'The mandate is active',
   mandate_not_expired: 'The mandate has not expired',
   seller_allowed: 'The seller is allowed',
+  resource_allowed: 'The URL of the resource is allowed',
   category_allowed: 'The category is allowed',
   within_transaction_limit: 'Within the cap per payment',
   within_total_budget: 'Within the total budget',
@@ -27,7 +28,7 @@ const states: Record<PolicyCheck['state'], { readonly icon: IconName; readonly w
   unknown: { icon: 'skipped', word: 'not recorded' },
 }
 
-/** The nine checks in order, with the compared values and results. */
+/** The checks in order, with the compared values and results. */
 export function CheckLadder({
   checks,
   checkedAt,
@@ -38,8 +39,8 @@ export function CheckLadder({
   return (
     <>
       <ol className="ladder">
-        {checks.map(({ check, name, state, ...comparison }) => (
-          <li key={check} className={`rung ${state}`} aria-label={`Check ${check}`}>
+        {checks.map(({ label, name, state, ...comparison }) => (
+          <li key={label} className={`rung ${state}`} aria-label={`Check ${label}`}>
             <span className="rung-mark">
               <Icon name={states[state].icon} size={14} />
             </span>

@@ -23,6 +23,7 @@ const model: NamedTransaction = {
   reason_detail: null,
   created_at: '2026-11-20T12:00:00Z',
   mandate_version: 1,
+  metadata: {},
 }
 
 let count = 0

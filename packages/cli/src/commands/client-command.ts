@@ -34,6 +34,18 @@ export function parseCount(text: string): number {
   return count
 }
 
+/** Collects the texts of a repeatable `--metadata name=text`. */
+export function collectMetadata(
+  value: string,
+  collected: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const [, name, text] = /^([^=]+)=(.*)$/s.exec(value) ?? []
+  if (name === undefined || text === undefined) {
+    throw new InvalidArgumentError('It must be a name, an equals sign and a text, such as project=apollo.')
+  }
+  return { ...collected, [name]: text }
+}
+
 /** Collects the values of a repeatable option. */
 export function collect(value: string, collected: readonly string[] = []): string[] {
   return [...collected, value]

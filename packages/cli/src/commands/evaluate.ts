@@ -7,7 +7,7 @@ import { listCell, optionalCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
-import { clientCommand } from './client-command.ts'
+import { clientCommand, collectMetadata } from './client-command.ts'
 
 const decisionColumns: readonly Column<Approval | Denial>[] = [
   {
@@ -47,6 +47,7 @@ export function evaluateCommand(io: Io) {
     .requiredOption('--amount <amount>', 'amount in USDC, such as 4.00')
     .requiredOption('--resource <url>', 'what for')
     .option('--category <name>', 'category of the purchase')
+    .option('--metadata <name=text>', 'your own text for the transaction; repeatable', collectMetadata)
     .option('--dry-run', 'record nothing')
     .action(async (options) => {
       const purser = await connect(options, io)
@@ -70,7 +71,10 @@ export function evaluateCommand(io: Io) {
         if (!report.authorized) io.exitWith(exitCodes.denied)
         return
       }
-      const answer = await purser.policy.evaluate(payment, call)
+      const answer = await purser.policy.evaluate(
+        { ...payment, ...(options.metadata && { metadata: options.metadata }) },
+        call,
+      )
       showRecord(decisionColumns, answer, options, io)
       if (answer.decision !== 'approved') io.exitWith(exitCodes.denied)
     })

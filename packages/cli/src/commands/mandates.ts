@@ -10,11 +10,11 @@ import {
 
 import { connect } from '../connection.ts'
 import { harmless } from '../output/harmless.ts'
-import { listCell, statusCell, timeCell } from '../output/cells.ts'
+import { listCell, metadataCell, statusCell, timeCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
-import { clientCommand, collect, listCommand } from './client-command.ts'
+import { clientCommand, collect, collectMetadata, listCommand } from './client-command.ts'
 import { listItems } from './list-items.ts'
 import { parseWhen } from './when.ts'
 
@@ -57,6 +57,12 @@ const recordColumns: readonly Column<Mandate>[] = [
     cell: ({ allowed_categories }) =>
       allowed_categories.length === 0 ? 'any' : listCell(allowed_categories),
   },
+  { title: 'category check', cell: ({ category_check }) => category_check },
+  {
+    title: 'resources',
+    cell: ({ allowed_resources }) => (allowed_resources.length === 0 ? 'any' : listCell(allowed_resources)),
+  },
+  { title: 'metadata', cell: ({ metadata }) => metadataCell(metadata) },
   expires,
   { title: 'created (utc)', cell: ({ created_at }) => timeCell(created_at) },
   { title: 'updated (utc)', cell: ({ updated_at }) => timeCell(updated_at) },
@@ -98,6 +104,13 @@ function createCommand(io: Io) {
     )
     .option('--seller <domain>', 'allowed seller, or * for all; repeatable', collect)
     .option('--category <name>', 'allowed category; default any; repeatable', collect)
+    .option('--enforce-categories', 'allow no payment without an allowed category')
+    .option(
+      '--resource <url>',
+      'allowed resource, such as https://api.example.com/reports/*; default any; repeatable',
+      collect,
+    )
+    .option('--metadata <name=text>', 'your own text about the mandate; repeatable', collectMetadata)
     .action(async (options) => {
       const { mandates } = await connect(options, io)
       const body = {
@@ -108,6 +121,9 @@ function createCommand(io: Io) {
         expires_at: options.expires,
         ...(options.seller && { allowed_sellers: options.seller }),
         ...(options.category && { allowed_categories: options.category }),
+        ...(options.enforceCategories && { category_check: 'enforced' as const }),
+        ...(options.resource && { allowed_resources: options.resource }),
+        ...(options.metadata && { metadata: options.metadata }),
       }
       const mandate = await mandates.create(body, { signal: io.interruption() })
       showRecord(recordColumns, mandate, options, io)
@@ -135,10 +151,11 @@ function listMandatesCommand(io: Io) {
   return listCommand('list')
     .summary('list mandates, newest first')
     .option('--agent <agent-id>', 'only those of this agent')
+    .option('--metadata <name=text>', 'only those with this text; repeatable', collectMetadata)
     .action(async (options) => {
       const purser = await connect(options, io)
       const { mandates } = purser
-      const { agent } = options
+      const { agent, metadata } = options
       const makesOne = `${io.calledAs} mandates create creates one`
       const listing =
         agent === undefined
@@ -147,7 +164,9 @@ function listMandatesCommand(io: Io) {
               none: `There are no mandates of ${agent}; ${makesOne}.`,
               isMeant: ({ agent_id }: Mandate) => agent_id === agent,
             }
-      await listItems({ list: mandates.list, columns, ...listing }, options, io)
+      const list: typeof mandates.list = (query, call) =>
+        mandates.list({ ...query, ...(metadata && { metadata }) }, call)
+      await listItems({ list, columns, ...listing }, options, io)
       if (agent !== undefined) await warnOfRevoked(agent, purser, io)
     })
 }

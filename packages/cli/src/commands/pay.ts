@@ -6,7 +6,7 @@ import { CommandError } from '../exit-codes.ts'
 import { chooseMandate } from '../payment/choose-mandate.ts'
 import { pay } from '../payment/pay.ts'
 import type { Io } from '../io.ts'
-import { clientCommand } from './client-command.ts'
+import { clientCommand, collectMetadata } from './client-command.ts'
 
 /** The default timeout for merchants. */
 const standardTimeout = 120
@@ -31,6 +31,7 @@ export function payCommand(io: Io) {
       'your id for the purchase: repeating it never pays twice, and returns the goods',
       parsePurchaseId,
     )
+    .option('--metadata <name=text>', 'your own text for the transaction; repeatable', collectMetadata)
     .option('--output <file>', 'write the body to a new file; required with --json')
     .addOption(
       new Option('--timeout <seconds>', 'timeout in total').argParser(parseSeconds).default(standardTimeout),
@@ -48,8 +49,9 @@ export function payCommand(io: Io) {
       const init: RequestInit = { method: options.method ?? (options.data === undefined ? 'GET' : 'POST') }
       if (options.header) init.headers = options.header
       if (options.data !== undefined) init.body = options.data
-      const { purchaseId } = options
-      const purchase = { url, init, client, mandate, purchaseId, timeoutMs: options.timeout * 1_000 }
+      const { purchaseId, metadata } = options
+      const timeoutMs = options.timeout * 1_000
+      const purchase = { url, init, client, mandate, purchaseId, metadata, timeoutMs }
       await pay(purchase, options, io)
     })
 }

@@ -2,13 +2,13 @@ import { Command, Option, type OptionValues } from '@commander-js/extra-typings'
 import type { Transaction, TransactionsQuery } from '@purser/client'
 
 import { connect } from '../connection.ts'
-import { optionalCell, statusCell, timeCell } from '../output/cells.ts'
+import { metadataCell, optionalCell, statusCell, timeCell } from '../output/cells.ts'
 import { saveCsv } from '../output/save-csv.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { transactionStatuses } from '../vocabularies.ts'
-import { clientCommand, listCommand } from './client-command.ts'
+import { clientCommand, collectMetadata, listCommand } from './client-command.ts'
 import { followItems, followOption, intervalOption } from './follow-items.ts'
 import { listItems } from './list-items.ts'
 import { parsePastTime } from './when.ts'
@@ -46,6 +46,7 @@ const recordColumns: readonly Column<Transaction>[] = [
   { title: 'agent', cell: ({ agent_id }) => agent_id },
   { title: 'mandate', cell: ({ mandate_id }) => mandate_id },
   { title: 'seller', cell: ({ seller_id }) => optionalCell(seller_id) },
+  { title: 'metadata', cell: ({ metadata }) => metadataCell(metadata) },
 ]
 
 export function transactionsCommand(io: Io) {
@@ -91,6 +92,7 @@ function withFilters<Args extends unknown[], Options extends OptionValues, Globa
     .option('--mandate <mandate-id>', 'only those under this mandate')
     .addOption(new Option('--status <status>', 'only those with this status').choices(transactionStatuses))
     .option('--merchant <domain>', 'only those with this merchant')
+    .option('--metadata <name=text>', 'only those with this text; repeatable', collectMetadata)
     .addOption(
       new Option('--from <time>', 'only at or after this time, or this long ago: 30m, 12h, 90d').argParser(
         parsePastTime(now),
@@ -106,16 +108,26 @@ interface FilterOptions {
   readonly mandate?: string | undefined
   readonly status?: Transaction['status'] | undefined
   readonly merchant?: string | undefined
+  readonly metadata?: Record<string, string> | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
 }
 
-function filterOf({ agent, mandate, status, merchant, from, to }: FilterOptions): TransactionsQuery {
+function filterOf({
+  agent,
+  mandate,
+  status,
+  merchant,
+  metadata,
+  from,
+  to,
+}: FilterOptions): TransactionsQuery {
   return {
     ...(agent !== undefined && { agent_id: agent }),
     ...(mandate !== undefined && { mandate_id: mandate }),
     ...(status !== undefined && { status }),
     ...(merchant !== undefined && { merchant_domain: merchant }),
+    ...(metadata && { metadata }),
     ...(from !== undefined && { created_from: from }),
     ...(to !== undefined && { created_to: to }),
   }

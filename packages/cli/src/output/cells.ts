@@ -28,6 +28,11 @@ export function optionalCell(text: string | null | undefined): string {
   return text === null || text === undefined || text === '' ? '-' : text
 }
 
+/** The entries of `metadata`; a dash if there are none. */
+export function metadataCell(metadata: Readonly<Record<string, string>>): string {
+  return listCell(Object.entries(metadata).map(([name, text]) => `${name}=${text}`))
+}
+
 /** The items of a list; a dash if it is empty. */
 export function listCell(words: readonly string[]): string {
   return optionalCell(words.join(', '))

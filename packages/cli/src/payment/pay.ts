@@ -27,6 +27,7 @@ interface Purchase {
   readonly mandate: Pick<Mandate, 'id' | 'agent_id'>
   /** Identifies a purchase across runs. */
   readonly purchaseId: string | undefined
+  readonly metadata: Record<string, string> | undefined
   readonly timeoutMs: number
 }
 
@@ -46,7 +47,7 @@ export async function pay(
   const delivery = openDelivery(output, io)
   let decision: PaymentDecision | undefined
   try {
-    const { client, mandate, url, init, purchaseId, timeoutMs } = purchase
+    const { client, mandate, url, init, purchaseId, metadata, timeoutMs } = purchase
     const purchases = purchaseId === undefined ? undefined : await openPurchaseFiles(purchasesFolder(io))
     const payingFetch = wrapFetchWithPayment(fetch, {
       client,
@@ -54,6 +55,7 @@ export async function pay(
       mandateId: mandate.id,
       maxAmount,
       purchases,
+      metadata,
       random: io.random,
       onDecision: (made) => {
         decision = made

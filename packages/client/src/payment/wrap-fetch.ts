@@ -53,6 +53,8 @@ export interface PaymentOptions {
    * 408, 425, 429 or 5xx; default 4, max 10.
    */
   readonly maxRetries?: number | undefined
+  /** Your own texts for the transactions of these payments, by name: at most 20, of 40 and 500 characters. */
+  readonly metadata?: Record<string, string> | undefined
   /** Max milliseconds until the response to a paid request begins; default 60,000. */
   readonly timeout?: number | undefined
   /** As in `PurserOptions`, for tests. */
@@ -252,7 +254,16 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
   ): Promise<{ readonly decision: PaymentDecision; readonly proof?: Proof; readonly isReplayed?: boolean }> {
     const { amount, currency, resource, merchant_domain, category = null } = challenge
     const { agentId, mandateId } = await payer(signal)
-    const payment = { agent_id: agentId, mandate_id: mandateId, amount, currency, resource_url: resource }
+    const { metadata } = options
+    const payment = {
+      agent_id: agentId,
+      mandate_id: mandateId,
+      amount,
+      currency,
+      resource_url: resource,
+      ...(category !== null && { category }),
+      ...(metadata && { metadata }),
+    }
     const evaluation = await client.policy.evaluate({ ...payment, merchant_domain, category }, { signal })
     const { transaction_id } = evaluation
     if (evaluation.decision === 'denied') return { decision: denied(challenge, evaluation, transaction_id) }

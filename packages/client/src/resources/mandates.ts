@@ -2,7 +2,14 @@ import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
 import type { Send } from '../send.ts'
-import type { Mandate, MandateAmendment, MandateVersion, NewMandate, PageQuery } from '../wire-types.ts'
+import type {
+  ListMandatesQuery,
+  Mandate,
+  MandateAmendment,
+  MandateVersion,
+  NewMandate,
+  PageQuery,
+} from '../wire-types.ts'
 
 export type Mandates = ReturnType<typeof mandates>
 
@@ -12,7 +19,7 @@ export function mandates(send: Send) {
     create: async (body: NewMandate, options?: CallOptions): Promise<Mandate> =>
       (await send({ method: 'POST', path: '/mandates', body }, options)).body as Mandate,
     /** The mandates of the account, newest first. */
-    list: (query?: PageQuery, options?: CallOptions): List<Mandate> =>
+    list: (query?: ListMandatesQuery, options?: CallOptions): List<Mandate> =>
       listOf(send, '/mandates', query, options),
     /** One mandate. Throws a `NotFoundError` if the key cannot see it. */
     get: async (id: string, options?: CallOptions): Promise<Mandate> =>

@@ -1,6 +1,6 @@
 import type { CallOptions } from '../options.ts'
 import type { Send } from '../send.ts'
-import type { AgentReport, Approval, Denial, ProposedPayment } from '../wire-types.ts'
+import type { AgentReport, Approval, Denial, EvaluateRequest, ProposedPayment } from '../wire-types.ts'
 
 export type Policy = ReturnType<typeof policy>
 
@@ -10,7 +10,7 @@ export function policy(send: Send) {
      * Decides whether a payment would be allowed, and records the decision; nothing is held or charged.
      * Retried, so a lost response may cause a second record.
      */
-    evaluate: async (body: ProposedPayment, options?: CallOptions): Promise<Approval | Denial> => {
+    evaluate: async (body: EvaluateRequest, options?: CallOptions): Promise<Approval | Denial> => {
       const refusal = { status: 402, field: 'decision' }
       const request = {
         method: 'POST',

@@ -30,6 +30,7 @@ type Asked =
   | { readonly free: Content }
   | {
       readonly bill: Bill
+      readonly category: string | undefined
       /** The URL that asked, after redirects within the host. */
       readonly url: URL
       readonly agentId: string
@@ -94,7 +95,7 @@ export async function askFirst(
   }
   const denied = refusal(await evaluate())
   if (denied) return denied
-  return { bill: billed, url: answer.url, agentId, explain }
+  return { bill: billed, category, url: answer.url, agentId, explain }
 }
 
 async function ask(

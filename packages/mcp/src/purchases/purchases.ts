@@ -139,13 +139,14 @@ export class Purchases {
       await records.claim({ ...begun, nonce: null, bill: null, settled: { transactionId: null } })
       return this.#keep(result)
     }
-    const { bill, url, agentId } = asked
+    const { bill, category, url, agentId } = asked
     const decision = await client.payments.requestProof(
       {
         agent_id: agentId,
         mandate_id: bill.mandate_id,
         amount: bill.amount,
         resource_url: bill.resource_url,
+        ...(category !== undefined && { category }),
       },
       { signal },
     )

@@ -28,6 +28,14 @@ export const getBudget = defineTool({
         max_spend_per_transaction: z.string(),
         allowed_sellers: z.array(z.string()).describe('`*` allows every seller, an empty list none.'),
         allowed_categories: z.array(z.string()).describe('An empty list or `*` allows every category.'),
+        category_check: z
+          .enum(['advisory', 'enforced'])
+          .describe('With `enforced`, a payment needs a category that is allowed.'),
+        allowed_resources: z
+          .array(z.string())
+          .describe(
+            'URLs that may be bought; `*` at the end of one stands for the rest. An empty list allows every URL.',
+          ),
         expires_at: z.string(),
       }),
     ),
@@ -52,6 +60,8 @@ export const getBudget = defineTool({
         max_spend_per_transaction: mandate.max_spend_per_transaction,
         allowed_sellers: mandate.allowed_sellers,
         allowed_categories: mandate.allowed_categories,
+        category_check: mandate.category_check,
+        allowed_resources: mandate.allowed_resources,
         expires_at: mandate.expires_at,
       })),
     }
@@ -70,7 +80,9 @@ export const getBudget = defineTool({
             : 'Nothing can be spent now; ') +
           `${mandate.spent_total} of ${mandate.max_spend_total} spent, ${mandate.held_total} held. ` +
           `Sellers: ${mandate.allowed_sellers.join(', ') || 'none'}; ` +
-          `categories: ${mandate.allowed_categories.join(', ') || 'any'}; until ${mandate.expires_at}.`,
+          `categories: ${mandate.allowed_categories.join(', ') || 'any'}${mandate.category_check === 'enforced' ? ' (required)' : ''}; ` +
+          (mandate.allowed_resources.length === 0 ? '' : `URLs: ${mandate.allowed_resources.join(', ')}; `) +
+          `until ${mandate.expires_at}.`,
       ),
     ]
       .filter((line) => line !== '')

@@ -1,7 +1,10 @@
 import type { RefusalReason } from '../challenge.ts'
 
-/** What a merchant must fix before it can collect, if the service names it (decision 16). */
-const collectionCodes = ['seller_not_yours', 'merchant_not_allowed', 'merchant_not_payee']
+/** What only the owner of the mandate can change. */
+const ofMandate = ['merchant_not_allowed', 'resource_not_allowed']
+
+/** Why a merchant may not collect, most of which it must fix itself (decision 16). */
+const collectionCodes = [...ofMandate, 'seller_not_yours', 'merchant_not_payee', 'category_mismatch']
 
 /**
  * The reason why the service permanently refuses a proof without charging it, if a client error says so. Undefined if
@@ -11,7 +14,7 @@ const collectionCodes = ['seller_not_yours', 'merchant_not_allowed', 'merchant_n
 export function refusalOf(error: unknown): { reason: RefusalReason; isForMerchant: boolean } | undefined {
   const { status, code, items } = fieldsOf(error)
   if (status === 403 && collectionCodes.includes(String(code))) {
-    return { reason: String(code), isForMerchant: code !== 'merchant_not_allowed' }
+    return { reason: String(code), isForMerchant: !ofMandate.includes(String(code)) }
   }
   if (status === 422 && Array.isArray(items) && items.every(isAboutProof)) {
     return { reason: 'malformed_proof', isForMerchant: false }

@@ -7,6 +7,7 @@ import {
   Domain,
   Environment,
   Id,
+  MetadataFilter,
   Name,
   Nullable,
   OneOf,
@@ -68,6 +69,7 @@ const filters = {
       description: 'Only transactions before this time, with a time zone.',
     }),
   ),
+  metadata: Type.Optional(MetadataFilter),
 }
 
 export const listConsoleTransactions = endpoint({
@@ -118,7 +120,7 @@ export const exportTransactions = endpoint({
   errors: ['too_many_streams', 'query_too_slow'],
 })
 
-/** What each of the nine policy checks asks, in order (Policy checks). */
+/** What each policy check asks, in order: the nine of the interface (Policy checks), and our own between them. */
 export const checkNames = [
   'agent_exists',
   'agent_active',
@@ -126,6 +128,7 @@ export const checkNames = [
   'mandate_active',
   'mandate_not_expired',
   'seller_allowed',
+  'resource_allowed',
   'category_allowed',
   'within_transaction_limit',
   'within_total_budget',
@@ -144,7 +147,12 @@ export const checkRelations = ['before', 'not_before', 'in', 'not_in', 'at_most'
 export const CheckRelation = OneOf(checkRelations)
 
 export const PolicyCheck = Type.Object({
-  check: Type.Integer({ minimum: 1, maximum: 9, description: 'Number of the check, in order.' }),
+  check: Type.Integer({
+    minimum: 1,
+    maximum: 9,
+    description: 'Number of the check, in order; checks that share a number differ in `label`.',
+  }),
+  label: Text(maxLengths.word, { description: 'Number of the check as it is shown, such as `6` or `6a`.' }),
   name: described(CheckName, 'What the check asks.'),
   state: described(
     CheckState,
@@ -180,7 +188,8 @@ export const TransactionDetail = Type.Object({
   ),
   checks: Type.Array(PolicyCheck, {
     maxItems: checkNames.length,
-    description: 'The nine checks in order; empty for payments received from another account.',
+    description:
+      'The nine checks in order, with those that the mandate adds; empty for payments received from another account.',
   }),
   proof: described(
     Nullable(ProofRecord),
@@ -194,7 +203,7 @@ export const getConsoleTransaction = endpoint({
   method: 'GET',
   path: '/v1/console/transactions/{transaction_id}',
   tag: 'Console',
-  summary: 'Returns a transaction with the nine checks, the compared values, and its proof.',
+  summary: 'Returns a transaction with its policy checks, the compared values, and its proof.',
   roles: ownerRoles,
   params: Type.Object({ transaction_id: described(Id, 'Id of the transaction.') }),
   responses: { 200: TransactionDetail },

@@ -118,6 +118,7 @@ function kindOf(schema: Schema): Kind {
     uuid: kinds.uuid,
     email: kinds.email,
     hostname: kinds.hostName,
+    'resource-pattern': kinds.url,
   }
   const kind = schema.format === undefined ? kinds.text : formats[schema.format]
   assert.ok(schema.type === 'string' && kind, `no kind for ${JSON.stringify(schema)}`)

@@ -1,3 +1,4 @@
+import { maxErrors } from '../../limits.ts'
 import { Refusal, refuse, type Reader } from './refusal.ts'
 
 /** A field of an object and its reader. */
@@ -42,19 +43,38 @@ export function modelReader(fields: readonly Field[], { keepsUnknown, fromQuery 
   }
 }
 
-/** Validates objects with arbitrary keys and values. */
-export function dictReader(maxProperties = Infinity): Reader {
+interface DictOptions {
+  readonly maxProperties: number | undefined
+  readonly readName: Reader
+  readonly readValue: Reader
+}
+
+/** Validates objects with arbitrary keys, all of whose values have one schema. They are passed on unchanged. */
+export function dictReader({ maxProperties = Infinity, readName, readValue }: DictOptions): Reader {
   return (input) => {
     if (!isRecord(input)) return refuse('dict_type', input)
-    const count = Object.keys(input).length
-    if (count <= maxProperties) return input
-    return refuse('too_long', input, {
-      field_type: 'Dictionary',
-      max_length: maxProperties,
-      actual_length: count,
-    })
+    const names = Object.keys(input)
+    if (names.length > maxProperties) {
+      return refuse('too_long', input, {
+        field_type: 'Dictionary',
+        max_length: maxProperties,
+        actual_length: names.length,
+      })
+    }
+    let refusal: Refusal | undefined
+    for (const name of names) {
+      for (const read of [readName(name), readValue(input[name])]) {
+        // The location of an item cannot be longer than the longest valid name.
+        if (read instanceof Refusal)
+          refusal = join(refusal, read.under(name.slice(0, maxPlaceLength).toWellFormed()))
+      }
+      if (refusal && refusal.items.length >= maxErrors) break
+    }
+    return refusal ?? input
   }
 }
+
+const maxPlaceLength = 40
 
 function isRecord(input: unknown): input is Record<string, unknown> {
   return typeof input === 'object' && input !== null && !Array.isArray(input)

@@ -11,6 +11,7 @@ import { listReader } from './list.ts'
 import { literalReader } from './literal.ts'
 import { dictReader, modelReader } from './model.ts'
 import { errorOf, Refusal, refuse, type Reader } from './refusal.ts'
+import { resourcePatternReader } from './resource-pattern.ts'
 import { boundedReader, textReader, type TextRules } from './text.ts'
 import { urlReader } from './url.ts'
 import { uuidReader } from './uuid.ts'
@@ -51,6 +52,7 @@ interface Schema extends TextRules, IntegerRules {
   readonly items?: Schema
   readonly maxItems?: number
   readonly maxProperties?: number
+  readonly propertyNames?: TextRules
   readonly properties?: Readonly<Record<string, Schema>>
   readonly patternProperties?: Readonly<Record<string, Schema>>
   readonly additionalProperties?: boolean
@@ -101,6 +103,9 @@ function stringReader(schema: Schema, expect: (...keywords: string[]) => void): 
     case 'date-time':
       expect('format', 'maxLength')
       return boundedReader(dateTimeReader, schema.maxLength)
+    case 'resource-pattern':
+      expect('format', 'maxLength')
+      return resourcePatternReader(schema.maxLength)
     case 'hostname':
       expect('format', 'maxLength')
       return boundedReader(hostNameReader, schema.maxLength)
@@ -117,11 +122,16 @@ function stringReader(schema: Schema, expect: (...keywords: string[]) => void): 
 
 function objectReader(schema: Schema, where: Where, expect: (...keywords: string[]) => void): Reader {
   if (!schema.properties) {
-    expect('patternProperties', 'maxProperties')
-    const values = Object.values(schema.patternProperties ?? {})
-    // Requests only have maps of arbitrary values; others would need a reader for the values.
-    for (const value of values) refuseOtherKeywords(value, [])
-    return dictReader(schema.maxProperties)
+    expect('patternProperties', 'maxProperties', 'propertyNames')
+    const [values = {}, ...others] = Object.values(schema.patternProperties ?? {})
+    if (others.length > 0) throw new TypeError('the values of a map have one schema')
+    const { propertyNames: names } = schema
+    if (names) refuseOtherKeywords(names, ['minLength', 'maxLength'])
+    return dictReader({
+      maxProperties: schema.maxProperties,
+      readName: names ? textReader(names) : (name) => name,
+      readValue: readerOf(values, where),
+    })
   }
   expect('properties', 'required', 'additionalProperties')
   if (schema.additionalProperties === false) throw new TypeError('unknown fields are never refused')

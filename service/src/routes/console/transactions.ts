@@ -70,6 +70,7 @@ interface FilterQuery {
   readonly reason_code?: string
   readonly created_from?: string
   readonly created_before?: string
+  readonly metadata?: Readonly<Record<string, string>>
 }
 
 function filterOf(query: FilterQuery): ConsoleFilter {
@@ -82,5 +83,6 @@ function filterOf(query: FilterQuery): ConsoleFilter {
     reasonCode: query.reason_code,
     fromMs: query.created_from === undefined ? undefined : readDateTime(query.created_from),
     beforeMs: query.created_before === undefined ? undefined : readDateTime(query.created_before),
+    metadata: query.metadata,
   }
 }

@@ -13,6 +13,7 @@ import type {
   AuditEvent,
   Hold,
   Mandate,
+  Metadata,
   Scope,
   ListedSeller,
   Transaction,
@@ -242,6 +243,7 @@ export interface ConsoleFilter {
   readonly reasonCode?: string | undefined
   readonly fromMs?: number | undefined
   readonly beforeMs?: number | undefined
+  readonly metadata?: Metadata | undefined
 }
 
 /** The facts of a past decision. Limits never change; facts that change were recorded with it. */

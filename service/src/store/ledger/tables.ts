@@ -4,6 +4,7 @@ import type { DenialCode } from '@purser/wire/policy'
 
 import type { Limit, Tally } from '../../domain/limits.ts'
 import type { MicroUsdc } from '../../domain/money.ts'
+import type { Metadata } from '../../domain/records.ts'
 import type { Refusal, StoredSession } from '../console/store.ts'
 import { activityDimensions, type ActivityPart } from './activity.ts'
 import { columnOf, nullable, table, type Table, type TableRow } from './table.ts'
@@ -170,6 +171,9 @@ export const mandates = table(
     allowedCategories: json<readonly string[]>(),
     expiresAtText: text(),
     expiresAtMs: integer(),
+    allowedResources: nullable(json<readonly string[]>()),
+    categoryCheck: nullable(oneOf('enforced')),
+    metadata: nullable(json<Metadata>()),
     status: oneOf('active', 'paused', 'revoked'),
     /** The stop that has paused it, until its status changes otherwise. */
     stoppedBy: nullable(id('stop')),
@@ -360,6 +364,8 @@ export const payments = table(
     /** The `Idempotency-Key` of the authorization. */
     authorizationKey: nullable(text()),
     captureDeadlineMs: nullable(integer()),
+    category: nullable(text()),
+    metadata: nullable(json<Metadata>()),
   },
   {
     indexes: [['accountId', 'mandateId', 'epoch', 'expiresAtMs']],
@@ -426,6 +432,7 @@ export const evaluations = table('evaluations', ['accountId', 'id'], {
   spentBeforeMicro: nullable(micro<MicroUsdc>()),
   /** Null if the agent has no such mandate. */
   mandateVersion: nullable(integer()),
+  metadata: nullable(json<Metadata>()),
   createdAtMs: integer(),
 })
 

@@ -40,6 +40,8 @@ export interface CaptureCall {
   readonly currency: string
   readonly resourceUrl: string
   readonly merchantDomain: string
+  /** The category that the merchant has named, if any. */
+  readonly category?: string | null
   readonly idempotencyKey: string | null
   readonly transactionId: string
   readonly nowMs: number
@@ -99,7 +101,15 @@ export function checkAttempt<Replay extends { readonly outcome: 'replayed' }>(
   if (replay) return replay
   const seller = sellerOf(call, facts)
   const { merchantDomain, resourceUrl } = call
-  const refusal = checkCollection({ caller, mandate, seller, merchantDomain, resourceUrl })
+  const refusal = checkCollection({
+    caller,
+    mandate,
+    seller,
+    merchantDomain,
+    resourceUrl,
+    category: payment.category,
+    collectedCategory: call.category ?? null,
+  })
   if (refusal) return { outcome: 'refused', code: refusal }
   const isEnded = payment.status === 'open' && isEndedByBudget(mandate, facts)
   const status = isEnded ? 'voided' : statusOf(payment, mandate, nowMs)

@@ -63,7 +63,6 @@ export function recordDenial<Count extends DenialCount>(
       ...hold,
       id,
       merchantDomain: hostOf(hold.resourceUrl),
-      category: null,
       createdAtMs: nowMs,
     },
     denial,

@@ -1,6 +1,6 @@
 import { normalizeHostName } from '../../../domain/host-name.ts'
 import type { PolicyDecision } from '../../../domain/policy.ts'
-import type { Hold } from '../../../domain/records.ts'
+import type { Hold, Metadata } from '../../../domain/records.ts'
 import { put, type Change } from '../operation.ts'
 import { strayEvaluations, type EvaluationRow, type MandateRow } from '../tables.ts'
 
@@ -19,6 +19,7 @@ type Asked = Pick<
   readonly id: string
   readonly merchantDomain: string | null
   readonly category: string | null
+  readonly metadata?: Metadata | null
   readonly createdAtMs: number
 }
 
@@ -58,6 +59,7 @@ export function evaluationOf(
     failedCheck: isApproved ? null : decision.check,
     spentBeforeMicro: found.mandate?.spentMicro ?? null,
     mandateVersion: found.mandate?.version ?? null,
+    metadata: asked.metadata ?? null,
     createdAtMs: asked.createdAtMs,
   }
 }

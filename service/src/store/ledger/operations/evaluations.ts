@@ -21,14 +21,14 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
   },
 
   decide(call, facts) {
-    const { accountId, environment, merchantDomain, category, amountText, amountMicro, createdAtMs } = call
+    const { accountId, environment, merchantDomain, amountMicro, createdAtMs } = call
     const recorded = facts.isRerun ? facts.row(evaluations, call) : undefined
     if (recorded) return unchanged(decisionOf(recorded))
     const foundAgent = facts.row(agents, { accountId, id: call.agentId })
     const agent = foundAgent?.environment === environment ? foundAgent : undefined
     const found = facts.row(mandates, { accountId, id: call.mandateId })
     const mandate = found?.environment === environment ? found : undefined
-    const payment = { amountText, amountMicro, seller: { merchantDomain, category }, countHolds: false }
+    const payment = { ...call, seller: { merchantDomain }, countHolds: false }
     const decision = checkPolicy({ agent, mandate }, payment, createdAtMs)
     const seller = facts.row(sellerDomains, domainOf(call))
     const row = evaluationOf(call, decision, {

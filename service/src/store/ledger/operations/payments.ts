@@ -1,7 +1,7 @@
 import { subtractMicro } from '../../../domain/money.ts'
 import { exceededLimits } from '../../../domain/limits.ts'
 import { checkPolicy } from '../../../domain/policy.ts'
-import type { Hold } from '../../../domain/records.ts'
+import { metadataText, type Hold, type OptionalFacts } from '../../../domain/records.ts'
 import type { ProofOutcome, RequestKey } from '../../store.ts'
 import {
   lock,
@@ -87,7 +87,7 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     const mandate = bookings?.mandate
     const decision = checkPolicy(
       { agent, mandate, limits: bookings?.limitFacts({ ...hold, nowMs: hold.issuedAtMs }, agent) },
-      { amountText: hold.amountText, amountMicro: hold.amountMicro, countHolds: true },
+      { ...hold, countHolds: true },
       hold.issuedAtMs,
     )
     if (decision.decision === 'denied') {
@@ -129,7 +129,7 @@ function requestOf({ hold, requestKey }: ProofCall) {
  * equal.
  */
 function answerAgain(hold: Hold, first: PaymentRow, facts: Facts): IssueOutcome {
-  if (!isIssuedFor(first, hold)) return { decision: 'key_reused' }
+  if (!isIssuedFor(first, hold) || !isNotedLike(first, hold)) return { decision: 'key_reused' }
   const mandate = facts.row(mandates, { accountId: first.accountId, id: first.mandateId })
   const status = mandate ? statusOf(first, mandate, hold.issuedAtMs) : first.status
   return { decision: 'replayed', hold: { ...first, status } }
@@ -167,7 +167,14 @@ function paymentOf(hold: Hold, mandate: MandateRow, booking: Booking): PaymentRo
     captureDeadlineMs: null,
     ...booking,
     mandateVersion: mandate.version === 1 ? null : mandate.version,
+    category: hold.category,
+    metadata: hold.metadata,
   }
+}
+
+/** Whether two requests for a proof agree in what the proof does not show. */
+function isNotedLike(payment: OptionalFacts, hold: OptionalFacts): boolean {
+  return payment.category === hold.category && metadataText(payment.metadata) === metadataText(hold.metadata)
 }
 
 /**

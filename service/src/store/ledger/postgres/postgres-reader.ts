@@ -11,6 +11,7 @@ export const postgresDialect: ReadDialect = {
   idParameter: (bytes) => idText('nonce', bytes),
   nameOf: ({ name }) => name,
   inTime: sql``,
+  hasText: (column, name, text) => sql`${column}::jsonb ->> ${name} = ${text}`,
   entriesOfMandates: () => Promise.resolve(sql.table('entries')),
   indexedPayments: sql`(select * from payments where ${sql.raw(guardOf(['accountId']))})`,
   waitingPayments: undefined,

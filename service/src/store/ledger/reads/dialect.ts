@@ -1,6 +1,7 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely'
 
 import { idBytes, idPrefixes, idText, type IdKind } from '../../../domain/type-id.ts'
+import type { Metadata } from '../../../domain/records.ts'
 import { sqlName, type Column, type Table, type TableRow } from '../table.ts'
 
 /** A 64-bit integer as databases return it. */
@@ -21,6 +22,8 @@ export interface TableDialect {
 export interface ReadDialect extends TableDialect {
   /** A condition that ends a slow statement, for databases without a statement timeout. */
   readonly inTime: RawBuilder<unknown>
+  /** Whether a column with a JSON object, or null, has a text under a name. */
+  readonly hasText: (column: RawBuilder<unknown>, name: string, text: string) => RawBuilder<unknown>
   /** The entries of the account's own mandates, if they are found by mandate. */
   readonly entriesOfMandates: (mandateIds: readonly string[]) => Promise<RawBuilder<unknown>>
   /** The open payments of a mandate and an epoch, possibly with others, by expiry. */
@@ -32,6 +35,16 @@ export interface ReadDialect extends TableDialect {
     account: RawBuilder<unknown>,
     found: RawBuilder<unknown>,
   ) => Promise<RawBuilder<unknown>>
+}
+
+/** Whether a column with metadata has all of some texts. */
+export function hasMetadata(
+  { hasText }: ReadDialect,
+  column: RawBuilder<unknown>,
+  wanted: Metadata,
+): RawBuilder<unknown> {
+  const conditions = Object.entries(wanted).map(([name, text]) => hasText(column, name, text))
+  return conditions.length === 0 ? sql`1 = 1` : sql.join(conditions, sql` and `)
 }
 
 /** For a database with the payments of all accounts in one place. */

@@ -2,12 +2,13 @@ import { sql, type RawBuilder } from 'kysely'
 
 import { idsFrom, timeOfNonce } from '../../../domain/id-time.ts'
 import { holdGraceMs, validityWindowMs } from '../../../domain/proof.ts'
-import type { Agent, Hold, Mandate, Scope } from '../../../domain/records.ts'
+import type { Agent, Hold, Mandate, Metadata, Scope } from '../../../domain/records.ts'
 import { sessionIdleMs } from '../../../domain/session.ts'
 import type { IdKind } from '../../../domain/type-id.ts'
 import type { ConsoleReads, SessionKey, StoredSession } from '../../console/store.ts'
 import type {
   AgentFilter,
+  MandateListFilter,
   MandateVersion,
   OwnDomain,
   Page,
@@ -44,6 +45,9 @@ import {
   type Reader,
 } from './dialect.ts'
 import { toAccount, toAgent, toApiKey, toHold, toListedSeller, toMandate, toSession } from './records.ts'
+
+/** How many mandates a page with a filter reads. */
+const maxMandatesLookedAt = 1_000
 
 /** How long after its nonce was made a payment may be captured. */
 const maxProofLifeMs = validityWindowMs + holdGraceMs
@@ -159,9 +163,16 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
       return pageOf(await takePage(agents, 'agent', sql`${inScope(scope)} ${own}`, page), page, toAgent)
     },
 
-    async listMandates(scope: Scope, { agentId }: AgentFilter, page: Page) {
+    async listMandates(scope: Scope, { agentId, metadata }: MandateListFilter, page: Page) {
       const own = agentId === undefined ? sql`` : sql`and agent_id = ${id('agent', agentId)}`
-      return pageOf(await takePage(mandates, 'mandate', sql`${inScope(scope)} ${own}`, page), page, toMandate)
+      const where = sql`${inScope(scope)} ${own}`
+      if (!metadata) return pageOf(await takePage(mandates, 'mandate', where, page), page, toMandate)
+      // Only some mandates match, so more are read than returned.
+      const read = await takePage(mandates, 'mandate', where, { ...page, limit: maxMandatesLookedAt })
+      const matching = read.slice(0, maxMandatesLookedAt).filter((row) => hasTexts(row.metadata, metadata))
+      if (matching.length > page.limit) return pageOf(matching, page, toMandate)
+      const last = read.length > maxMandatesLookedAt ? read[maxMandatesLookedAt - 1]?.id : undefined
+      return { items: matching.map(toMandate), next: last }
     },
 
     async listSellers(scope: Scope, page: Page) {
@@ -244,6 +255,10 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
 
 type EpochRow = Readonly<Record<string, unknown>> & { readonly epoch_now: unknown }
 type RegisteredRow = Readonly<Record<string, unknown>> & { readonly registered_id: unknown }
+
+function hasTexts(metadata: Metadata | null, wanted: Metadata): boolean {
+  return Object.entries(wanted).every(([name, text]) => metadata?.[name] === text)
+}
 
 /** A page of the rows that were found, which are one more when there is a next page. */
 export function pageOf<Row extends { readonly id: string }, Item>(

@@ -37,6 +37,7 @@ import {
 } from '../tables.ts'
 import type { TableDialect, Reader } from './dialect.ts'
 import { findLedgerFaults } from './faults.ts'
+import { noOptionalFacts } from '../../../domain/records.ts'
 
 interface Bed extends DriverBed {
   readonly reader: Reader
@@ -184,6 +185,7 @@ const kinds: readonly Planted[] = [
       ...row,
       status: 'open',
       transactionId: null,
+      ...noOptionalFacts,
     }),
     { isIt: isCaptured },
   ),

@@ -62,6 +62,7 @@ export function capturedTextOf({
 export function toHold(payment: PaymentRow, mandateEpoch: number): Hold {
   const { accountId, environment, nonce, agentId, mandateId, amountText, amountMicro, currency } = payment
   const { resourceUrl, status, epoch, issuedAtMs, expiresAtMs, transactionId, captureDeadlineMs } = payment
+  const { category, metadata } = payment
   const isEnded = status === 'open' && epoch !== mandateEpoch
   return {
     accountId,
@@ -78,6 +79,8 @@ export function toHold(payment: PaymentRow, mandateEpoch: number): Hold {
     expiresAtMs,
     transactionId,
     captureDeadlineMs,
+    category,
+    metadata,
   }
 }
 

@@ -34,6 +34,7 @@ import { capturedTextOf } from './records.ts'
 import {
   boundOf,
   columnsOf,
+  hasMetadata,
   idFrom,
   idOf,
   tableOf,
@@ -251,8 +252,8 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
 
   /** Whether an entry `e` is a transaction of a scope that matches a filter. */
   function fits({ accountId, environment }: Scope, filter: ListFilter): RawBuilder<unknown> {
-    const { agentId, mandateId, merchantDomain, direction, reasonCode, fromMs, beforeMs, receivedOnly } =
-      filter
+    const { agentId, mandateId, merchantDomain, direction, reasonCode, fromMs, beforeMs } = filter
+    const { receivedOnly, metadata } = filter
     const conditions = [sql`e.environment = ${environment}`, sql`e.kind <> 'more_denied'`]
     if (agentId !== undefined) {
       conditions.push(sql`(p.agent_id = ${idOf(dialect, 'agent', agentId)} or v.agent_id = ${agentId})`)
@@ -278,6 +279,11 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     }
     if (fromMs !== undefined) conditions.push(sql`e.at_ms >= ${fromMs}`)
     if (beforeMs !== undefined) conditions.push(sql`e.at_ms < ${beforeMs}`)
+    if (metadata !== undefined) {
+      // What another account has noted is not disclosed.
+      const noted = sql`coalesce(p.metadata, v.metadata)`
+      conditions.push(sql`e.kind <> 'received'`, hasMetadata(dialect, noted, metadata))
+    }
     if (receivedOnly) {
       // A payment to an unregistered domain was collected by this account itself.
       const account = idOf(dialect, 'account', accountId)
@@ -295,7 +301,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
   }
 
   /**
-   * A proof has no category, so a payment gets that of the latest approved evaluation of the same purchase before its
+   * A payment whose proof has no category gets that of the latest approved evaluation of the same purchase before its
    * proof: the same agent, mandate, merchant, resource and amount. Payments received from another account have none.
    */
   async function categoriesOf(
@@ -303,7 +309,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     rows: readonly JournalRow[],
   ): Promise<ReadonlyMap<string, string | null>> {
     const paid = rows.flatMap(({ entry, payment }) =>
-      entry.kind === 'paid' && payment ? [{ entry, payment }] : [],
+      entry.kind === 'paid' && payment?.category === null ? [{ entry, payment }] : [],
     )
     if (paid.length === 0) return new Map()
     const account = idOf(dialect, 'account', accountId)
@@ -468,10 +474,12 @@ function toTransaction({ entry, payment, evaluation }: JournalRow, category: str
       resourceUrl,
       merchantDomain: merchantDomain ?? '',
       sellerId,
-      category,
+      // What the payer has noted is not disclosed to another account.
+      category: entry.kind === 'received' ? null : (payment.category ?? category),
       reasonCode: null,
       reasonDetail: null,
       mandateVersion: payment.mandateVersion ?? 1,
+      metadata: entry.kind === 'received' ? null : payment.metadata,
       createdAtMs,
     }
   }
@@ -494,6 +502,7 @@ function toTransaction({ entry, payment, evaluation }: JournalRow, category: str
     reasonCode: evaluation.reasonCode ?? 'within_policy',
     reasonDetail: evaluation.reasonDetail,
     mandateVersion: evaluation.mandateVersion,
+    metadata: evaluation.metadata,
     createdAtMs,
   }
 }

@@ -12,6 +12,7 @@ import type { RangeRead } from '../operation.ts'
 import { entries, payments, type EntryRow, type PaymentRow } from '../tables.ts'
 import { ledgerSteps } from './schema.ts'
 import { createSqliteDriver } from './sqlite-driver.ts'
+import { noOptionalFacts } from '../../../domain/records.ts'
 
 const ids = createIds(() => 1_000)
 const accountId = ids.next('account')
@@ -158,6 +159,7 @@ function newPayment(place: number): PaymentRow {
     spentBeforeMicro: 0n as MicroUsdc,
     heldBeforeMicro: 0n as MicroUsdc,
     transactionId: null,
+    ...noOptionalFacts,
     capturedBy: null,
     capturedAtMs: null,
     merchantDomain: null,

@@ -93,6 +93,8 @@ function createStore(
   const dialect: ReadDialect = {
     ...sqliteTables,
     inTime: sql``,
+    hasText: (column, name, text) =>
+      sql`exists (select 1 from json_each(${column}) where key = ${name} and value = ${text})`,
     joinPayments,
     entriesOfMandates: async (mandateIds) => {
       await indexed.indexEntries(mandateIds)
