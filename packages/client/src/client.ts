@@ -51,4 +51,5 @@ export type {
   Verification,
   VerifyOptions,
 } from './resources/payments.ts'
+export type { Evaluate, RecordedDecision } from './resources/policy.ts'
 export type * from './wire-types.ts'

@@ -1281,8 +1281,8 @@ export interface Approval {
   agent_id: string
   /** Mandate of the request. */
   mandate_id: string
-  /** Transaction that records the decision. */
-  transaction_id: string
+  /** Transaction that records the decision; null for a dry run, which records nothing. */
+  transaction_id: string | null
 }
 
 export interface Denial {
@@ -1296,8 +1296,8 @@ export interface Denial {
   agent_id: string
   /** Mandate of the request. */
   mandate_id: string
-  /** Transaction that records the decision. */
-  transaction_id: string
+  /** Transaction that records the decision; null for a dry run, which records nothing. */
+  transaction_id: string | null
 }
 
 export interface EvaluateRequest {
@@ -1317,6 +1317,8 @@ export interface EvaluateRequest {
   category?: string | null
   /** Your own texts for the transaction, by name. */
   metadata?: Record<string, string>
+  /** Whether only to decide: nothing is recorded, and `transaction_id` is null. Default false. */
+  dry_run?: boolean
 }
 
 export interface ProposedPayment {

@@ -60,8 +60,18 @@ export type ProposedPayment = Static<typeof ProposedPayment>
 export const EvaluateRequest = Type.Object({
   ...ProposedPayment.properties,
   metadata: Type.Optional(described(Metadata, 'Your own texts for the transaction, by name.')),
+  dry_run: Type.Optional(
+    Type.Boolean({
+      description: 'Whether only to decide: nothing is recorded, and `transaction_id` is null. Default false.',
+    }),
+  ),
 })
 export type EvaluateRequest = Static<typeof EvaluateRequest>
+
+const decisionId = described(
+  Nullable(Id),
+  'Transaction that records the decision; null for a dry run, which records nothing.',
+)
 
 export const Approval = Type.Object({
   decision: Type.Literal('approved', { description: 'Always `approved`.' }),
@@ -69,7 +79,7 @@ export const Approval = Type.Object({
   reason_detail: Type.Null({ description: 'Always null for an approval.' }),
   agent_id: described(Id, 'Agent of the request.'),
   mandate_id: described(Id, 'Mandate of the request.'),
-  transaction_id: described(Id, 'Transaction that records the decision.'),
+  transaction_id: decisionId,
 })
 
 export const Denial = Type.Object({
@@ -78,7 +88,7 @@ export const Denial = Type.Object({
   reason_detail: ReasonDetail,
   agent_id: described(Id, 'Agent of the request.'),
   mandate_id: described(Id, 'Mandate of the request.'),
-  transaction_id: described(Id, 'Transaction that records the decision.'),
+  transaction_id: decisionId,
 })
 
 export const evaluate = endpoint({

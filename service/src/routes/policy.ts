@@ -8,6 +8,7 @@ import { metadataOf, speaksFor, type RouteContext } from './context.ts'
 export function servePolicy(serve: Serve, { store, now, ids, decisions }: RouteContext): void {
   serve(evaluate, async ({ caller, body }) => {
     if (!speaksFor(caller, body.agent_id)) return refuse('insufficient_scope')
+    const { dry_run: isDryRun = false } = body
     const transactionId = ids.next('transaction')
     const decision = await store.evaluate({
       accountId: caller.accountId,
@@ -22,15 +23,20 @@ export function servePolicy(serve: Serve, { store, now, ids, decisions }: RouteC
       merchantDomain: body.merchant_domain,
       category: body.category ?? null,
       metadata: metadataOf(body),
+      isDryRun,
       createdAtMs: now(),
     })
-    const echo = { agent_id: body.agent_id, mandate_id: body.mandate_id, transaction_id: transactionId }
+    const echo = {
+      agent_id: body.agent_id,
+      mandate_id: body.mandate_id,
+      transaction_id: isDryRun ? null : transactionId,
+    }
     switch (decision.decision) {
       case 'approved':
-        decisions?.countEvaluation(caller.environment, 'approved')
+        if (!isDryRun) decisions?.countEvaluation(caller.environment, 'approved')
         return ok({ decision: 'approved', reason_code: 'within_policy', reason_detail: null, ...echo })
       case 'denied':
-        decisions?.countEvaluation(caller.environment, 'denied', decision.code)
+        if (!isDryRun) decisions?.countEvaluation(caller.environment, 'denied', decision.code)
         return {
           status: 402,
           body: { decision: 'denied', reason_code: decision.code, reason_detail: decision.detail, ...echo },

@@ -207,6 +207,15 @@ test('Metadata filters lists and exports, and is not shown to the account that c
   }
 })
 
+test('A dry run of evaluate decides as evaluate does, and records nothing', async () => {
+  const purchase = await preparePurchase(service)
+  for (const amount of ['1.00', '99.00']) {
+    const dry = await changingNothing(service, () => evaluate(service, purchase, { amount, dry_run: true }))
+    const { status, body } = await evaluate(service, purchase, { amount })
+    assert.deepEqual([dry.status, dry.body], [status, { ...body, transaction_id: null }])
+  }
+})
+
 test('A metadata filter that is no map, or has a wrong entry, is 422', async () => {
   for (const [query, loc] of [
     ['metadata=apollo', ['query', 'metadata']],

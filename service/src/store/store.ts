@@ -152,7 +152,7 @@ export interface StoreOperations {
   /** Voids an authorized hold for its merchant, and releases its amount at once. Idempotent. */
   voidAuthorized(payment: AuthorizedPayment, event: AuditEvent): Promise<VoidOutcome>
 
-  /** Records an evaluation, with the policy's decision inside the transaction. */
+  /** Records an evaluation, with the policy's decision inside the transaction; a dry run is only decided. */
   evaluate(proposal: ProposedTransaction): Promise<PolicyDecision>
 
   /** Releases the amounts of expired holds of at most `maxMandates`; resolves to the number of holds. */
@@ -271,6 +271,8 @@ export interface ProposedTransaction extends Omit<
   'status' | 'sellerId' | 'reasonCode' | 'reasonDetail' | 'mandateVersion' | 'metadata'
 > {
   readonly metadata?: Metadata | null
+  /** Whether only to decide, and to record nothing. */
+  readonly isDryRun?: boolean
 }
 
 /** The `Idempotency-Key` of a request for a proof, with the API key or session that sent it. */

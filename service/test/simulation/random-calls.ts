@@ -340,6 +340,7 @@ export class RandomCalls {
       merchantDomain: this.#domain(),
       category: this.#random.pick([null, 'data']),
       metadata: this.#random.pick([null, { order: '1' }]),
+      isDryRun: this.#random.below(8) === 0,
       createdAtMs: this.#nowMs,
     })
   }

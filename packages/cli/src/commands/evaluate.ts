@@ -16,7 +16,7 @@ const decisionColumns: readonly Column<Approval | Denial>[] = [
   },
   { title: 'reason', cell: ({ reason_code }) => reason_code },
   { title: 'detail', cell: ({ reason_detail }) => optionalCell(reason_detail) },
-  { title: 'transaction', cell: ({ transaction_id }) => transaction_id },
+  { title: 'transaction', cell: ({ transaction_id }) => optionalCell(transaction_id) },
 ]
 
 const reportDecision: readonly Column<AgentReport>[] = [

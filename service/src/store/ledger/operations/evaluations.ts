@@ -5,7 +5,7 @@ import { look, put, unchanged, type Operation, type Read } from '../operation.ts
 import { agents, entries, evaluations, mandates, sellerDomains } from '../tables.ts'
 import { decisionOf, evaluationOf, strayOf } from './evaluation-rows.ts'
 
-/** Records an evaluation with the policy's decision. */
+/** Records an evaluation with the policy's decision. A dry run leaves nothing. */
 export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
   name: 'evaluate',
 
@@ -30,6 +30,7 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
     const mandate = found?.environment === environment ? found : undefined
     const payment = { ...call, seller: { merchantDomain }, countHolds: false }
     const decision = checkPolicy({ agent, mandate }, payment, createdAtMs)
+    if (call.isDryRun) return unchanged(decision)
     const seller = facts.row(sellerDomains, domainOf(call))
     const row = evaluationOf(call, decision, {
       subject: 'transaction',
