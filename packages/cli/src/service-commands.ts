@@ -6,7 +6,7 @@ import { CommandError } from './exit-codes.ts'
 import type { Io } from './io.ts'
 
 /** The commands of `@purser/service`, listed here so that their names are known without it. */
-const names = ['serve', 'init', 'migrate', 'ledger', 'backup', 'restore'] as const
+const names = ['serve', 'init', 'migrate', 'ledger', 'backup', 'restore', 'policy'] as const
 
 export function namesServiceCommand(name: string): boolean {
   return (names as readonly string[]).includes(name)

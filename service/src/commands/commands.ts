@@ -4,6 +4,7 @@ import { backupCommand } from './backup-command.ts'
 import { initCommand } from './init-command.ts'
 import { ledgerCommand } from './ledger-command.ts'
 import { migrateCommand } from './migrate-command.ts'
+import { policyCommand } from './policy-command.ts'
 import { restoreCommand } from './restore-command.ts'
 import { serveCommand } from './serve-command.ts'
 import type { OperatorKeyOptions } from './issue-operator-key.ts'
@@ -21,6 +22,7 @@ export function serviceCommands(io: Io): CommandUnknownOpts[] {
     ledgerCommand(io),
     backupCommand(io),
     restoreCommand(io),
+    policyCommand(io),
   ]
 }
 
