@@ -62,6 +62,7 @@ import { serveHealth } from './routes/health.ts'
 import { serveMandates } from './routes/mandates.ts'
 import { servePayments } from './routes/payments.ts'
 import { servePolicy } from './routes/policy.ts'
+import { serveRefunds } from './routes/refunds.ts'
 import { serveSellers } from './routes/sellers.ts'
 import { serveSessions } from './routes/sessions.ts'
 import { serveTransactions } from './routes/transactions.ts'
@@ -160,6 +161,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const exportSlots = createStreamSlots({ most: maxExports, mostOfAccount: maxExportsOfAccount })
   const answerExport = createExports(exportSlots, options.now)
   serveTransactions(serve, options, answerExport)
+  serveRefunds(serve, options)
   serveAuditLog(serve, options)
   serveHealth(serve, options)
   serveConsoleSession(serve, { ...options, authenticateKey, oidcPath: options.oidc ? oidcPath : null })

@@ -160,10 +160,35 @@ async function askForPayments(service: Service, records: SampleRecords): Promise
   const released = await issueProof(service, purchase)
   await ask(byId('authorize'), { url, key, body: { ...verification, proof: released } })
   await ask(byId('voidAuthorization'), { url, key, ids: { nonce: released.nonce } })
+  await askForRefunds(service, { ...verification, headers })
   const { nonce } = proof
   await ask(byId('voidProof'), { url, key, ids: { nonce } })
   await ask(byId('voidProof'), { url, key, ids: { ...records } })
   await ask(byId('voidProof'), { url, key, ids: { nonce: 'unknown' } })
+}
+
+/** Every outcome of a refund. */
+async function askForRefunds(
+  service: Service,
+  {
+    headers,
+    proof,
+  }: { readonly headers: Readonly<Record<string, string>>; readonly proof: { nonce: string } },
+): Promise<void> {
+  const { url, sandboxKey: key } = service
+  const paid = await service.call('GET', `/v1/payments/proofs/${proof.nonce}`)
+  const ids = { transaction_id: paid.body.transaction_id as string }
+  const refund = (options: Omit<Ask, 'url' | 'key'>) =>
+    ask(byId('refundTransaction'), { url, key, ids, headers, body: { amount: '0.50' }, ...options })
+  await refund({ headers: {} })
+  await refund({ headers: { 'idempotency-key': '' } })
+  for (let count = 0; count < 2; count++) {
+    const retried = await refund({})
+    assert.equal(retried.headers['idempotent-replayed'], count === 0 ? undefined : 'true')
+  }
+  await refund({ body: { amount: '0.25' } })
+  await refund({ body: { amount: '9.00' }, headers: { 'idempotency-key': 'refund-2' } })
+  await refund({ ids: { transaction_id: 'unknown' } })
 }
 
 /** Every change, the refusals that depend on the state of a record, and the end of what was used. */

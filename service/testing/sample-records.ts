@@ -116,6 +116,7 @@ export const sampleBodies = {
   authorize: (ids: Ids) => ({ ...verification(ids), capture_seconds: 600 }),
   evaluate: proposal,
   capture: () => ({ amount: '0.50' }),
+  refundTransaction: () => ({ amount: '0.50', reason: 'Out of stock' }),
   verifyAgent: proposal,
   startSession: () => ({ api_key: 'svc_sand_sample' }),
   resumeAgents: ({ stop_id }: Ids) => (stop_id === undefined ? {} : { stop_id }),

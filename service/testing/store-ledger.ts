@@ -34,6 +34,8 @@ import type {
   NewApiKey,
   ProposedTransaction,
   RecordKey,
+  Refund,
+  RefundOutcome,
   SettleOutcome,
   Settlement,
   Store,
@@ -325,6 +327,31 @@ export class StoreLedger {
       nowMs: this.clock.nowMs,
       ...fields,
     })
+  }
+
+  /** Refunds a payment, each time with a key of its own unless one is given. */
+  refund(
+    caller: Caller,
+    transactionId: string,
+    amountText: string,
+    fields: Partial<Refund> = {},
+  ): Promise<RefundOutcome> {
+    const refundId = this.ids.next('transaction')
+    const event = () => this.newEvent(caller, 'payment.refunded', refundId)
+    return this.store.refund(
+      {
+        caller,
+        transactionId,
+        refundId,
+        amountText,
+        amountMicro: parseAmount(amountText),
+        reason: null,
+        idempotencyKey: refundId,
+        nowMs: this.clock.nowMs,
+        ...fields,
+      },
+      { payer: event(), own: event() },
+    )
   }
 
   /** Voids an authorized hold, as its merchant. */

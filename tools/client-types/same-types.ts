@@ -21,6 +21,7 @@ import type * as mandates from '@purser/wire/mandates'
 import type * as pages from '@purser/wire/pages'
 import type * as payments from '@purser/wire/payments'
 import type * as policy from '@purser/wire/policy'
+import type * as refunds from '@purser/wire/refunds'
 import type * as sellers from '@purser/wire/sellers'
 import type * as sessions from '@purser/wire/sessions'
 import type * as transactions from '@purser/wire/transactions'
@@ -153,6 +154,7 @@ export const sameTypes: {
   Denial: Same<client.Denial, Static<NonNullable<typeof policy.Denial>>>
   EvaluateRequest: Same<client.EvaluateRequest, Static<NonNullable<typeof policy.EvaluateRequest>>>
   ProposedPayment: Same<client.ProposedPayment, Static<NonNullable<typeof policy.ProposedPayment>>>
+  RefundRequest: Same<client.RefundRequest, Static<NonNullable<typeof refunds.RefundRequest>>>
   NewSeller: Same<client.NewSeller, Static<NonNullable<typeof sellers.NewSeller>>>
   ReleasedDomain: Same<client.ReleasedDomain, Static<NonNullable<typeof sellers.ReleasedDomain>>>
   Seller: Same<client.Seller, Static<NonNullable<typeof sellers.Seller>>>
@@ -248,6 +250,7 @@ export const sameTypes: {
   Denial: true,
   EvaluateRequest: true,
   ProposedPayment: true,
+  RefundRequest: true,
   NewSeller: true,
   ReleasedDomain: true,
   Seller: true,

@@ -39,6 +39,7 @@ export const clientCalls: Readonly<Record<string, string>> = {
   listTransactions: 'purser.transactions.list(query)',
   downloadTransactions: 'purser.transactions.exportCsv(query)',
   getTransaction: 'purser.transactions.get(id)',
+  refundTransaction: 'purser.transactions.refund(id, body, { idempotencyKey })',
   listAuditEvents: 'purser.auditLog.list(query)',
   getSignInOptions: 'purser.console.signInOptions()',
   startSession: 'purser.console.startSession(body)',

@@ -88,6 +88,12 @@ export const remedies: Readonly<Record<Word, string>> = {
     'Read the record again, check whether the change still makes sense, and repeat it with the new version.',
   widening_needs_owner:
     'Use an owner’s key, or let an owner make the change in the console. Narrower terms need no owner.',
+  idempotency_key_required:
+    'Send a random key in `Idempotency-Key`, and the same key with each retry of this refund.',
+  not_refundable: 'Refund the payment, whose `status` is `paid`: a refund names it in `refund_of`.',
+  refund_exceeds_payment:
+    'List the refunds of the payment, and refund at most the rest. If this was a retry, send the `Idempotency-Key` of the first attempt.',
+  too_many_refunds: 'Settle the rest with the buyer in another way.',
   already_captured:
     'The charge stands: look up the proof for its transaction. To get the answer of a lost capture again, retry with its `Idempotency-Key`.',
   authorization_expired:

@@ -87,7 +87,7 @@ const wrongCalls: readonly (readonly [words: string, error: RegExp])[] = [
   ],
   [
     'transactions list --status lost',
-    /^Option '--status .* Allowed choices are pending, approved, denied, paid\./,
+    /^Option '--status .* Allowed choices are pending, approved, denied, paid, refunded\./,
   ],
   ['keys create --role agent', /^--role agent needs --agent, the agent of the key\n/],
   [

@@ -11,11 +11,13 @@ export const transactionStatuses = [
   'approved',
   'denied',
   'paid',
+  'refunded',
 ] as const satisfies readonly TransactionStatus[]
 
 export const auditEventTypes = [
   'payment.verified',
   'payment.authorized',
+  'payment.refunded',
   'authorization.voided',
   'account.created',
   'account.disabled',
@@ -25,6 +27,7 @@ export const auditEventTypes = [
   'agent.created',
   'agent.revoked',
   'mandate.created',
+  'mandate.amended',
   'mandate.paused',
   'mandate.resumed',
   'mandate.revoked',

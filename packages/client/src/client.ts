@@ -52,4 +52,5 @@ export type {
   VerifyOptions,
 } from './resources/payments.ts'
 export type { Evaluate, RecordedDecision } from './resources/policy.ts'
+export type { RefundOptions } from './resources/transactions.ts'
 export type * from './wire-types.ts'

@@ -7,6 +7,7 @@ export type AgentStatus = 'active' | 'revoked'
 export type AuditEventType =
   | 'payment.verified'
   | 'payment.authorized'
+  | 'payment.refunded'
   | 'authorization.voided'
   | 'account.created'
   | 'account.disabled'
@@ -63,7 +64,7 @@ export type DenialCode =
 
 export type Role = 'operator' | 'owner' | 'agent' | 'merchant'
 
-export type TransactionStatus = 'pending' | 'approved' | 'denied' | 'paid'
+export type TransactionStatus = 'pending' | 'approved' | 'denied' | 'paid' | 'refunded'
 
 export type RiskFlag =
   'budget_nearly_spent' | 'expiry_near' | 'first_purchase_at_seller' | 'recent_denials' | 'unusual_rate'
@@ -93,6 +94,10 @@ export type ErrorCode =
   | 'if_match_required'
   | 'version_mismatch'
   | 'widening_needs_owner'
+  | 'idempotency_key_required'
+  | 'not_refundable'
+  | 'refund_exceeds_payment'
+  | 'too_many_refunds'
   | 'already_captured'
   | 'authorization_expired'
   | 'authorization_voided'
@@ -568,8 +573,12 @@ export interface Activity {
   starts_at: string
   /** Number of verified payments. */
   paid_count: number
-  /** Sum of those payments in USDC. */
+  /** Sum of those payments in USDC; refunds are not deducted. */
   paid_total: string
+  /** Number of refunds, of payments in any bucket. */
+  refunded_count: number
+  /** Sum of those refunds in USDC. */
+  refunded_total: string
   /** Number of approved evaluations. */
   approved_count: number
   /** Number of denied evaluations and refused proofs. */
@@ -776,6 +785,13 @@ export interface Stopped {
   voided_holds: number
   /** Number of mandates that could not be paused yet, for example because their rows are locked. The service keeps trying until they are paused, the stop is undone, or another stop is requested. */
   failed_mandates: number
+  /** Authorized payments of the account and environment, which a stop does not end: their merchants may capture them until their deadlines. */
+  outstanding_authorized: {
+    /** Number of authorized payments. */
+    count: number
+    /** Their sum in USDC. */
+    amount: string
+  }
 }
 
 export interface System {
@@ -834,7 +850,7 @@ export interface System {
 export interface NamedTransaction {
   /** Id of the transaction. */
   id: string
-  /** `paid`: a verified payment. `approved` or `denied`: a decision of evaluate, which charges nothing. */
+  /** `paid`: a verified payment. `refunded`: a refund of one, in full or in part. `approved` or `denied`: a decision of evaluate, which charges nothing. */
   status: TransactionStatus
   /** Agent that pays or would pay. */
   agent_id: string
@@ -865,9 +881,11 @@ export interface NamedTransaction {
     | 'shared_budget_exceeded'
     | 'budget_frozen'
     | null
-  /** The requested amount, the limit, and what would help; null unless denied. */
+  /** For a denial the requested amount, the limit, and what would help; for a refund the reason that the seller gave; otherwise null. */
   reason_detail: string | null
-  /** When the payment or the decision was made. */
+  /** The payment that was refunded; null unless this is a refund. */
+  refund_of: string | null
+  /** When the payment, the refund or the decision was made. */
   created_at: string
   /** Number of the version of the mandate that the proof was issued under, or that was evaluated; null if the mandate is unknown. */
   mandate_version: number | null
@@ -1338,6 +1356,13 @@ export interface ProposedPayment {
   category?: string | null
 }
 
+export interface RefundRequest {
+  /** Amount to refund in USDC, as decimal text. All refunds of a payment together are at most what it charged. */
+  amount: string
+  /** Why it is refunded, for the records of both accounts. */
+  reason?: string
+}
+
 export interface NewSeller {
   /** Display name of the seller. */
   name: string
@@ -1428,7 +1453,7 @@ export interface ListSessionsQuery {
 export interface Transaction {
   /** Id of the transaction. */
   id: string
-  /** `paid`: a verified payment. `approved` or `denied`: a decision of evaluate, which charges nothing. */
+  /** `paid`: a verified payment. `refunded`: a refund of one, in full or in part. `approved` or `denied`: a decision of evaluate, which charges nothing. */
   status: TransactionStatus
   /** Agent that pays or would pay. */
   agent_id: string
@@ -1459,9 +1484,11 @@ export interface Transaction {
     | 'shared_budget_exceeded'
     | 'budget_frozen'
     | null
-  /** The requested amount, the limit, and what would help; null unless denied. */
+  /** For a denial the requested amount, the limit, and what would help; for a refund the reason that the seller gave; otherwise null. */
   reason_detail: string | null
-  /** When the payment or the decision was made. */
+  /** The payment that was refunded; null unless this is a refund. */
+  refund_of: string | null
+  /** When the payment, the refund or the decision was made. */
   created_at: string
   /** Number of the version of the mandate that the proof was issued under, or that was evaluated; null if the mandate is unknown. */
   mandate_version: number | null

@@ -98,7 +98,7 @@ export const answerHeaders = {
 export type AnswerHeaderId = keyof typeof answerHeaders
 
 /** Endpoints that replay their first response for a retry with the same `Idempotency-Key`. */
-const replaying = ['issueProof', 'verify', 'authorize', 'capture']
+const replaying = ['issueProof', 'verify', 'authorize', 'capture', 'refundTransaction']
 /** Endpoints that read one record with a version; those that change one require its version. */
 const versioned = ['getMandate']
 const signingInOrOut = ['startSession', 'endSession']

@@ -10,6 +10,7 @@ import { maxLengths } from './lengths.ts'
 export const auditEventTypes = [
   'payment.verified',
   'payment.authorized',
+  'payment.refunded',
   'authorization.voided',
   'account.created',
   'account.disabled',

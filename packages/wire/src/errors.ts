@@ -65,6 +65,13 @@ export const errorAnswers = {
     status: 403,
     when: 'the amendment allows something that the mandate does not allow, or changes its purpose, and the caller is not an owner',
   },
+  idempotency_key_required: { status: 400, when: 'a refund is requested without an Idempotency-Key header' },
+  not_refundable: { status: 409, when: 'the transaction is not a payment, so there is nothing to refund' },
+  refund_exceeds_payment: {
+    status: 409,
+    when: 'the amount, with the earlier refunds, is above what the payment charged; nothing was refunded',
+  },
+  too_many_refunds: { status: 409, when: 'the payment has 100 refunds, which is the max' },
   already_captured: { status: 409, when: 'the payment was charged before' },
   authorization_expired: {
     status: 409,

@@ -32,6 +32,8 @@ export const maxLengths = {
   /** The text of an API key or of a session's token. */
   secret: 400,
   reasonDetail: 2_000,
+  /** The reason that a seller gives for a refund. */
+  refundReason: 500,
   /** Text written by the service: the message of a 422, the value of a policy check. */
   message: 5_000,
 } as const

@@ -22,6 +22,7 @@ import * as fields from './fields.ts'
 import * as mandates from './mandates.ts'
 import * as payments from './payments.ts'
 import * as policy from './policy.ts'
+import * as refunds from './refunds.ts'
 import * as sellers from './sellers.ts'
 import * as sessions from './sessions.ts'
 import * as transactions from './transactions.ts'
@@ -51,6 +52,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   mandates,
   payments,
   policy,
+  refunds,
   sellers,
   sessions,
   transactions,

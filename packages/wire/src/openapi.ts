@@ -43,6 +43,7 @@ import { maxLengths } from './lengths.ts'
 import { collectSchemas } from './named-schemas.ts'
 import { getProof, issueProof, verify, voidProof } from './payments.ts'
 import { evaluate } from './policy.ts'
+import { refundTransaction } from './refunds.ts'
 import { createSeller, getSellerVerification, listSellers, releaseDomain, verifySeller } from './sellers.ts'
 import { endSessionOfAccount, listSessions } from './sessions.ts'
 import { downloadTransactions, getTransaction, listTransactions } from './transactions.ts'
@@ -92,6 +93,7 @@ export const endpoints = [
   listTransactions,
   downloadTransactions,
   getTransaction,
+  refundTransaction,
   listAuditEvents,
   healthz,
   readyz,
@@ -126,6 +128,8 @@ export const retries: Readonly<Record<string, string>> = {
     'the same proof with the same key, by the same API key, returns the first response again, with `Idempotent-Replayed: true`.',
   authorize:
     'the same proof with the same key, by the same API key, returns the authorization again, with `Idempotent-Replayed: true`.',
+  refundTransaction:
+    'the same refund with the same key, by the same API key, returns the first response again, with `Idempotent-Replayed: true`; another refund of the payment with that key gets 422 `idempotency_key_reused`. The header is required.',
   capture:
     'the same amount with the same key, by the same API key, returns the first response again, with `Idempotent-Replayed: true`.',
   stopAgents:

@@ -21,7 +21,7 @@ import { PageOf, pageParameters } from './pages.ts'
 import { ReasonCode } from './policy.ts'
 import { maxLengths } from './lengths.ts'
 
-export const transactionStatuses = ['pending', 'approved', 'denied', 'paid'] as const
+export const transactionStatuses = ['pending', 'approved', 'denied', 'paid', 'refunded'] as const
 export type TransactionStatus = (typeof transactionStatuses)[number]
 export const TransactionStatus = OneOf(transactionStatuses)
 
@@ -29,7 +29,7 @@ export const Transaction = Type.Object({
   id: described(Id, 'Id of the transaction.'),
   status: described(
     TransactionStatus,
-    '`paid`: a verified payment. `approved` or `denied`: a decision of evaluate, which charges nothing.',
+    '`paid`: a verified payment. `refunded`: a refund of one, in full or in part. `approved` or `denied`: a decision of evaluate, which charges nothing.',
   ),
   agent_id: described(Id, 'Agent that pays or would pay.'),
   mandate_id: described(Id, 'Mandate that it pays or would pay from.'),
@@ -42,9 +42,10 @@ export const Transaction = Type.Object({
   reason_code: described(Nullable(ReasonCode), 'Why the decision was made; null for a payment.'),
   reason_detail: described(
     Nullable(ReasonDetail),
-    'The requested amount, the limit, and what would help; null unless denied.',
+    'For a denial the requested amount, the limit, and what would help; for a refund the reason that the seller gave; otherwise null.',
   ),
-  created_at: described(Timestamp, 'When the payment or the decision was made.'),
+  refund_of: described(Nullable(Id), 'The payment that was refunded; null unless this is a refund.'),
+  created_at: described(Timestamp, 'When the payment, the refund or the decision was made.'),
   mandate_version: described(
     Nullable(Type.Integer({ minimum: 1 })),
     'Number of the version of the mandate that the proof was issued under, or that was evaluated; null if the mandate is unknown.',

@@ -1,5 +1,6 @@
 import type { AuditEventType } from '@purser/wire/audit-log'
 
+import { formatSum, type MicroUsdc } from './money.ts'
 import type { AuditEvent, Caller, Scope } from './records.ts'
 
 /** The actor without a key: the service itself, at first start. */
@@ -48,10 +49,12 @@ export function dataOfStop({
   mandateIds,
   voidedHolds,
   failedIds,
+  outstanding,
 }: {
   readonly mandateIds: readonly string[]
   readonly voidedHolds: number
   readonly failedIds: readonly string[]
+  readonly outstanding: { readonly count: number; readonly amountMicro: MicroUsdc }
 }): AuditEvent['data'] {
   const failed = { failed_mandates: failedIds.length, failed_mandate_ids: failedIds.slice(0, maxNamed) }
   return {
@@ -59,7 +62,19 @@ export function dataOfStop({
     voided_holds: voidedHolds,
     mandate_ids: mandateIds.slice(0, maxNamed),
     ...(failedIds.length > 0 ? failed : {}),
+    ...(outstanding.count > 0 && { outstanding_authorized: toOutstanding(outstanding) }),
   }
+}
+
+/** What is authorized, in interface format. */
+export function toOutstanding({
+  count,
+  amountMicro,
+}: {
+  readonly count: number
+  readonly amountMicro: MicroUsdc
+}) {
+  return { count, amount: formatSum(amountMicro) }
 }
 
 /** The data of a resumption event. */

@@ -17,6 +17,8 @@ export interface Bucket {
   readonly startsAtMs: number
   readonly paidCount: number
   readonly paidMicro: MicroUsdc
+  readonly refundedCount: number
+  readonly refundedMicro: MicroUsdc
   readonly approvedCount: number
   readonly deniedCount: number
 }
@@ -40,7 +42,9 @@ export function sumBuckets(parts: readonly Bucket[], { startsAtMs, widthMs, coun
 }
 
 function emptyBucket(startsAtMs: number): Bucket {
-  return { startsAtMs, paidCount: 0, paidMicro: 0n as MicroUsdc, approvedCount: 0, deniedCount: 0 }
+  const nothing = 0n as MicroUsdc
+  const paid = { paidCount: 0, paidMicro: nothing, refundedCount: 0, refundedMicro: nothing }
+  return { startsAtMs, ...paid, approvedCount: 0, deniedCount: 0 }
 }
 
 function add(left: Bucket, right: Bucket): Bucket {
@@ -48,6 +52,8 @@ function add(left: Bucket, right: Bucket): Bucket {
     startsAtMs: left.startsAtMs,
     paidCount: left.paidCount + right.paidCount,
     paidMicro: addMicro(left.paidMicro, right.paidMicro),
+    refundedCount: left.refundedCount + right.refundedCount,
+    refundedMicro: addMicro(left.refundedMicro, right.refundedMicro),
     approvedCount: left.approvedCount + right.approvedCount,
     deniedCount: left.deniedCount + right.deniedCount,
   }

@@ -180,7 +180,10 @@ export interface Transaction extends Scope {
   readonly sellerId: string | null
   readonly category: string | null
   readonly reasonCode: 'within_policy' | DenialCode | null
+  /** For a refund, the reason that the seller gave. */
   readonly reasonDetail: string | null
+  /** The refunded payment; null unless it is a refund. */
+  readonly refundOf: string | null
   /** The version of the mandate that was looked at; null if it was not found. */
   readonly mandateVersion: number | null
   readonly metadata: Metadata | null

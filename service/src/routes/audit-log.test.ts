@@ -203,6 +203,21 @@ const changes: readonly Change[] = [
     data: dataOfAuthorization,
   },
   {
+    type: 'payment.refunded',
+    act: async (purchase) => {
+      const id = await pay(service, purchase)
+      const headers = { 'idempotency-key': id }
+      const path = `/v1/transactions/${id}/refund`
+      const answer = await service.call('POST', path, { body: { amount: '0.40' }, headers })
+      return { id: answer.body.id as string, answer }
+    },
+    data: (purchase, { body }) => ({
+      ...dataOfAuthorization(purchase),
+      amount: '0.40',
+      refund_of: body.refund_of,
+    }),
+  },
+  {
     type: 'agents.stopped',
     act: async () => {
       const answer = await service.call('POST', '/v1/console/stop')
@@ -212,6 +227,7 @@ const changes: readonly Change[] = [
       paused_mandates: body.paused_mandates,
       voided_holds: body.voided_holds,
       mandate_ids: namedIn(event, body.paused_mandates),
+      outstanding_authorized: body.outstanding_authorized,
     }),
   },
   {
@@ -302,9 +318,10 @@ test('A successful verification writes one audit log event [events.1] [state.pai
 
 test('Every kind of event of the interface is one that these tests make', () => {
   // `proofs.voided` is in the log of a disabled account, which account-access.test.ts reads; `seller.verified` needs
-  // a domain to prove, which seller-verification.test.ts has.
+  // a domain to prove, which seller-verification.test.ts has; mandate-amendments.test.ts makes `mandate.amended`.
   const made = new Set([
     ...changes.map(({ type }) => type),
+    'mandate.amended',
     'payment.verified',
     'proofs.voided',
     'seller.verified',

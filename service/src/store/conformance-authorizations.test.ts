@@ -3,6 +3,7 @@ import { test } from 'node:test'
 
 import { parseAmount } from '../domain/money.ts'
 import type { Mandate } from '../domain/records.ts'
+import type { StopOutcome } from './console/store.ts'
 import { shopDomain, type StoreLedger } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
 
@@ -216,7 +217,11 @@ storeConformance((open) => {
       const authorized = await ledger.authorized(owner, await ledger.hold(mandate, '2.00'))
       const other = await ledger.authorized(owner, await ledger.hold(mandate, '3.00'))
       const neighbour = await ledger.hold(mandate, '4.00')
-      await act(ledger, mandate)
+      const outcome = await act(ledger, mandate)
+      if (stop === 'a stop of all agents') {
+        const { outstanding } = outcome as StopOutcome
+        assert.deepEqual(outstanding, { count: 2, amountMicro: parseAmount('5.00') })
+      }
       assert.deepEqual(await ledger.allSums(mandate), { spent: '0.00', held: '0.00', authorized: '5.00' })
       const expired = { outcome: 'failed', reason: 'proof_expired' }
       assert.deepEqual(await ledger.authorize(owner, neighbour), expired)

@@ -319,6 +319,8 @@ async function assertActivityAddsUp(ledger: StoreLedger, scope: Caller, mandates
       paidMicro: ((known?.paidMicro ?? 0n) + (status === 'paid' ? amountMicro : 0n)) as Activity['paidMicro'],
       approvedCount: (known?.approvedCount ?? 0) + Number(status === 'approved'),
       deniedCount: (known?.deniedCount ?? 0) + Number(status === 'denied'),
+      refundedCount: 0,
+      refundedMicro: 0n as Activity['refundedMicro'],
     })
   }
   const subjects = mandates.map(({ id }) => id)

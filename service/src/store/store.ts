@@ -152,6 +152,15 @@ export interface StoreOperations {
   /** Voids an authorized hold for its merchant, and releases its amount at once. Idempotent. */
   voidAuthorized(payment: AuthorizedPayment, event: AuditEvent): Promise<VoidOutcome>
 
+  /**
+   * Refunds a part of a captured payment: the amount may be spent again. The store adds the details to the events, one for the
+   * account that has paid, and one for the caller's if that is another one.
+   */
+  refund(
+    refund: Refund,
+    events: { readonly payer: AuditEvent; readonly own: AuditEvent },
+  ): Promise<RefundOutcome>
+
   /** Records an evaluation, with the policy's decision inside the transaction; a dry run is only decided. */
   evaluate(proposal: ProposedTransaction): Promise<PolicyDecision>
 
@@ -268,7 +277,7 @@ export interface NewApiKey extends ApiKey {
 /** An evaluation before its outcome is known; the store adds the seller. */
 export interface ProposedTransaction extends Omit<
   Transaction,
-  'status' | 'sellerId' | 'reasonCode' | 'reasonDetail' | 'mandateVersion' | 'metadata'
+  'status' | 'sellerId' | 'reasonCode' | 'reasonDetail' | 'refundOf' | 'mandateVersion' | 'metadata'
 > {
   readonly metadata?: Metadata | null
   /** Whether only to decide, and to record nothing. */
@@ -370,6 +379,33 @@ export type SettleOutcome =
         | 'authorization_voided'
         | 'authorization_expired'
         | 'amount_exceeds_authorization'
+    }
+
+/** A refund by the account that has collected a payment. */
+export interface Refund {
+  readonly caller: Caller
+  /** The transaction of the payment. */
+  readonly transactionId: string
+  readonly refundId: string
+  readonly amountText: string
+  readonly amountMicro: MicroUsdc
+  readonly reason: string | null
+  readonly idempotencyKey: string
+  readonly nowMs: number
+}
+
+export type RefundOutcome =
+  | { readonly outcome: 'refunded' | 'replayed'; readonly refundId: string }
+  | {
+      readonly outcome: 'refused'
+      readonly code:
+        | 'not_found'
+        | 'invalid_api_key'
+        | 'seller_not_yours'
+        | 'not_refundable'
+        | 'idempotency_key_reused'
+        | 'refund_exceeds_payment'
+        | 'too_many_refunds'
     }
 
 export type VoidOutcome =

@@ -15,6 +15,7 @@ import { Actor, Subject } from './who-and-what.tsx'
 const words: Record<AuditEvent['type'], string> = {
   'payment.verified': 'Payment charged',
   'payment.authorized': 'Payment authorized',
+  'payment.refunded': 'Payment refunded',
   'authorization.voided': 'Authorization voided',
   'account.created': 'Account created',
   'account.disabled': 'Account disabled',

@@ -19,13 +19,19 @@ export function StopAgents() {
   // undone.
   const [idempotencyKey, setIdempotencyKey] = useState(randomKey)
   const stop = useChange((purser) => purser.console.stop({ idempotencyKey }), {
-    onDone: ({ stop_id, paused_mandates, voided_holds, failed_mandates }) => {
+    onDone: ({ stop_id, paused_mandates, voided_holds, failed_mandates, outstanding_authorized }) => {
       setIdempotencyKey(randomKey())
       asked.clear()
       sayDone(
         `Stopped: ${counted(paused_mandates, 'mandate')} paused, ${counted(voided_holds, 'open hold')} ended.`,
         { label: 'Undo', act: () => resume.mutate(stop_id) },
       )
+      const { count, amount } = outstanding_authorized
+      if (count > 0) {
+        sayDone(
+          `${counted(count, 'authorized payment')} of ${amount} USDC can still be charged until the merchants’ deadlines.`,
+        )
+      }
       if (failed_mandates > 0) {
         sayFailed(
           `${counted(failed_mandates, 'mandate')} could not be stopped yet, and may still pay. Purser keeps trying.`,

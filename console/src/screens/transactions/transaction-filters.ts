@@ -21,6 +21,7 @@ type Values = Partial<Record<(typeof filterNames)[number], string>>
 export const statusOptions: readonly Choice[] = [
   { value: '', text: 'Every status' },
   { value: 'paid', text: 'Paid' },
+  { value: 'refunded', text: 'Refunded' },
   { value: 'denied', text: 'Denied' },
   { value: 'approved', text: 'Approved' },
 ]

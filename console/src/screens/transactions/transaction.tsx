@@ -56,6 +56,15 @@ function TransactionScreen({ detail }: { readonly detail: TransactionDetail }) {
           <strong>A decision, not a payment.</strong> Nothing was held and nothing was charged by it.
         </Notice>
       )}
+      {status === 'refunded' && (
+        <Notice tone="plain">
+          <strong>A refund</strong> of{' '}
+          <Go to={`transactions/${transaction.refund_of}`}>
+            <Identifier id={transaction.refund_of ?? ''} />
+          </Go>
+          {transaction.reason_detail !== null && `: ${transaction.reason_detail}`}
+        </Notice>
+      )}
       <div className="columns">
         <Panel title="The nine checks">
           {checks.length === 0 ? (

@@ -43,6 +43,7 @@ const recordColumns: readonly Column<Transaction>[] = [
   { title: 'category', cell: ({ category }) => optionalCell(category) },
   reason,
   { title: 'detail', cell: ({ reason_detail }) => optionalCell(reason_detail) },
+  { title: 'refund of', cell: ({ refund_of }) => optionalCell(refund_of) },
   { title: 'agent', cell: ({ agent_id }) => agent_id },
   { title: 'mandate', cell: ({ mandate_id }) => mandate_id },
   { title: 'seller', cell: ({ seller_id }) => optionalCell(seller_id) },
@@ -51,10 +52,11 @@ const recordColumns: readonly Column<Transaction>[] = [
 
 export function transactionsCommand(io: Io) {
   return new Command('transactions')
-    .summary('list, follow, show and export transactions')
+    .summary('list, follow, show, export and refund transactions')
     .addCommand(listTransactionsCommand(io))
     .addCommand(showCommand(io))
     .addCommand(exportCommand(io))
+    .addCommand(refundCommand(io))
 }
 
 function listTransactionsCommand(io: Io) {
@@ -141,5 +143,20 @@ function showCommand(io: Io) {
       const { transactions } = await connect(options, io)
       const transaction = await transactions.get(id, { signal: io.interruption() })
       showRecord(recordColumns, transaction, options, io)
+    })
+}
+
+function refundCommand(io: Io) {
+  return clientCommand('refund')
+    .summary('refund a payment that you have collected, in full or in part')
+    .argument('<transaction-id>')
+    .requiredOption('--amount <amount>', 'amount in USDC, at most what is not refunded yet')
+    .option('--reason <text>', 'why, for the records of both accounts')
+    .option('--idempotency-key <key>', 'for a retry: the same key refunds once')
+    .action(async (id, { amount, reason, idempotencyKey, ...options }) => {
+      const { transactions } = await connect(options, io)
+      const body = { amount, ...(reason !== undefined && { reason }) }
+      const refund = await transactions.refund(id, body, { signal: io.interruption(), idempotencyKey })
+      showRecord(recordColumns, refund, options, io)
     })
 }

@@ -7,6 +7,8 @@ const statusColours: Readonly<Record<string, Colour>> = {
   pending: 'yellow',
   paused: 'yellow',
   expired: 'yellow',
+  refunded: 'yellow',
+  authorized: 'yellow',
   denied: 'red',
   disabled: 'red',
   revoked: 'red',

@@ -1,9 +1,15 @@
 import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
+import { randomKey } from '../random-key.ts'
 import { bodyOf } from '../response-body.ts'
 import type { Open, Send } from '../send.ts'
-import type { ListTransactionsQuery, Transaction, TransactionsQuery } from '../wire-types.ts'
+import type { ListTransactionsQuery, RefundRequest, Transaction, TransactionsQuery } from '../wire-types.ts'
+
+export interface RefundOptions extends CallOptions {
+  /** The same refund with the same key is made once. By default a new key is used for each call and its retries. */
+  readonly idempotencyKey?: string | undefined
+}
 
 export type Transactions = ReturnType<typeof transactions>
 
@@ -15,6 +21,24 @@ export function transactions(send: Send, open: Open) {
     /** One transaction. Throws a `NotFoundError` if the key cannot see it. */
     get: async (id: string, options?: CallOptions): Promise<Transaction> =>
       (await send({ method: 'GET', path: path`/v1/transactions/${id}` }, options)).body as Transaction,
+    /**
+     * Refunds a payment that your account has collected, in full or in part; resolves to the refund, a transaction
+     * with the status `refunded`. Throws a `ConflictError` with the code `refund_exceeds_payment` if all refunds
+     * together would exceed the payment. Retried with the same key; pass your own to cover your own retries too.
+     *
+     * @example
+     * const refund = await purser.transactions.refund(id, { amount: '1.50' }, { idempotencyKey: 'return-17' })
+     */
+    refund: async (id: string, body: RefundRequest, options: RefundOptions = {}): Promise<Transaction> => {
+      const { idempotencyKey = randomKey(), ...call } = options
+      const headers = { 'idempotency-key': idempotencyKey }
+      const request = {
+        method: 'POST',
+        path: path`/v1/transactions/${id}/refund`,
+        isRepeatable: true,
+      } as const
+      return (await send({ ...request, body, headers }, call)).body as Transaction
+    },
     /**
      * Every matching transaction that the key may see, newest first, as a CSV stream. With a merchant key
      * these are its sales.

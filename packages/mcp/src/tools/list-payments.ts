@@ -8,11 +8,11 @@ export const listPayments = defineTool({
   title: 'See past payments',
   description:
     "Lists this agent's payments, newest first. Use it to find earlier purchases, or why a payment was " +
-    'denied. `paid` were charged; `approved` and `denied` are decisions that charged nothing.',
+    'denied. `paid` were charged; `refunded` are refunds by the seller; `approved` and `denied` are decisions that charged nothing.',
   annotations: readsOnly,
   input: z.object({
     status: z
-      .enum(['paid', 'approved', 'denied'])
+      .enum(['paid', 'refunded', 'approved', 'denied'])
       .optional()
       .describe('Only payments with this status; all by default.'),
     merchant_domain: z.string().max(253).optional().describe('Only payments to this seller.'),
@@ -23,7 +23,7 @@ export const listPayments = defineTool({
     payments: z.array(
       z.object({
         transaction_id: z.string(),
-        status: z.enum(['pending', 'approved', 'denied', 'paid']),
+        status: z.enum(['pending', 'approved', 'denied', 'paid', 'refunded']),
         amount: z.string(),
         currency: z.string(),
         merchant_domain: z.string(),

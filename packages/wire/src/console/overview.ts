@@ -10,7 +10,9 @@ import { maxItems, maxLengths } from '../lengths.ts'
 export const Activity = Type.Object({
   starts_at: described(Timestamp, 'Start of the bucket.'),
   paid_count: Type.Integer({ description: 'Number of verified payments.' }),
-  paid_total: described(Sum, 'Sum of those payments in USDC.'),
+  paid_total: described(Sum, 'Sum of those payments in USDC; refunds are not deducted.'),
+  refunded_count: Type.Integer({ description: 'Number of refunds, of payments in any bucket.' }),
+  refunded_total: described(Sum, 'Sum of those refunds in USDC.'),
   approved_count: Type.Integer({ description: 'Number of approved evaluations.' }),
   denied_count: Type.Integer({ description: 'Number of denied evaluations and refused proofs.' }),
 })

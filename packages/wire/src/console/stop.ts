@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 
 import { ownerRoles } from '../roles.ts'
 import { endpoint } from '../endpoint.ts'
-import { described, Id, Nullable, Text } from '../fields.ts'
+import { described, Id, Nullable, Sum, Text } from '../fields.ts'
 import { maxLengths } from '../lengths.ts'
 
 export const Stopped = Type.Object({
@@ -13,6 +13,17 @@ export const Stopped = Type.Object({
     description:
       'Number of mandates that could not be paused yet, for example because their rows are locked. The service keeps trying until they are paused, the stop is undone, or another stop is requested.',
   }),
+  outstanding_authorized: Type.Object(
+    {
+      count: Type.Integer({ description: 'Number of authorized payments.' }),
+      amount: described(Sum, 'Their sum in USDC.'),
+    },
+    {
+      title: 'Outstanding',
+      description:
+        'Authorized payments of the account and environment, which a stop does not end: their merchants may capture them until their deadlines.',
+    },
+  ),
 })
 export type Stopped = Static<typeof Stopped>
 

@@ -50,7 +50,7 @@ export function ladderOf(facts: Decision): PolicyCheck[] {
   }
 
   function isAsked(name: CheckName): boolean {
-    return name !== 'category_allowed' || transaction.status !== 'paid' || isEnforced(mandate)
+    return name !== 'category_allowed' || !isOfPayment(transaction) || isEnforced(mandate)
   }
 
   function stateOf(name: CheckName): PolicyCheck['state'] {
@@ -59,6 +59,11 @@ export function ladderOf(facts: Decision): PolicyCheck[] {
     if (name === failed) return 'failed'
     return checkNames.indexOf(name) < checkNames.indexOf(failed) ? 'passed' : 'not_reached'
   }
+}
+
+/** Whether the checks are those of a proof that was paid. */
+function isOfPayment({ status }: Transaction): boolean {
+  return status === 'paid' || status === 'refunded'
 }
 
 function isEnforced(mandate: Mandate | undefined): boolean {
@@ -76,7 +81,9 @@ function compare(facts: Decision): Record<CheckName, () => Comparison | undefine
   const askedAtMs = hold?.issuedAtMs ?? transaction.createdAtMs
   const askedAt = new Date(askedAtMs).toISOString()
   const wasDenied = (check: number) => failedCheck === check
-  const { amountText, merchantDomain, category } = transaction
+  const { merchantDomain, category } = transaction
+  // A part of it may have been captured or refunded.
+  const amountText = hold?.amountText ?? transaction.amountText
   return {
     agent_exists: () => only(agent?.name ?? `no agent ${transaction.agentId}`),
     agent_active: () => only(wasDenied(2) ? 'revoked' : agent ? 'active' : ''),
@@ -97,7 +104,7 @@ function compare(facts: Decision): Record<CheckName, () => Comparison | undefine
       },
     resource_allowed: () => (mandate ? compareResource(transaction.resourceUrl, mandate) : undefined),
     category_allowed: () =>
-      mandate && (transaction.status !== 'paid' || isEnforced(mandate))
+      mandate && (!isOfPayment(transaction) || isEnforced(mandate))
         ? compareCategory(category, mandate)
         : undefined,
     within_transaction_limit: () =>

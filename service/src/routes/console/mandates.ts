@@ -69,7 +69,7 @@ export function serveConsoleMandates(
       bucketMs: widthMs,
     })
     // What was spent since then, taken from all that is spent, leaves what was spent before.
-    const since = parts.reduce((sum, { paidMicro }) => sum + paidMicro, 0n)
+    const since = parts.reduce((sum, { paidMicro, refundedMicro }) => sum + paidMicro - refundedMicro, 0n)
     const before = mandate.spentMicro > since ? mandate.spentMicro - since : 0n
     return ok({
       mandate_id: mandate.id,

@@ -79,6 +79,8 @@ export function toWireActivity(bucket: Bucket): WireActivity {
     starts_at: toTimestamp(bucket.startsAtMs),
     paid_count: bucket.paidCount,
     paid_total: formatSum(bucket.paidMicro),
+    refunded_count: bucket.refundedCount,
+    refunded_total: formatSum(bucket.refundedMicro),
     approved_count: bucket.approvedCount,
     denied_count: bucket.deniedCount,
   }

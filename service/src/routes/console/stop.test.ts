@@ -127,11 +127,12 @@ for (const { name, missing, open } of serviceStores) {
       assert.ok(proof.decision === 'approved')
       const stopped = async () =>
         (await purser.auditLog.list({ type: 'agents.stopped' }).toArray({ limit: 9 })).map(
-          ({ subject_id, data: { paused_mandates, voided_holds, failed_mandates = 0 } }) => ({
+          ({ subject_id, data: { paused_mandates, voided_holds, failed_mandates = 0, ...data } }) => ({
             stop_id: subject_id,
             paused_mandates,
             voided_holds,
             failed_mandates,
+            outstanding_authorized: data['outstanding_authorized'] ?? { count: 0, amount: '0.00' },
           }),
         )
 

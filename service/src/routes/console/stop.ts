@@ -1,6 +1,6 @@
 import { resumeAgents, stopAgents } from '@purser/wire/console/stop'
 
-import { auditEvent, dataOfResumption, dataOfStop } from '../../domain/audit.ts'
+import { auditEvent, dataOfResumption, dataOfStop, toOutstanding } from '../../domain/audit.ts'
 import type { Caller } from '../../domain/records.ts'
 import { ok, refuse } from '../../http/answers.ts'
 import { isIdempotencyKey } from '../../http/idempotency-key.ts'
@@ -25,6 +25,7 @@ export function serveConsoleStop(
       paused_mandates: outcome.mandateIds.length,
       voided_holds: outcome.voidedHolds,
       failed_mandates: outcome.failedIds.length,
+      outstanding_authorized: toOutstanding(outcome.outstanding),
     })
   })
 

@@ -144,6 +144,8 @@ export interface StopOutcome {
   readonly voidedHolds: number
   /** Mandates that could not be paused yet. */
   readonly failedIds: readonly string[]
+  /** Authorized payments of the scope, which a stop leaves until their deadlines. */
+  readonly outstanding: { readonly count: number; readonly amountMicro: MicroUsdc }
 }
 
 /** Counters from memory, since the last call. */
@@ -185,6 +187,8 @@ export interface Activity {
   readonly startsAtMs: number
   readonly paidCount: number
   readonly paidMicro: MicroUsdc
+  readonly refundedCount: number
+  readonly refundedMicro: MicroUsdc
   readonly approvedCount: number
   readonly deniedCount: number
 }

@@ -19,8 +19,16 @@ export const activityDimensions = ['all', 'mandate', 'reason', 'domain', 'seller
 
 type Dimension = (typeof activityDimensions)[number]
 
-/** `received` is for payments between two accounts; `more_denied` counts denials without their own records. */
-export type EntryKind = 'approved' | 'denied' | 'paid' | 'received' | 'more_denied'
+/**
+ * `received` and `refund_sent` are for payments between two accounts; `more_denied` counts denials without their own records.
+ */
+export type EntryKind =
+  'approved' | 'denied' | 'paid' | 'received' | 'refunded' | 'refund_sent' | 'more_denied'
+
+/** Whether an entry concerns an agent of another account. */
+export function isOfOtherAccount(kind: EntryKind): boolean {
+  return kind === 'received' || kind === 'refund_sent'
+}
 
 /**
  * What some entries of one kind add to the sums, by mandate: its id (empty if none), the count, and the amount in
@@ -47,6 +55,8 @@ export interface ActivitySum {
   paidMicro: bigint
   approvedCount: number
   deniedCount: number
+  refundedCount: number
+  refundedMicro: bigint
 }
 
 /** The sums of parts, in the order of environment, dimension, subject and time. */
@@ -63,7 +73,7 @@ export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
 
   for (const part of parts) {
     const [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, mandates] = part
-    const byMandate = kind === 'received' ? undefined : groupOf(environment, 'mandate', startsAtMs)
+    const byMandate = isOfOtherAccount(kind) ? undefined : groupOf(environment, 'mandate', startsAtMs)
     const all = { count: 0, micro: 0n }
     for (const [mandateId, count, text] of mandates) {
       const micro = BigInt(text)
@@ -73,7 +83,7 @@ export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
     }
     const add = (dimension: Dimension, subject: string, atMs = startsAtMs) =>
       addTo(groupOf(environment, dimension, atMs), subject, kind, all.count, all.micro)
-    if (kind !== 'received') add('all', '')
+    if (!isOfOtherAccount(kind)) add('all', '')
     if (kind === 'more_denied') continue
     add('domain', '')
     if (reason !== null) add('reason', reason)
@@ -100,7 +110,8 @@ function addTo(
 ): void {
   let sum = sums.get(subject)
   if (!sum) {
-    const none = { paidCount: 0, paidMicro: 0n, approvedCount: 0, deniedCount: 0 }
+    const paid = { paidCount: 0, paidMicro: 0n, refundedCount: 0, refundedMicro: 0n }
+    const none = { ...paid, approvedCount: 0, deniedCount: 0 }
     sums.set(subject, (sum = { environment, dimension, subject, startsAtMs, ...none }))
   }
   switch (kind) {
@@ -108,6 +119,11 @@ function addTo(
     case 'received':
       sum.paidCount += count
       sum.paidMicro += micro
+      return
+    case 'refunded':
+    case 'refund_sent':
+      sum.refundedCount += count
+      sum.refundedMicro += micro
       return
     case 'approved':
       sum.approvedCount += count

@@ -29,6 +29,7 @@ import { capture, settleLate } from './operations/captures.ts'
 import { evaluate } from './operations/evaluations.ts'
 import { addTallies, recordEvent } from './operations/figures.ts'
 import { createMandate, moveMandate } from './operations/mandates.ts'
+import { findEntry, refund } from './operations/refunds.ts'
 import { claimDomain, createSeller, releaseDomain } from './operations/sellers.ts'
 import { createSession, endSession, endSessionById, touchSession } from './operations/sessions.ts'
 import { voidPayment } from './operations/voids.ts'
@@ -221,6 +222,20 @@ export function createLedgerOperations({
       }),
     captureAuthorized: (settlement) => track(() => runForPayer(captureAuthorized, settlement)),
     voidAuthorized: (payment, event) => track(() => runForPayer(voidAuthorized, { ...payment, event })),
+    refund: (wanted, events) =>
+      track(async () => {
+        const { transactionId, ...call } = wanted
+        const key = { accountId: call.caller.accountId, id: transactionId }
+        const entry = await ledger.run(findEntry, key)
+        if (entry?.environment !== call.caller.environment || entry.kind === 'more_denied') {
+          return { outcome: 'refused', code: 'not_found' }
+        }
+        const { kind, payerId, nonce } = entry
+        if ((kind !== 'paid' && kind !== 'received') || nonce === null) {
+          return { outcome: 'refused', code: 'not_refundable' }
+        }
+        return ledger.run(refund, { ...call, payerId, nonce, events })
+      }),
     evaluate: (proposal) => track(() => ledger.run(evaluate, proposal)),
 
     releaseExpiredHolds: (nowMs, maxMandates) =>

@@ -1,3 +1,4 @@
+import { addMicro, type MicroUsdc } from '../../domain/money.ts'
 import type { Scope } from '../../domain/records.ts'
 import type { StopCall, StopOutcome, UndoCall } from '../console/store.ts'
 import { StoreUnavailableError } from '../store.ts'
@@ -102,10 +103,14 @@ interface Looks {
   readonly failed: Set<string>
   paused: number
   voidedHolds: number
+  /** What the last look found authorized. Stopped mandates authorize nothing more. */
+  outstanding: StopOutcome['outstanding']
 }
 
+const noneOutstanding = { count: 0, amountMicro: 0n as MicroUsdc }
+
 function newLooks(): Looks {
-  return { covered: new Set(), failed: new Set(), paused: 0, voidedHolds: 0 }
+  return { covered: new Set(), failed: new Set(), paused: 0, voidedHolds: 0, outstanding: noneOutstanding }
 }
 
 /** Goes through the mandates of a scope once, and stops the active ones; returns whether there were any. */
@@ -127,7 +132,14 @@ async function lookOnce(
 ): Promise<boolean> {
   const { ledger, scope, stopId, isClosing } = options
   let isMoved = false
-  await forEachMandate(ledger, scope, async ({ id, status, stoppedBy, stoppedPayments }) => {
+  looks.outstanding = noneOutstanding
+  await forEachMandate(ledger, scope, async (mandate) => {
+    const { id, status, stoppedBy, stoppedPayments, authorizedPayments, authorizedMicro } = mandate
+    const { count, amountMicro } = looks.outstanding
+    looks.outstanding = {
+      count: count + authorizedPayments,
+      amountMicro: addMicro(amountMicro, authorizedMicro),
+    }
     const isStopped = status === 'paused' && stoppedBy !== null
     const isOwn = isStopped && stoppedBy === stopId
     if (isOwn && own === 'counted') {
@@ -161,8 +173,8 @@ async function endLooks(
   await ledger.run(endStop, { scope, press, tryAtMs })
 }
 
-function outcomeOf({ covered, failed, paused, voidedHolds }: Looks): StopOutcome {
-  return { mandateIds: [...covered], pausedNow: paused, voidedHolds, failedIds: [...failed] }
+function outcomeOf({ covered, failed, paused, voidedHolds, outstanding }: Looks): StopOutcome {
+  return { mandateIds: [...covered], pausedNow: paused, voidedHolds, failedIds: [...failed], outstanding }
 }
 
 function stopOne(

@@ -359,6 +359,8 @@ export const payments = table(
     mandateVersion: nullable(integer()),
     /** Null if the whole amount was captured, or nothing. */
     capturedMicro: nullable(micro<MicroUsdc>()),
+    /** What was refunded of it; null for nothing. */
+    refundedMicro: nullable(micro<MicroUsdc>()),
     /** The key that authorized it, from then on; the columns of the merchant are set with it. */
     authorizedBy: nullable(text()),
     /** The `Idempotency-Key` of the authorization. */
@@ -445,6 +447,28 @@ export const strayEvaluations = table('stray_evaluations', ['accountId', 'agentI
   id: id('transaction'),
 })
 
+/** Refunds of payments, in each account that they concern. Rows are added and never changed. */
+export const refunds = table(
+  'refunds',
+  ['accountId', 'id'],
+  {
+    accountId: id('account'),
+    /** The id of the transaction, which is the same in both accounts. */
+    id: id('transaction'),
+    environment,
+    payerId: id('account'),
+    nonce: id('nonce'),
+    amountText: text(),
+    amountMicro: micro<MicroUsdc>(),
+    reason: nullable(text()),
+    /** A key, or a console session. */
+    refundedBy: text(),
+    idempotencyKey: text(),
+    createdAtMs: integer(),
+  },
+  { indexes: [['accountId', 'nonce', 'id']], checks: ['amount_micro > 0'] },
+)
+
 /** The journal: what happened, in each account that it concerns. Rows are added and never changed. */
 export const entries = table(
   'entries',
@@ -455,7 +479,7 @@ export const entries = table(
     id: id('transaction'),
     environment,
     /** `more_denied` counts the denied proofs of a minute without their own entries. */
-    kind: oneOf('approved', 'denied', 'paid', 'received', 'more_denied'),
+    kind: oneOf('approved', 'denied', 'paid', 'received', 'refunded', 'refund_sent', 'more_denied'),
     /** The account of the payment or the evaluation. */
     payerId: id('account'),
     /** The nonce of a payment; null for an evaluation, which has the id of the entry. */
@@ -504,6 +528,10 @@ export const activity = table(
     paidLow: integer(),
     approvedCount: integer(),
     deniedCount: integer(),
+    /** Refunds; null for none. */
+    refundedCount: nullable(integer()),
+    refundedHigh: nullable(integer()),
+    refundedLow: nullable(integer()),
   },
 )
 
@@ -568,6 +596,7 @@ export const allTables: readonly Table[] = [
   strayDenials,
   evaluations,
   strayEvaluations,
+  refunds,
   entries,
   activityParts,
   paidSellers,
@@ -588,6 +617,7 @@ export type BudgetUsageRow = TableRow<typeof budgetUsage>
 export type MandateVersionRow = TableRow<typeof mandateVersions>
 export type PaymentRow = TableRow<typeof payments>
 export type EvaluationRow = TableRow<typeof evaluations>
+export type RefundRow = TableRow<typeof refunds>
 export type EntryRow = TableRow<typeof entries>
 export type ActivityPartsRow = TableRow<typeof activityParts>
 export type PaidSellerRow = TableRow<typeof paidSellers>

@@ -2,6 +2,7 @@ import type { Environment } from '@purser/wire/fields'
 
 import {
   halvesOf,
+  isOfOtherAccount,
   quarterMs,
   sumOfHalves,
   sellersPaidIn,
@@ -56,10 +57,9 @@ function partsOf(own: readonly EntryRow[], known: ReadonlyMap<string, unknown>):
     const group = JSON.stringify([environment, atMs - (atMs % quarterMs), kind, ...subjectsOf(entry, known)])
     let sums = parts.get(group)
     if (!sums) parts.set(group, (sums = new Map<string, { count: number; micro: bigint }>()))
-    const id = kind === 'received' ? '' : (mandateId ?? '')
+    const id = isOfOtherAccount(kind) ? '' : (mandateId ?? '')
     const sum = sums.get(id)
-    const isPaid = kind === 'paid' || kind === 'received'
-    const micro = isPaid ? amountMicro : 0n
+    const micro = isMoney(kind) ? amountMicro : 0n
     if (!sum) sums.set(id, { count, micro })
     else {
       sum.count += count
@@ -70,6 +70,11 @@ function partsOf(own: readonly EntryRow[], known: ReadonlyMap<string, unknown>):
     const mandates = [...sums].map(([id, { count, micro }]) => [id, count, String(micro)] as const)
     return [...(JSON.parse(group) as Group), mandates]
   })
+}
+
+/** Whether the amount of an entry was charged or refunded, and not only asked for. */
+function isMoney(kind: EntryRow['kind']): boolean {
+  return kind === 'paid' || kind === 'refunded' || isOfOtherAccount(kind)
 }
 
 type Subjects = readonly [reason: string | null, merchantDomain: string | null, isRevenue: boolean]
@@ -123,6 +128,9 @@ export const addUpActivity: Operation<AddUpCall, number> = {
       const key = keyOf(call, added)
       const kept = facts.row(activity, key)
       const paid = halvesOf(sumOfHalves(kept?.paidHigh ?? 0, kept?.paidLow ?? 0) + added.paidMicro)
+      const { refundedHigh, refundedLow } = kept ?? {}
+      const refunded = sumOfHalves(refundedHigh ?? 0, refundedLow ?? 0) + added.refundedMicro
+      const refundedCount = (kept?.refundedCount ?? 0) + added.refundedCount
       changes.push(
         put(activity, {
           ...key,
@@ -131,6 +139,9 @@ export const addUpActivity: Operation<AddUpCall, number> = {
           paidLow: paid.low,
           approvedCount: (kept?.approvedCount ?? 0) + added.approvedCount,
           deniedCount: (kept?.deniedCount ?? 0) + added.deniedCount,
+          refundedCount: refundedCount === 0 ? null : refundedCount,
+          refundedHigh: refundedCount === 0 ? null : halvesOf(refunded).high,
+          refundedLow: refundedCount === 0 ? null : halvesOf(refunded).low,
         }),
       )
     }

@@ -23,7 +23,7 @@ import {
   type PaymentRow,
   type SubjectUsageRow,
 } from '../tables.ts'
-import { holdPayment, releasePayment, settlePayment } from './payment-rows.ts'
+import { holdPayment, refundPayment, releasePayment, settlePayment } from './payment-rows.ts'
 
 /** What limits need to know of a payment. */
 export type BookedPayment = Pick<
@@ -255,6 +255,15 @@ export class Bookings {
     const amountMicro = subtractMicro(payment.amountMicro, spentMicro)
     // The whole amount may be spent without the locks of shared budgets.
     if (amountMicro > 0n) this.giveBack(payment, { amountMicro, count: spentMicro > 0n ? 0 : 1 })
+  }
+
+  /**
+   * Refunds a part of what a payment has charged: it may be spent again. In limits, it is given back only to the period in
+   * which the payment was booked.
+   */
+  refund(payment: BookedPayment, { amountMicro }: Pick<PaymentRow, 'amountMicro'>): void {
+    this.#mandate = refundPayment(this.#mandate, { amountMicro })
+    this.giveBack(payment, { amountMicro, count: 0 })
   }
 
   /** Takes a payment out of the open ones, which a new epoch ends. It still counts. */

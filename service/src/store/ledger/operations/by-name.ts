@@ -11,6 +11,7 @@ import * as evaluations from './evaluations.ts'
 import * as figures from './figures.ts'
 import * as mandates from './mandates.ts'
 import * as payments from './payments.ts'
+import * as refunds from './refunds.ts'
 import * as sellers from './sellers.ts'
 import * as sessions from './sessions.ts'
 import * as stops from './stops.ts'
@@ -29,6 +30,7 @@ const modules = [
   figures,
   mandates,
   payments,
+  refunds,
   sellers,
   sessions,
   stops,

@@ -72,6 +72,14 @@ export function settlePayment(
   }
 }
 
+/** The mandate without a part of what it has spent, which was refunded. */
+export function refundPayment(
+  mandate: MandateRow,
+  { amountMicro }: Pick<PaymentRow, 'amountMicro'>,
+): MandateRow {
+  return { ...mandate, spentMicro: subtractMicro(mandate.spentMicro, amountMicro) }
+}
+
 /** The mandate with the held amount of a new payment. */
 export function holdPayment(
   mandate: MandateRow,

@@ -162,6 +162,7 @@ function paymentOf(hold: Hold, mandate: MandateRow, booking: Booking): PaymentRo
     sellerAccountId: null,
     sellerId: null,
     capturedMicro: null,
+    refundedMicro: null,
     authorizedBy: null,
     authorizationKey: null,
     captureDeadlineMs: null,

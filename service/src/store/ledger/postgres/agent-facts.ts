@@ -43,7 +43,7 @@ const dialect: FactsDialect = {
     select e.kind, e.at_ms from ${entries.name} e
     where (e.account_id, e.mandate_id, e.id) >= (m.account_id, m.id, ${firstId})
       and (e.account_id, e.mandate_id) <= (m.account_id, m.id)
-      and e.${guardOf(['accountId', 'mandateId', 'id'])} and e.kind <> 'more_denied'
+      and e.${guardOf(['accountId', 'mandateId', 'id'])} and e.kind not in ('more_denied', 'refunded')
     order by e.account_id desc, e.mandate_id desc, e.id desc`,
   joinTexts: (one) => `string_agg(${one}, ',')`,
 }

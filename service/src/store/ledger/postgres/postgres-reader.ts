@@ -27,18 +27,19 @@ export function distributedDialect(db: Reader): ReadDialect {
     ...postgresDialect,
     joinPayments: async (account, found) => {
       const own = sql`select own.* from payments own where own.account_id = ${account} and own.nonce = e.nonce`
+      const isOfOther = sql.raw(`e.kind in ('received', 'refund_sent')`)
       const { rows: sales } = await sql<{ payer_id: string; nonce: string }>`
-        select payer_id, nonce from (${found}) e where kind = 'received'`.execute(db)
-      if (sales.length === 0) return sql`left join lateral (${own}) p on e.kind <> 'received'`
+        select payer_id, nonce from (${found}) e where ${isOfOther}`.execute(db)
+      if (sales.length === 0) return sql`left join lateral (${own}) p on not ${isOfOther}`
       const { rows } = await sql<{ payment: string }>`
         select to_jsonb(p)::text as payment from payments p
         where account_id in (${sql.join([...new Set(sales.map((sale) => sale.payer_id))])})
           and nonce in (${sql.join(sales.map((sale) => sale.nonce))})`.execute(db)
       const sold = `[${rows.map(({ payment }) => payment).join()}]`
       return sql`
-        left join lateral (${own} and e.kind <> 'received' union all
+        left join lateral (${own} and not ${isOfOther} union all
           select * from jsonb_populate_recordset(null::payments, ${sold}::jsonb) sold
-          where sold.account_id = e.payer_id and sold.nonce = e.nonce and e.kind = 'received') p on true`
+          where sold.account_id = e.payer_id and sold.nonce = e.nonce and ${isOfOther}) p on true`
     },
   }
 }

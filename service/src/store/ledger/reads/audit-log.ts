@@ -5,7 +5,7 @@ import type { MicroUsdc } from '../../../domain/money.ts'
 import type { AuditEvent, Scope } from '../../../domain/records.ts'
 import { idBytes } from '../../../domain/type-id.ts'
 import type { AuditFilter, Page, PageOf } from '../../store.ts'
-import { auditEvents, entries, mandates, payments } from '../tables.ts'
+import { auditEvents, entries, mandates, payments, refunds } from '../tables.ts'
 import {
   boundOf,
   columnsOf,
@@ -81,6 +81,8 @@ export function prepareAuditLog(db: Reader, dialect: ReadDialect) {
     const { rows } = await sql`
       select 1 from ${tableOf(dialect, mandates)}
       where account_id = ${id('account', accountId)} and environment = ${environment} and spent_micro > 0
+      union all select 1 from ${tableOf(dialect, refunds)}
+      where account_id = ${id('account', accountId)} and environment = ${environment}
       limit 1`.execute(db)
     return rows.length > 0
   }

@@ -5,7 +5,7 @@ import type { Scope } from '../../../domain/records.ts'
 import type { Activity, ActivityQuestion, Budgets, ConsoleReads, Refusal } from '../../console/store.ts'
 import { sumOfHalves, sumsOfParts, type ActivityPart } from '../activity.ts'
 import type { Table } from '../table.ts'
-import { activity, activityParts, agents, mandates, payments, refusals, sellers } from '../tables.ts'
+import { activity, activityParts, agents, mandates, payments, refunds, refusals, sellers } from '../tables.ts'
 import { toConsoleMandate, withAgent, type ConsoleMandateRow } from './console-mandates.ts'
 import { idOf, tableOf, type ReadDialect, type Reader, type Int } from './dialect.ts'
 import { amountFrom, countFrom, sumAmount, sumWhere, type Sums } from './sums.ts'
@@ -56,13 +56,16 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
         select subject, ${startsAt} as starts_at_ms,
           cast(sum(paid_count) as bigint) as paid_count, cast(sum(paid_high) as bigint) as paid_high,
           cast(sum(paid_low) as bigint) as paid_low, cast(sum(approved_count) as bigint) as approved_count,
-          cast(sum(denied_count) as bigint) as denied_count, null as parts
+          cast(sum(denied_count) as bigint) as denied_count,
+          cast(sum(coalesce(refunded_count, 0)) as bigint) as refunded_count,
+          cast(sum(coalesce(refunded_high, 0)) as bigint) as refunded_high,
+          cast(sum(coalesce(refunded_low, 0)) as bigint) as refunded_low, null as parts
         from ${from(activity)}
         where ${inScope(scope)} and dimension = ${dimension} and subject in (${sql.join(subjects)})
           and starts_at_ms >= ${fromMs} ${inTime}
         group by 1 ${isTotal ? sql`` : sql`, 2`}
         union all
-        select '', 0, 0, 0, 0, 0, 0, parts from ${from(activityParts)}
+        select '', 0, 0, 0, 0, 0, 0, 0, 0, 0, parts from ${from(activityParts)}
         where account_id = ${idOf(dialect, 'account', scope.accountId)} ${inTime}`.execute(db)
       return addActivity(rows, { ...question, environment: scope.environment })
     },
@@ -105,13 +108,15 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
           select 1 from ${from(table)} where ${inScope(scope)} ${condition} ${inTime} limit 1`.execute(db)
         return rows.length > 0
       }
+      // What was refunded was paid, too.
+      const hasPaid = async () => (await any(mandates, sql`and spent_micro > 0`)) || any(refunds)
       const [agent, mandate, seller, proof, paid] = await Promise.all([
         any(agents),
         any(mandates),
         any(sellers),
         // Proofs exist only in the sandbox, so production is not searched.
         scope.environment === 'sandbox' ? any(payments) : false,
-        any(mandates, sql`and spent_micro > 0`),
+        hasPaid(),
       ])
       return { agent, mandate, seller, proof, paid }
     },
@@ -170,6 +175,9 @@ interface ActivityRow {
   readonly paid_low: Int
   readonly approved_count: Int
   readonly denied_count: Int
+  readonly refunded_count: Int
+  readonly refunded_high: Int
+  readonly refunded_low: Int
   readonly parts: string | null
 }
 
@@ -198,20 +206,20 @@ function addActivity(
       subjects.includes(sum.subject),
   )
   const sums = new Map<string, Activity>()
-  for (const { subject, startsAtMs, paidCount, paidMicro, approvedCount, deniedCount } of [
-    ...kept,
-    ...fitting,
-  ]) {
+  for (const added of [...kept, ...fitting]) {
+    const { subject, startsAtMs } = added
     const bucketMs = isTotal ? startsAtMs : bucketOf(startsAtMs, question)
     const key = isTotal ? subject : `${subject}\0${bucketMs}`
     const sum = sums.get(key)
     sums.set(key, {
       subject,
       startsAtMs: Math.min(bucketMs, sum?.startsAtMs ?? bucketMs),
-      paidCount: (sum?.paidCount ?? 0) + paidCount,
-      paidMicro: ((sum?.paidMicro ?? 0n) + paidMicro) as MicroUsdc,
-      approvedCount: (sum?.approvedCount ?? 0) + approvedCount,
-      deniedCount: (sum?.deniedCount ?? 0) + deniedCount,
+      paidCount: (sum?.paidCount ?? 0) + added.paidCount,
+      paidMicro: ((sum?.paidMicro ?? 0n) + added.paidMicro) as MicroUsdc,
+      approvedCount: (sum?.approvedCount ?? 0) + added.approvedCount,
+      deniedCount: (sum?.deniedCount ?? 0) + added.deniedCount,
+      refundedCount: (sum?.refundedCount ?? 0) + added.refundedCount,
+      refundedMicro: ((sum?.refundedMicro ?? 0n) + added.refundedMicro) as MicroUsdc,
     })
   }
   return [...sums.values()].sort((one, other) =>
@@ -227,6 +235,8 @@ function toActivity(row: Omit<ActivityRow, 'parts'>): Activity {
     paidMicro: sumOfHalves(row.paid_high, row.paid_low),
     approvedCount: Number(row.approved_count),
     deniedCount: Number(row.denied_count),
+    refundedCount: Number(row.refunded_count),
+    refundedMicro: sumOfHalves(row.refunded_high, row.refunded_low),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ConsoleReads } from '../../console/store.ts'
+import { isOfOtherAccount } from '../activity.ts'
 import type { prepareRecordReads } from './lists.ts'
 import { toHold } from './records.ts'
 import type { prepareTransactionReads } from './transactions.ts'
@@ -17,7 +18,7 @@ export function prepareDecisions(
       const [transaction] = found ? await toTransactions(key, [found]) : []
       if (!found || !transaction) return undefined
       const { payment, evaluation, entry } = found
-      const isReceived = entry.kind === 'received'
+      const isReceived = isOfOtherAccount(entry.kind)
       const { accountId, environment } = key
       const find = (id: string) => ({ accountId, environment, id })
       const own = isReceived ? undefined : payment

@@ -19,6 +19,7 @@ import {
   mandates,
   mandateVersions,
   payments,
+  refunds,
   sellerDomains,
   sellers,
 } from '../tables.ts'
@@ -50,6 +51,10 @@ function betweenAccounts(dialect: TableDialect): RawBuilder<unknown> {
   return sql`
     received as materialized (
       select * from ${tableOf(dialect, entries)} where kind = 'received'),
+    refund_sent as materialized (
+      select * from ${tableOf(dialect, entries)} where kind = 'refund_sent'),
+    refunded as materialized (
+      select * from ${tableOf(dialect, entries)} where kind = 'refunded'),
     sold as materialized (
       select * from ${tableOf(dialect, payments)} where status = 'captured' and seller_account_id <> account_id)`
 }
@@ -59,13 +64,16 @@ function faultsOf(dialect: TableDialect): RawBuilder<unknown>[] {
   const ofMandate = (text: string) =>
     sql`select m.account_id, m.id as subject_id, 'mandate' as kind, ${sql.lit(text)} as fault
       from ${from(mandates)} m`
-  const sums = (condition: RawBuilder<unknown>) => sql`
+  const sums = (condition: RawBuilder<unknown>, amount = sql`p.amount_micro`) => sql`
     left join (
-      select p.account_id, p.mandate_id, sum(coalesce(p.captured_micro, p.amount_micro)) as sum_micro, count(*) as payments
+      select p.account_id, p.mandate_id, sum(${amount}) as sum_micro, count(*) as payments
       from ${from(payments)} p join ${from(mandates)} own on own.account_id = p.account_id and own.id = p.mandate_id
       where ${condition} group by p.account_id, p.mandate_id) s
     on s.account_id = m.account_id and s.mandate_id = m.id`
-  const paid = sums(sql`p.status = 'captured'`)
+  const paid = sums(
+    sql`p.status = 'captured'`,
+    sql`coalesce(p.captured_micro, p.amount_micro) - coalesce(p.refunded_micro, 0)`,
+  )
   const authorized = sums(sql`p.status = 'authorized'`)
   const open = sums(sql`p.status = 'open' and p.epoch = own.epoch`)
   const ofPayment = (text: string) =>
@@ -73,7 +81,7 @@ function faultsOf(dialect: TableDialect): RawBuilder<unknown>[] {
   const ofEntry = (text: string) =>
     sql`select e.account_id, e.id as subject_id, 'transaction' as kind, ${sql.lit(text)} as fault from ${from(entries)} e`
   return [
-    sql`${ofMandate('spent differs from the sum of its captured payments')} ${paid}
+    sql`${ofMandate('spent differs from the sum of its captured payments without refunds')} ${paid}
       where m.spent_micro <> coalesce(s.sum_micro, 0)`,
     sql`${ofMandate('held differs from the sum of its open payments')} ${open}
       where m.held_micro <> coalesce(s.sum_micro, 0)`,
@@ -112,6 +120,25 @@ function faultsOf(dialect: TableDialect): RawBuilder<unknown>[] {
         and p.mandate_id = d.mandate_id and p.capture_deadline_ms = d.deadline_ms
       where p.nonce is null`,
     sql`${ofPayment('captured above its amount')} where p.captured_micro >= p.amount_micro or p.captured_micro <= 0`,
+    sql`${ofPayment('refunded differs from the sum of its refunds, or exceeds what was captured')}
+      left join (
+        select account_id, nonce, sum(amount_micro) as sum_micro from ${from(refunds)}
+        where account_id = payer_id group by account_id, nonce) s on s.account_id = p.account_id and s.nonce = p.nonce
+      where coalesce(p.refunded_micro, 0) <> coalesce(s.sum_micro, 0)
+        or p.refunded_micro > coalesce(p.captured_micro, p.amount_micro)
+        or (p.refunded_micro is not null and p.status <> 'captured')`,
+    sql`select r.account_id, r.id, 'transaction', 'a refund without its entry' from ${from(refunds)} r
+      left join ${from(entries)} e on e.account_id = r.account_id and e.id = r.id and e.nonce = r.nonce
+        and e.kind = case when r.account_id = r.payer_id then 'refunded' else 'refund_sent' end
+        and e.amount_micro = r.amount_micro and e.environment = r.environment and e.at_ms = r.created_at_ms
+      where e.id is null`,
+    sql`${ofEntry('an entry without its refund')}
+      left join ${from(refunds)} r on r.account_id = e.account_id and r.id = e.id
+      where e.kind in ('refunded', 'refund_sent') and r.id is null`,
+    sql`select e.account_id, e.id, 'transaction', 'a refund without its entry in the account that has paid' from refund_sent e
+      left join refunded r on r.account_id = e.payer_id and r.id = e.id and r.nonce = e.nonce
+        and r.amount_micro = e.amount_micro and r.at_ms = e.at_ms
+      where r.id is null`,
     sql`${ofPayment('captured without its entry')}
       left join ${from(entries)} e on e.account_id = p.account_id and e.id = p.transaction_id and e.kind = 'paid'
         and e.nonce = p.nonce and e.amount_micro = coalesce(p.captured_micro, p.amount_micro) and e.mandate_id = p.mandate_id
@@ -142,16 +169,21 @@ function faultsOf(dialect: TableDialect): RawBuilder<unknown>[] {
         select account_id, environment,
           sum(case when kind = 'paid' then count else 0 end) as paid,
           sum(case when kind = 'paid' then amount_micro & 4294967295 else 0 end) as low,
+          sum(case when kind = 'refunded' then count else 0 end) as refunded,
+          sum(case when kind = 'refunded' then amount_micro & 4294967295 else 0 end) as refunded_low,
           sum(case when kind = 'approved' then count else 0 end) as approved,
           sum(case when kind in ('denied', 'more_denied') then count else 0 end) as denied
-        from ${from(entries)} where kind <> 'received' group by account_id, environment) e
+        from ${from(entries)} where kind not in ('received', 'refund_sent') group by account_id, environment) e
       left join (
-        select account_id, environment, sum(paid_count) as paid, sum(paid_low) as low, sum(approved_count) as approved,
+        select account_id, environment, sum(paid_count) as paid, sum(paid_low) as low,
+          sum(coalesce(refunded_count, 0)) as refunded, sum(coalesce(refunded_low, 0)) as refunded_low,
+          sum(approved_count) as approved,
           sum(denied_count) as denied
         from ${from(activity)} where dimension = 'all' group by account_id, environment) s
       on s.account_id = e.account_id and s.environment = e.environment
       where (coalesce(s.paid, 0) <> e.paid or coalesce(s.approved, 0) <> e.approved or coalesce(s.denied, 0) <> e.denied
-          or (coalesce(s.low, 0) - e.low) % 4294967296 <> 0)
+          or coalesce(s.refunded, 0) <> e.refunded or (coalesce(s.low, 0) - e.low) % 4294967296 <> 0
+          or (coalesce(s.refunded_low, 0) - e.refunded_low) % 4294967296 <> 0)
         and not exists (select 1 from ${from(activityParts)} w where w.account_id = e.account_id)`,
     sql`select a.id, a.id, 'account', 'it is not found by its user' from ${from(accounts)} a
       left join ${from(identities)} i on i.account_id = a.id

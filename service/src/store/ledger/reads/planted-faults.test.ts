@@ -14,7 +14,9 @@ import { addUpActivity } from '../operations/activity.ts'
 import { amendMandate } from '../operations/amendments.ts'
 import { evaluate } from '../operations/evaluations.ts'
 import { moveMandate } from '../operations/mandates.ts'
+import { authorize } from '../operations/authorizations.ts'
 import { capture } from '../operations/captures.ts'
+import { refund } from '../operations/refunds.ts'
 import { createSeller } from '../operations/sellers.ts'
 import { postgresDialect, readerOn } from '../postgres/postgres-reader.ts'
 import { sqliteTables } from '../sqlite/sqlite-reader.ts'
@@ -25,6 +27,7 @@ import {
   agentAccounts,
   agents,
   apiKeys,
+  authorizations,
   entries,
   evaluations,
   identities,
@@ -33,6 +36,7 @@ import {
   mandates,
   mandateVersions,
   payments,
+  refunds,
   sellerDomains,
 } from '../tables.ts'
 import type { TableDialect, Reader } from './dialect.ts'
@@ -89,9 +93,17 @@ function planted<Of extends Table>(
   return { name, table, faults, ...(now && { now }), ...(isIt && { isIt }), ...(isAdded && { isAdded }) }
 }
 
-const spent = 'spent differs from the sum of its captured payments'
+const spent = 'spent differs from the sum of its captured payments without refunds'
 const held = 'held differs from the sum of its open payments'
 const counts = 'it counts other open payments than there are'
+const authorized = 'authorized differs from the sum of its authorized payments'
+const authorizedCount = 'it counts other authorized payments than there are'
+const noDeadline = 'authorized without its deadline'
+const strayDeadline = 'a deadline without its authorized payment'
+const refunded = 'refunded differs from the sum of its refunds, or exceeds what was captured'
+const noEntryOfRefund = 'a refund without its entry'
+const noRefund = 'an entry without its refund'
+const noRefundOfPayer = 'a refund without its entry in the account that has paid'
 const noEntry = 'captured without its entry'
 const noPayment = 'an entry without its captured payment'
 const noMandate = 'it has no mandate, or one of another agent or of an earlier epoch'
@@ -101,6 +113,8 @@ const noVersions = 'versions of its terms are missing'
 const sums = 'the sums of its console differ from its entries'
 
 const isCaptured = ({ status }: TableRow<typeof payments>) => status === 'captured'
+const isAuthorized = ({ status }: TableRow<typeof payments>) => status === 'authorized'
+const isOfPayer = ({ accountId, payerId }: TableRow<typeof refunds>) => accountId === payerId
 const isOpen = ({ status, epoch }: TableRow<typeof payments>) => status === 'open' && epoch === 1
 const isKind = (kind: string) => ({
   isIt: (row: TableRow<typeof entries>) => row.kind === kind,
@@ -115,10 +129,15 @@ const kinds: readonly Planted[] = [
   })),
   planted('more held than is open', mandates, [held], (row) => ({ ...row, heldMicro: more(row.heldMicro) })),
   planted('another count of open payments', mandates, [counts], (row) => ({ ...row, openPayments: 7 })),
-  planted('a mandate whose epoch has begun again', mandates, [held, counts, noMandate, noMandate], (row) => ({
-    ...row,
-    epoch: row.epoch - 1,
-  })),
+  planted(
+    'a mandate whose epoch has begun again',
+    mandates,
+    [held, counts, noMandate, noMandate, noMandate],
+    (row) => ({
+      ...row,
+      epoch: row.epoch - 1,
+    }),
+  ),
   planted('a mandate that is not found by its id', mandateAccounts, ['it is not found by its id']),
   planted('a version of a mandate that is gone', mandateVersions, [noVersions]),
   planted('a mandate of a version that is not kept', mandates, [noVersions], (row) => ({
@@ -180,7 +199,7 @@ const kinds: readonly Planted[] = [
   planted(
     'a payment that is opened again',
     payments,
-    [spent, held, counts, noPayment, noPayment],
+    [spent, held, counts, refunded, noPayment, noPayment],
     (row) => ({
       ...row,
       status: 'open',
@@ -214,6 +233,71 @@ const kinds: readonly Planted[] = [
       isAdded: true,
     },
   ),
+  planted('more authorized than is', mandates, [authorized], (row) => ({
+    ...row,
+    authorizedMicro: more(row.authorizedMicro),
+  })),
+  planted('another count of authorized payments', mandates, [authorizedCount], (row) => ({
+    ...row,
+    authorizedPayments: 7,
+  })),
+  planted(
+    'an authorized payment that ended and gave nothing back',
+    payments,
+    [authorized, authorizedCount, strayDeadline],
+    (row) => ({ ...row, status: 'voided' }),
+    { isIt: isAuthorized },
+  ),
+  planted(
+    'an authorized payment with another deadline',
+    payments,
+    [noDeadline, strayDeadline],
+    (row) => ({ ...row, captureDeadlineMs: 1 }),
+    { isIt: isAuthorized },
+  ),
+  planted('an authorized payment that never ends', authorizations, [noDeadline]),
+  planted(
+    'a payment that captured more than it has',
+    payments,
+    ['captured above its amount', spent, noEntry, 'captured for another account without its entry there'],
+    (row) => ({ ...row, capturedMicro: more(row.amountMicro) }),
+    { isIt: isCaptured },
+  ),
+  planted(
+    'a payment that refunded something else',
+    payments,
+    [refunded, spent],
+    (row) => ({ ...row, refundedMicro: 1n }),
+    { isIt: isCaptured },
+  ),
+  planted('a refund that is gone', refunds, [refunded, noRefund], undefined, { isIt: isOfPayer }),
+  planted('a refund that is gone where it was sent', refunds, [noRefund], undefined, {
+    isIt: (row) => !isOfPayer(row),
+  }),
+  planted(
+    'a refund of another amount',
+    refunds,
+    [refunded, noEntryOfRefund],
+    (row) => ({ ...row, amountMicro: more(row.amountMicro) }),
+    { isIt: isOfPayer },
+  ),
+  planted(
+    'a refund whose entry is gone',
+    entries,
+    [noEntryOfRefund, noRefundOfPayer, sums],
+    undefined,
+    isKind('refunded'),
+  ),
+  planted(
+    'a refund whose entry is gone where it was sent',
+    entries,
+    [noEntryOfRefund],
+    undefined,
+    isKind('refund_sent'),
+  ),
+  planted('a sum of refunds that counts twice', activity, [sums], (row) => ({ ...row, refundedCount: 2 }), {
+    isIt: ({ dimension, refundedCount }) => dimension === 'all' && refundedCount !== null,
+  }),
   planted('an evaluation that is gone', evaluations, [noEvaluation]),
   planted('an evaluation that was denied afterwards', evaluations, [noEvaluation], (row) => ({
     ...row,
@@ -325,6 +409,21 @@ async function writeLedger({ driver }: Bed): Promise<string> {
   const captured = await payer.proof(id)
   await ledger.run(capture, { ...payer.captureCall(captured), caller: shop.caller })
   await payer.proof(id)
+  const promised = payer.captureCall(await payer.proof(id))
+  const promise = payer.event('payment.authorized', promised.nonce)
+  await ledger.run(authorize, { ...promised, captureSeconds: 600, event: promise })
+  const events = { payer: payer.event('payment.refunded', id), own: shop.event('payment.refunded', id) }
+  const half = { amountText: '0.50', amountMicro: 500_000n as MicroUsdc, reason: null }
+  await ledger.run(refund, {
+    ...half,
+    caller: shop.caller,
+    payerId: payer.caller.accountId,
+    nonce: captured.nonce,
+    idempotencyKey: 'return',
+    refundId: ids.next('transaction'),
+    nowMs: clock.ms,
+    events,
+  })
   for (const owner of [payer, shop]) {
     const upToId = ids.next('transaction')
     await ledger.run(addUpActivity, { accountId: owner.caller.accountId, upToId, limit: 100 })

@@ -15,7 +15,7 @@ import {
   type RecordKey,
   type TransactionFilter,
 } from '../../store.ts'
-import { quarterMs, sumsOfParts, type ActivityPart, type ActivitySum } from '../activity.ts'
+import { isOfOtherAccount, quarterMs, sumsOfParts, type ActivityPart, type ActivitySum } from '../activity.ts'
 import {
   activity,
   activityParts,
@@ -24,10 +24,12 @@ import {
   evaluations,
   mandates,
   payments,
+  refunds,
   strayEvaluations,
   type EntryRow,
   type EvaluationRow,
   type PaymentRow,
+  type RefundRow,
 } from '../tables.ts'
 import { sqlName, type Table, type TableRow } from '../table.ts'
 import { capturedTextOf } from './records.ts'
@@ -73,11 +75,12 @@ const evaluatedWithinMs = 60 * 60_000
 /** How many entries of the mandate before a proof are searched for its evaluation. */
 const entriesLookedAt = 100
 
-/** An entry of the journal with its payment or evaluation. */
+/** An entry of the journal with its payment or evaluation; for a refund also that. */
 export interface JournalRow {
   readonly entry: EntryRow
   readonly payment: PaymentRow | undefined
   readonly evaluation: EvaluationRow | undefined
+  readonly refund: RefundRow | undefined
 }
 
 type RawRow = Readonly<Record<string, unknown>>
@@ -211,7 +214,11 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     if (!sums) return next
     const own = sql`account_id = ${idOf(dialect, 'account', accountId)}`
     const beforeMs = timeOfId(next) + clockSlackMs
-    const counts = receivedOnly ? sql`paid_count` : status ? sql.ref(`${status}_count`) : sql`1`
+    const counts = receivedOnly
+      ? sql`paid_count + coalesce(refunded_count, 0)`
+      : status
+        ? sql.ref(`${status}_count`)
+        : sql`1`
     const latest = (condition: RawBuilder<unknown>) => sql`
       (select starts_at_ms from ${from(activity)}
         where ${own} and environment = ${environment} and dimension = ${sums.dimension} and subject = ${sums.subject}
@@ -247,7 +254,8 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     const account = idOf(dialect, 'account', accountId)
     return sql`
       ${await dialect.joinPayments(account, found)}
-      left join ${from(evaluations)} v on v.account_id = ${account} and v.id = e.id`
+      left join ${from(evaluations)} v on v.account_id = ${account} and v.id = e.id
+      left join ${from(refunds)} r on r.account_id = ${account} and r.id = e.id`
   }
 
   /** Whether an entry `e` is a transaction of a scope that matches a filter. */
@@ -270,7 +278,8 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
       )
     }
     if (direction !== undefined) {
-      conditions.push(direction === 'sent' ? sql`e.kind <> 'received'` : sql`e.kind = 'received'`)
+      const isReceived = sql`e.kind in ('received', 'refund_sent')`
+      conditions.push(direction === 'sent' ? sql`not ${isReceived}` : isReceived)
     }
     if (reasonCode !== undefined) {
       conditions.push(
@@ -288,7 +297,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
       // A payment to an unregistered domain was collected by this account itself.
       const account = idOf(dialect, 'account', accountId)
       conditions.push(
-        sql`e.kind in ('paid', 'received') and (p.seller_account_id is null or p.seller_account_id = ${account})`,
+        sql`e.kind in ('paid', 'received', 'refunded', 'refund_sent') and (p.seller_account_id is null or p.seller_account_id = ${account})`,
       )
     }
     return sql.join(conditions, sql` and `)
@@ -309,7 +318,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     rows: readonly JournalRow[],
   ): Promise<ReadonlyMap<string, string | null>> {
     const paid = rows.flatMap(({ entry, payment }) =>
-      entry.kind === 'paid' && payment?.category === null ? [{ entry, payment }] : [],
+      payment?.category === null && !isOfOtherAccount(entry.kind) ? [{ entry, payment }] : [],
     )
     if (paid.length === 0) return new Map()
     const account = idOf(dialect, 'account', accountId)
@@ -415,6 +424,8 @@ function hasStatus(status: TransactionStatus): RawBuilder<unknown> {
   switch (status) {
     case 'paid':
       return sql`e.kind in ('paid', 'received')`
+    case 'refunded':
+      return sql`e.kind in ('refunded', 'refund_sent')`
     case 'approved':
     case 'denied':
       return sql`e.kind = ${status}`
@@ -429,9 +440,10 @@ const prefixes = [
   ['e', entries],
   ['p', payments],
   ['v', evaluations],
+  ['r', refunds],
 ] as const
 
-/** All columns of an entry, its payment and its evaluation, each with its own name. */
+/** All columns of an entry, its payment, its evaluation and its refund, each with its own name. */
 const journalColumns = sql.raw(
   prefixes
     .flatMap(([prefix, { columns }]) =>
@@ -454,10 +466,14 @@ function toJournalRow(raw: RawRow): JournalRow {
     entry: part('e', entries, raw),
     payment: raw['p_nonce'] === null ? undefined : part('p', payments, raw),
     evaluation: raw['v_id'] === null ? undefined : part('v', evaluations, raw),
+    refund: raw['r_id'] === null ? undefined : part('r', refunds, raw),
   }
 }
 
-function toTransaction({ entry, payment, evaluation }: JournalRow, category: string | null): Transaction {
+function toTransaction(
+  { entry, payment, evaluation, refund }: JournalRow,
+  category: string | null,
+): Transaction {
   const { accountId, environment, id, atMs: createdAtMs } = entry
   if (payment) {
     const { agentId, mandateId, currency, resourceUrl, merchantDomain, sellerId } = payment
@@ -465,10 +481,10 @@ function toTransaction({ entry, payment, evaluation }: JournalRow, category: str
       accountId,
       environment,
       id,
-      status: 'paid',
+      status: refund ? 'refunded' : 'paid',
       agentId,
       mandateId,
-      amountText: capturedTextOf(payment),
+      amountText: refund ? refund.amountText : capturedTextOf(payment),
       amountMicro: entry.amountMicro,
       currency,
       resourceUrl,
@@ -477,7 +493,8 @@ function toTransaction({ entry, payment, evaluation }: JournalRow, category: str
       // What the payer has noted is not disclosed to another account.
       category: entry.kind === 'received' ? null : (payment.category ?? category),
       reasonCode: null,
-      reasonDetail: null,
+      reasonDetail: refund?.reason ?? null,
+      refundOf: refund ? payment.transactionId : null,
       mandateVersion: payment.mandateVersion ?? 1,
       metadata: entry.kind === 'received' ? null : payment.metadata,
       createdAtMs,
@@ -501,6 +518,7 @@ function toTransaction({ entry, payment, evaluation }: JournalRow, category: str
     category: evaluation.category,
     reasonCode: evaluation.reasonCode ?? 'within_policy',
     reasonDetail: evaluation.reasonDetail,
+    refundOf: null,
     mandateVersion: evaluation.mandateVersion,
     metadata: evaluation.metadata,
     createdAtMs,

@@ -27,7 +27,7 @@ const dialect: FactsDialect = {
   entriesOfMandate: (firstId) => `
     select e.kind, e.at_ms from ${entriesByMandate} e
     where e.account_id = m.account_id and e.mandate_id = m.id and e.id >= ${firstId}
-      and e.kind <> 'more_denied'
+      and e.kind not in ('more_denied', 'refunded')
     order by e.id desc`,
   joinTexts: (text) => `group_concat(${text}, ',')`,
 }

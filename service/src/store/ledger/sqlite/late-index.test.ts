@@ -170,6 +170,7 @@ function newPayment(place: number): PaymentRow {
     budgetPath: null,
     mandateVersion: null,
     capturedMicro: null,
+    refundedMicro: null,
     authorizedBy: null,
     authorizationKey: null,
     captureDeadlineMs: null,

@@ -7,6 +7,7 @@ import {
   evaluations,
   mandates,
   payments,
+  refunds,
   sellers,
 } from '../tables.ts'
 
@@ -14,7 +15,7 @@ import {
  * Tables with long rows. The others have no row ids: their rows are kept in the tree of their primary key, which saves a tree
  * and suits short rows.
  */
-const longTables: readonly Table[] = [agents, mandates, sellers, payments, evaluations, auditEvents]
+const longTables: readonly Table[] = [agents, mandates, sellers, payments, evaluations, refunds, auditEvents]
 
 /** Tables whose rows have numbers, by which they are found when they change. */
 export const numberedTables: readonly Table[] = [mandates, payments]

@@ -1,0 +1,162 @@
+import { addMicro, type MicroUsdc } from '../../../domain/money.ts'
+import type { AuditEvent, Caller } from '../../../domain/records.ts'
+import type { RefundOutcome } from '../../store.ts'
+import {
+  lock,
+  look,
+  put,
+  unchanged,
+  type Change,
+  type Operation,
+  type RangeRead,
+  type Read,
+} from '../operation.ts'
+import {
+  accounts,
+  apiKeys,
+  auditEvents,
+  entries,
+  mandates,
+  payments,
+  refunds,
+  type EntryRow,
+  type PaymentRow,
+  type RefundRow,
+} from '../tables.ts'
+import { bookingReads, Bookings } from './bookings.ts'
+import { keyOf, mayCollect } from './captures.ts'
+import { capturedOf } from './payment-rows.ts'
+
+/** Max refunds of one payment. */
+export const maxRefunds = 100
+
+/** The entry of a transaction in an account, which says who has paid. It never changes. */
+export const findEntry: Operation<{ readonly accountId: string; readonly id: string }, EntryRow | undefined> =
+  {
+    name: 'findEntry',
+    reads: (key) => [look(entries, key)],
+    decide: (key, facts) => unchanged(facts.row(entries, key)),
+  }
+
+export interface RefundCall {
+  readonly caller: Caller
+  /** The account that has paid. */
+  readonly payerId: string
+  readonly nonce: string
+  readonly amountText: string
+  readonly amountMicro: MicroUsdc
+  readonly reason: string | null
+  readonly idempotencyKey: string
+  /** The transaction of the refund. */
+  readonly refundId: string
+  readonly nowMs: number
+  /** One for the account that has paid, and one for the account that refunds. */
+  readonly events: { readonly payer: AuditEvent; readonly own: AuditEvent }
+}
+
+/**
+ * Refunds a part of a captured payment, for the account that has collected it. The sum of its refunds never exceeds what was
+ * captured. The amount may be spent again, unless the mandate has ended.
+ */
+export const refund: Operation<RefundCall, RefundOutcome> = {
+  name: 'refund',
+
+  reads(call, facts) {
+    const { caller, payerId, nonce } = call
+    const key = { accountId: payerId, nonce }
+    const reads: Read[] = [
+      look(accounts, { id: caller.accountId }),
+      look(apiKeys, keyOf(caller)),
+      look(payments, key),
+    ]
+    const payment = facts.knows(look(payments, key)) ? facts.row(payments, key) : undefined
+    if (!payment) return reads
+    const mandate = { accountId: payerId, id: payment.mandateId }
+    reads.push(lock(mandates, mandate), refundsOf(call))
+    const known = facts.knows(look(mandates, mandate)) ? facts.row(mandates, mandate) : undefined
+    return known ? [...reads, ...bookingReads(known, [payment])] : reads
+  },
+
+  decide(call, facts) {
+    const { caller, payerId, nonce, amountMicro } = call
+    if (!mayCollect(caller, facts)) return refused('invalid_api_key')
+    const payment = facts.row(payments, { accountId: payerId, nonce })
+    if (payment?.environment !== caller.environment) return refused('not_found')
+    if ((payment.sellerAccountId ?? payment.accountId) !== caller.accountId)
+      return refused('seller_not_yours')
+    const mandate = facts.row(mandates, { accountId: payerId, id: payment.mandateId })
+    if (payment.status !== 'captured' || !mandate) return refused('not_refundable')
+    const earlier = facts.rows(refunds, refundsOf(call))
+    // Refunded by an earlier attempt, whose reply was lost.
+    if (earlier.some(({ id }) => id === call.refundId)) return done(call.refundId, { isReplay: false })
+    const same = earlier.find(
+      ({ refundedBy, idempotencyKey }) =>
+        refundedBy === caller.keyId && idempotencyKey === call.idempotencyKey,
+    )
+    if (same) {
+      const isRetry = same.amountText === call.amountText && same.reason === call.reason
+      return isRetry ? done(same.id, { isReplay: true }) : refused('idempotency_key_reused')
+    }
+    const refundedMicro = addMicro(payment.refundedMicro ?? (0n as MicroUsdc), amountMicro)
+    if (!(refundedMicro <= capturedOf(payment))) return refused('refund_exceeds_payment')
+    if (earlier.length >= maxRefunds) return refused('too_many_refunds')
+    const bookings = new Bookings(mandate, facts)
+    bookings.refund(payment, { amountMicro })
+    return {
+      outcome: { outcome: 'refunded', refundId: call.refundId },
+      changes: [
+        put(payments, { ...payment, refundedMicro }),
+        ...bookings.changes,
+        ...recordsOf(call, payment),
+        ...eventsOf(call, payment),
+      ],
+    }
+  },
+}
+
+/** The refund and its entry, in each account that it concerns. */
+function recordsOf(call: RefundCall, { accountId, environment, nonce, mandateId }: PaymentRow): Change[] {
+  const { payerId, refundId: id, amountText, amountMicro, reason, idempotencyKey, nowMs: atMs } = call
+  const of = { id, environment, payerId, nonce, amountMicro }
+  const details = { amountText, reason, idempotencyKey, refundedBy: call.caller.keyId, createdAtMs: atMs }
+  const row: RefundRow = { ...of, ...details, accountId }
+  const entry: EntryRow = { ...of, accountId, kind: 'refunded', mandateId, count: 1, atMs }
+  const changes = [put(refunds, row), put(entries, entry)]
+  const { accountId: own } = call.caller
+  if (own === accountId) return changes
+  return [
+    ...changes,
+    put(refunds, { ...row, accountId: own }),
+    put(entries, { ...entry, accountId: own, kind: 'refund_sent' }),
+  ]
+}
+
+function eventsOf({ caller, events, amountText: amount }: RefundCall, payment: PaymentRow): Change[] {
+  const { accountId, agentId, mandateId, currency, transactionId, merchantDomain } = payment
+  const terms = { agent_id: agentId, mandate_id: mandateId, amount, currency }
+  const data = { ...terms, merchant_domain: merchantDomain, refund_of: transactionId }
+  const changes = [put(auditEvents, { ...events.payer, accountId, data })]
+  if (caller.accountId === accountId) return changes
+  return [...changes, put(auditEvents, { ...events.own, accountId: caller.accountId, data })]
+}
+
+/** The refunds of the payment so far. */
+function refundsOf({ payerId: accountId, nonce }: RefundCall): RangeRead {
+  return {
+    kind: 'range',
+    table: refunds,
+    where: { accountId, nonce },
+    orderBy: 'id',
+    limit: maxRefunds,
+    isLocked: false,
+  }
+}
+
+function done(refundId: string, { isReplay }: { readonly isReplay: boolean }) {
+  const outcome = isReplay ? ('replayed' as const) : ('refunded' as const)
+  return unchanged<RefundOutcome>({ outcome, refundId })
+}
+
+function refused(code: Extract<RefundOutcome, { readonly outcome: 'refused' }>['code']) {
+  return unchanged<RefundOutcome>({ outcome: 'refused', code })
+}
