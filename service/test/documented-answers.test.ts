@@ -132,6 +132,8 @@ async function askForPayments(service: Service, records: SampleRecords): Promise
   await ask(byId('issueProof'), { url, key, body: { ...request, amount: '11.00' } })
   await ask(byId('issueProof'), { url, key: productionKey, body: request })
 
+  for (const amount of ['1.00', '2.00'])
+    await ask(byId('issueProof'), { url, key, body: { ...request, amount, order_id: 'order-1' } })
   const proof = await issueProof(service, purchase)
   const verification = { proof, merchant_domain: purchase.merchantDomain, expected_amount: proof.amount }
   await ask(byId('verify'), { url, key, body: { ...verification, expected_amount: '9.00' } })

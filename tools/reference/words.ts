@@ -94,6 +94,10 @@ export const remedies: Readonly<Record<Word, string>> = {
   refund_exceeds_payment:
     'List the refunds of the payment, and refund at most the rest. If this was a retry, send the `Idempotency-Key` of the first attempt.',
   too_many_refunds: 'Settle the rest with the buyer in another way.',
+  order_already_paid:
+    'Nothing to pay: the transaction of the order has its `order_id`. For another purchase, use another id.',
+  order_mismatch:
+    'Request the amount and the resource of the order, or void its proof first. For another purchase, use another id.',
   already_captured:
     'The charge stands: look up the proof for its transaction. To get the answer of a lost capture again, retry with its `Idempotency-Key`.',
   authorization_expired:

@@ -72,6 +72,8 @@ const conflicts: Readonly<Record<string, string>> = {
   not_refundable: 'the transaction is not a payment; nothing was refunded',
   refund_exceeds_payment: 'all refunds together would exceed the payment; nothing was refunded',
   too_many_refunds: 'the payment has the max number of refunds; nothing was refunded',
+  order_already_paid: 'the order was paid under this mandate',
+  order_mismatch: 'the order has an open proof for another amount or resource',
   already_captured: 'the payment has already been charged; purser proofs show has its transaction',
   authorization_expired: 'the capture deadline has passed; nothing was charged',
   authorization_voided: 'the authorization was voided; nothing was charged',

@@ -98,6 +98,8 @@ export type ErrorCode =
   | 'not_refundable'
   | 'refund_exceeds_payment'
   | 'too_many_refunds'
+  | 'order_already_paid'
+  | 'order_mismatch'
   | 'already_captured'
   | 'authorization_expired'
   | 'authorization_voided'
@@ -883,6 +885,8 @@ export interface NamedTransaction {
     | null
   /** For a denial the requested amount, the limit, and what would help; for a refund the reason that the seller gave; otherwise null. */
   reason_detail: string | null
+  /** Order that it pays, or whose payment it refunds; null for none. */
+  order_id: string | null
   /** The payment that was refunded; null unless this is a refund. */
   refund_of: string | null
   /** When the payment, the refund or the decision was made. */
@@ -1249,6 +1253,8 @@ export interface ProofRecord {
   capture_deadline: string | null
   /** Transaction that records the charge; null if there is none. */
   transaction_id: string | null
+  /** Order that it pays; null for none. */
+  order_id: string | null
 }
 
 export interface ProofRequest {
@@ -1266,6 +1272,7 @@ export interface ProofRequest {
   category?: string | null
   /** Your own texts for the transaction of the payment, by name. */
   metadata?: Record<string, string>
+  order_id?: string | null
 }
 
 export interface Verified {
@@ -1486,6 +1493,8 @@ export interface Transaction {
     | null
   /** For a denial the requested amount, the limit, and what would help; for a refund the reason that the seller gave; otherwise null. */
   reason_detail: string | null
+  /** Order that it pays, or whose payment it refunds; null for none. */
+  order_id: string | null
   /** The payment that was refunded; null unless this is a refund. */
   refund_of: string | null
   /** When the payment, the refund or the decision was made. */

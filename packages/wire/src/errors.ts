@@ -72,6 +72,11 @@ export const errorAnswers = {
     when: 'the amount, with the earlier refunds, is above what the payment charged; nothing was refunded',
   },
   too_many_refunds: { status: 409, when: 'the payment has 100 refunds, which is the max' },
+  order_already_paid: { status: 409, when: 'the order was paid under this mandate' },
+  order_mismatch: {
+    status: 409,
+    when: 'the order has an open proof for another amount or resource under this mandate',
+  },
   already_captured: { status: 409, when: 'the payment was charged before' },
   authorization_expired: {
     status: 409,

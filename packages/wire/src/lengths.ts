@@ -34,6 +34,7 @@ export const maxLengths = {
   reasonDetail: 2_000,
   /** The reason that a seller gives for a refund. */
   refundReason: 500,
+  orderId: 100,
   /** Text written by the service: the message of a 422, the value of a policy check. */
   message: 5_000,
 } as const

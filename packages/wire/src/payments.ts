@@ -72,6 +72,9 @@ export const Proof = Type.Object(
 )
 export type Proof = Static<typeof Proof>
 
+const OrderId = (description: string) =>
+  Type.String({ minLength: 1, maxLength: maxLengths.orderId, description, examples: ['order-1001'] })
+
 export const ProofRequest = Type.Object({
   agent_id: described(Id, 'Agent that pays.'),
   mandate_id: described(Id, 'Mandate that it pays from.'),
@@ -88,6 +91,13 @@ export const ProofRequest = Type.Object({
     ),
   ),
   metadata: Type.Optional(described(Metadata, 'Your own texts for the transaction of the payment, by name.')),
+  order_id: Type.Optional(
+    Nullable(
+      OrderId(
+        'Your id of the order, which is paid once under the mandate; null or omitted for none. The same order gets the same proof until it is paid.',
+      ),
+    ),
+  ),
 })
 
 export const ProofDenial = Type.Object({
@@ -116,7 +126,13 @@ export const issueProof = endpoint({
     201: 'The proof was issued, and its amount is held.',
     402: 'A check failed, and nothing is held: `reason_code` is the check, `reason_detail` says what would help.',
   },
-  errors: ['production_payments_not_supported', 'invalid_idempotency_key', 'idempotency_key_reused'],
+  errors: [
+    'production_payments_not_supported',
+    'invalid_idempotency_key',
+    'idempotency_key_reused',
+    'order_already_paid',
+    'order_mismatch',
+  ],
 })
 
 export const VerifyRequest = Type.Object({
@@ -200,6 +216,7 @@ export const ProofRecord = Type.Object({
     'When its authorization ends, unless it is captured or voided before; null if it was never authorized.',
   ),
   transaction_id: described(Nullable(Id), 'Transaction that records the charge; null if there is none.'),
+  order_id: described(Nullable(Text(maxLengths.orderId)), 'Order that it pays; null for none.'),
 })
 export type ProofRecord = Static<typeof ProofRecord>
 

@@ -44,6 +44,10 @@ export const Transaction = Type.Object({
     Nullable(ReasonDetail),
     'For a denial the requested amount, the limit, and what would help; for a refund the reason that the seller gave; otherwise null.',
   ),
+  order_id: described(
+    Nullable(Text(maxLengths.orderId)),
+    'Order that it pays, or whose payment it refunds; null for none.',
+  ),
   refund_of: described(Nullable(Id), 'The payment that was refunded; null unless this is a refund.'),
   created_at: described(Timestamp, 'When the payment, the refund or the decision was made.'),
   mandate_version: described(

@@ -17,5 +17,6 @@ export const holdDefaults = {
   status: 'open',
   transactionId: null,
   captureDeadlineMs: null,
+  orderId: null,
   ...noOptionalFacts,
 } as const satisfies Partial<Hold>

@@ -165,6 +165,8 @@ export interface Hold extends Scope, OptionalFacts {
   readonly transactionId: string | null
   /** When an authorization ends; null if it was never authorized. */
   readonly captureDeadlineMs: number | null
+  /** The order that it pays; null for none. */
+  readonly orderId: string | null
 }
 
 export interface Transaction extends Scope {
@@ -184,6 +186,8 @@ export interface Transaction extends Scope {
   readonly reasonDetail: string | null
   /** The refunded payment; null unless it is a refund. */
   readonly refundOf: string | null
+  /** The order of a payment or refund; null for none. */
+  readonly orderId: string | null
   /** The version of the mandate that was looked at; null if it was not found. */
   readonly mandateVersion: number | null
   readonly metadata: Metadata | null

@@ -26,7 +26,7 @@ const outcomes = {
     reasons: {
       approved: ['none'],
       replayed: ['none'],
-      refused: ['idempotency_key_reused'],
+      refused: ['idempotency_key_reused', 'order_already_paid', 'order_mismatch'],
       denied: denialCodes,
     },
   },

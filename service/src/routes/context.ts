@@ -41,7 +41,10 @@ export interface DecisionMeter {
   ) => void
   readonly countProof: (
     environment: Environment,
-    ...outcome: ['approved' | 'replayed'] | ['refused', 'idempotency_key_reused'] | ['denied', DenialCode]
+    ...outcome:
+      | ['approved' | 'replayed']
+      | ['refused', 'idempotency_key_reused' | 'order_already_paid' | 'order_mismatch']
+      | ['denied', DenialCode]
   ) => void
   readonly countEvaluation: (
     environment: Environment,

@@ -90,3 +90,36 @@ test('Without a key two equal requests make two proofs', async () => {
   assert.notEqual(first.body.proof.nonce, second.body.proof.nonce)
   assert.deepEqual(await readSums(service, purchase), ['0.00', '2.00', '100.00'])
 })
+
+test('An order is paid once: the same request gets the same proof, a different one 409, and a paid one 409', async () => {
+  const purchase = await preparePurchase(service)
+  const ask = (fields: Readonly<Record<string, unknown>> = {}) =>
+    service.call('POST', '/v1/payments/proof', {
+      body: {
+        agent_id: purchase.agentId,
+        mandate_id: purchase.mandateId,
+        amount: '1.00',
+        resource_url: purchase.resourceUrl,
+        order_id: 'order-1001',
+        ...fields,
+      },
+    })
+  const first = await ask()
+  const again = await ask()
+  assert.deepEqual(
+    [again.status, again.text, again.headers.get('idempotent-replayed')],
+    [201, first.text, 'true'],
+  )
+  assert.deepEqual(await readSums(service, purchase), ['0.00', '1.00', '100.00'])
+  const mismatch = await ask({ amount: '2.00' })
+  assert.deepEqual([mismatch.status, mismatch.body], [409, { detail: 'order_mismatch' }])
+  const { nonce } = first.body.proof
+  assert.equal((await service.call('GET', `/v1/payments/proofs/${nonce}`)).body.order_id, 'order-1001')
+  const paid = await verifyProof(service, first.body.proof)
+  const transaction = await service.call('GET', `/v1/transactions/${paid.body.transaction_id}`)
+  assert.equal(transaction.body.order_id, 'order-1001')
+  const over = await ask()
+  assert.deepEqual([over.status, over.body], [409, { detail: 'order_already_paid' }])
+  for (const order_id of ['', 'x'.repeat(101)]) assert.equal((await ask({ order_id })).status, 422)
+  assert.equal((await ask({ order_id: null })).status, 201)
+})

@@ -57,6 +57,7 @@ export function servePayments(
       issuedAtMs: nowMs,
       expiresAtMs: nowMs + validityWindowMs + holdGraceMs,
       category: body.category ?? null,
+      orderId: body.order_id ?? null,
       metadata: metadataOf(body),
     }
     const requestKey = idempotencyKey === undefined ? undefined : { callerId: caller.keyId, idempotencyKey }
@@ -71,6 +72,10 @@ export function servePayments(
       case 'key_reused':
         decisions?.countProof(caller.environment, 'refused', 'idempotency_key_reused')
         return refuse('idempotency_key_reused')
+      case 'order_already_paid':
+      case 'order_mismatch':
+        decisions?.countProof(caller.environment, 'refused', outcome.decision)
+        return refuse(outcome.decision)
       case 'denied':
         decisions?.countProof(caller.environment, 'denied', outcome.code)
         return {
@@ -258,5 +263,6 @@ export function toWire(hold: Hold, nowMs: number): ProofRecord {
     expires_at: toTimestamp(hold.expiresAtMs),
     capture_deadline: toNullableTimestamp(hold.captureDeadlineMs),
     transaction_id: hold.transactionId,
+    order_id: hold.orderId,
   }
 }

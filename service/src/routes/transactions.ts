@@ -84,6 +84,7 @@ export function toWire(transaction: Transaction): WireTransaction {
     category: transaction.category,
     reason_code: transaction.reasonCode,
     reason_detail: transaction.reasonDetail,
+    order_id: transaction.orderId,
     refund_of: transaction.refundOf,
     created_at: toTimestamp(transaction.createdAtMs),
     mandate_version: transaction.mandateVersion,

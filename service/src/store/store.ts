@@ -277,7 +277,14 @@ export interface NewApiKey extends ApiKey {
 /** An evaluation before its outcome is known; the store adds the seller. */
 export interface ProposedTransaction extends Omit<
   Transaction,
-  'status' | 'sellerId' | 'reasonCode' | 'reasonDetail' | 'refundOf' | 'mandateVersion' | 'metadata'
+  | 'status'
+  | 'sellerId'
+  | 'reasonCode'
+  | 'reasonDetail'
+  | 'refundOf'
+  | 'orderId'
+  | 'mandateVersion'
+  | 'metadata'
 > {
   readonly metadata?: Metadata | null
   /** Whether only to decide, and to record nothing. */
@@ -296,6 +303,8 @@ export type ProofOutcome =
   | { readonly decision: 'replayed'; readonly hold: Hold }
   /** The key was used for another request. */
   | { readonly decision: 'key_reused' }
+  /** The order has a payment: it was paid, or the payment has another amount or resource. */
+  | { readonly decision: 'order_already_paid' | 'order_mismatch' }
 
 /** The terms of a proof. Its hold must have the same, so that a leaked proof secret cannot change an amount. */
 interface ProofTerms {

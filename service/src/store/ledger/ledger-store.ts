@@ -192,8 +192,9 @@ export function createLedgerOperations({
       track(async () => {
         const outcome = await issueProof(ledger, { hold, requestKey })
         if (outcome.decision !== 'replayed') return outcome
-        const { nonce, issuedAtMs, expiresAtMs, status, transactionId } = outcome.hold
-        return { ...outcome, hold: { ...hold, nonce, issuedAtMs, expiresAtMs, status, transactionId } }
+        const { nonce, issuedAtMs, expiresAtMs, status, transactionId, captureDeadlineMs } = outcome.hold
+        const first = { nonce, issuedAtMs, expiresAtMs, status, transactionId, captureDeadlineMs }
+        return { ...outcome, hold: { ...hold, ...first } }
       }),
 
     voidProof: ({ accountId, environment, nonce }, { agentId }, event) =>

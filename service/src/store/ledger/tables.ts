@@ -366,6 +366,8 @@ export const payments = table(
     /** The `Idempotency-Key` of the authorization. */
     authorizationKey: nullable(text()),
     captureDeadlineMs: nullable(integer()),
+    /** The order that it pays; null for none. */
+    orderId: nullable(text()),
     category: nullable(text()),
     metadata: nullable(json<Metadata>()),
   },
@@ -380,6 +382,14 @@ export const authorizations = table('authorizations', ['accountId', 'mandateId',
   accountId: id('account'),
   mandateId: id('mandate'),
   deadlineMs: integer(),
+  nonce: id('nonce'),
+})
+
+/** The latest payment of each order under a mandate. */
+export const orders = table('orders', ['accountId', 'mandateId', 'orderId'], {
+  accountId: id('account'),
+  mandateId: id('mandate'),
+  orderId: text(),
   nonce: id('nonce'),
 })
 
@@ -591,6 +601,7 @@ export const allTables: readonly Table[] = [
   sellers,
   payments,
   authorizations,
+  orders,
   authorizationPayers,
   proofRequests,
   strayDenials,

@@ -17,6 +17,7 @@ import {
   agents,
   evaluations,
   mandates,
+  orders,
   payments,
   proofRequests,
   type MandateRow,
@@ -54,6 +55,7 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
       const first = facts.row(proofRequests, request)
       if (first) reads.push(look(payments, first))
     }
+    reads.push(...orderReads(hold, facts))
     const mandate = knownMandate(hold, facts)
     if (!mandate) return reads
     const agent = agentOf(hold, facts)
@@ -76,6 +78,8 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     const first = asked && facts.row(payments, asked)
     if (first) return unchanged(answerAgain(hold, first, facts))
     const found = facts.row(mandates, { accountId: hold.accountId, id: hold.mandateId })
+    const ordered = found && answerToOrder(hold, found, facts)
+    if (ordered) return unchanged(ordered)
     const changes: Change[] = []
     const agent = agentOf(hold, facts)
     const bookings = found?.environment === hold.environment ? new Bookings(found, facts) : undefined
@@ -107,6 +111,8 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     bookings.mandate = closed.count
     const booking = bookings.hold(hold, agent)
     changes.push(...closed.changes, ...bookings.changes, put(payments, paymentOf(hold, mandate, booking)))
+    const order = orderOf(hold)
+    if (order) changes.push(put(orders, { ...order, nonce: hold.nonce }))
     if (request) {
       changes.push(put(proofRequests, { ...request, nonce: hold.nonce, createdAtMs: hold.issuedAtMs }))
     }
@@ -124,12 +130,44 @@ function requestOf({ hold, requestKey }: ProofCall) {
   return { accountId, environment, callerId: requestKey.callerId, requestKey: requestKey.idempotencyKey }
 }
 
+function orderOf({ accountId, mandateId, orderId }: Hold) {
+  return orderId === null ? undefined : { accountId, mandateId, orderId }
+}
+
+/** The reads of `answerToOrder`. */
+function orderReads(hold: Hold, facts: Facts): Read[] {
+  const order = orderOf(hold)
+  if (!order) return []
+  const read = look(orders, order)
+  const latest = facts.knows(read) ? facts.row(orders, order) : undefined
+  return latest ? [read, look(payments, latest)] : [read]
+}
+
+/**
+ * The response to a request for an order that has a payment: that payment while it is open or authorized. Undefined if the
+ * order has none, or its payment has ended without a charge.
+ */
+function answerToOrder(hold: Hold, mandate: MandateRow, facts: Facts): IssueOutcome | undefined {
+  const order = orderOf(hold)
+  const latest = order && facts.row(orders, order)
+  const payment = latest && facts.row(payments, latest)
+  // Another agent, or another environment, is told what the policy says.
+  if (payment?.agentId !== hold.agentId || payment.environment !== hold.environment) return undefined
+  const isEnded = payment.status === 'open' && isEndedByBudget(mandate, facts)
+  const status = isEnded ? 'voided' : statusOf(payment, mandate, hold.issuedAtMs)
+  if (status === 'captured') return { decision: 'order_already_paid' }
+  if (status !== 'open' && status !== 'authorized') return undefined
+  if (!isIssuedFor(payment, hold)) return { decision: 'order_mismatch' }
+  return { decision: 'replayed', hold: { ...payment, status } }
+}
+
 /**
  * The response to a request whose idempotency key has already made a payment: that payment, if the requests are
  * equal.
  */
 function answerAgain(hold: Hold, first: PaymentRow, facts: Facts): IssueOutcome {
-  if (!isIssuedFor(first, hold) || !isNotedLike(first, hold)) return { decision: 'key_reused' }
+  const isSame = isIssuedFor(first, hold) && isNotedLike(first, hold) && first.orderId === hold.orderId
+  if (!isSame) return { decision: 'key_reused' }
   const mandate = facts.row(mandates, { accountId: first.accountId, id: first.mandateId })
   const status = mandate ? statusOf(first, mandate, hold.issuedAtMs) : first.status
   return { decision: 'replayed', hold: { ...first, status } }
@@ -166,6 +204,7 @@ function paymentOf(hold: Hold, mandate: MandateRow, booking: Booking): PaymentRo
     authorizedBy: null,
     authorizationKey: null,
     captureDeadlineMs: null,
+    orderId: hold.orderId,
     ...booking,
     mandateVersion: mandate.version === 1 ? null : mandate.version,
     category: hold.category,

@@ -18,6 +18,7 @@ import {
   mandateAccounts,
   mandates,
   mandateVersions,
+  orders,
   payments,
   refunds,
   sellerDomains,
@@ -119,6 +120,18 @@ function faultsOf(dialect: TableDialect): RawBuilder<unknown>[] {
       left join ${from(payments)} p on p.account_id = d.account_id and p.nonce = d.nonce and p.status = 'authorized'
         and p.mandate_id = d.mandate_id and p.capture_deadline_ms = d.deadline_ms
       where p.nonce is null`,
+    sql`select o.account_id, o.nonce, 'nonce', 'an order without its payment' from ${from(orders)} o
+      left join ${from(payments)} p on p.account_id = o.account_id and p.nonce = o.nonce
+        and p.mandate_id = o.mandate_id and p.order_id = o.order_id
+      where p.nonce is null`,
+    sql`${ofMandate('an order has several payments')}
+      join (
+        select p.account_id, p.mandate_id, p.order_id from ${from(payments)} p
+          join ${from(mandates)} own on own.account_id = p.account_id and own.id = p.mandate_id
+        where p.order_id is not null
+          and (p.status in ('captured', 'authorized') or p.status = 'open' and p.epoch = own.epoch)
+        group by p.account_id, p.mandate_id, p.order_id having count(*) > 1) o
+      on o.account_id = m.account_id and o.mandate_id = m.id`,
     sql`${ofPayment('captured above its amount')} where p.captured_micro >= p.amount_micro or p.captured_micro <= 0`,
     sql`${ofPayment('refunded differs from the sum of its refunds, or exceeds what was captured')}
       left join (

@@ -61,7 +61,8 @@ export function capturedTextOf({
 /** A payment as a hold. One that was open when all payments of its mandate ended is void, whatever its row says. */
 export function toHold(payment: PaymentRow, mandateEpoch: number): Hold {
   const { accountId, environment, nonce, agentId, mandateId, amountText, amountMicro, currency } = payment
-  const { resourceUrl, status, epoch, issuedAtMs, expiresAtMs, transactionId, captureDeadlineMs } = payment
+  const { resourceUrl, status, epoch, issuedAtMs, expiresAtMs, transactionId, captureDeadlineMs, orderId } =
+    payment
   const { category, metadata } = payment
   const isEnded = status === 'open' && epoch !== mandateEpoch
   return {
@@ -79,6 +80,7 @@ export function toHold(payment: PaymentRow, mandateEpoch: number): Hold {
     expiresAtMs,
     transactionId,
     captureDeadlineMs,
+    orderId,
     category,
     metadata,
   }

@@ -174,5 +174,6 @@ function newPayment(place: number): PaymentRow {
     authorizedBy: null,
     authorizationKey: null,
     captureDeadlineMs: null,
+    orderId: null,
   }
 }
