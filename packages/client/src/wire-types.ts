@@ -1272,6 +1272,7 @@ export interface ProofRequest {
   category?: string | null
   /** Your own texts for the transaction of the payment, by name. */
   metadata?: Record<string, string>
+  /** Your id of the order, which is paid once under the mandate; null or omitted for none. The same order gets the same proof until it is paid. */
   order_id?: string | null
 }
 

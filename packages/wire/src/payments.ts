@@ -72,8 +72,13 @@ export const Proof = Type.Object(
 )
 export type Proof = Static<typeof Proof>
 
-const OrderId = (description: string) =>
-  Type.String({ minLength: 1, maxLength: maxLengths.orderId, description, examples: ['order-1001'] })
+/** The id of an order, as its buyer names it. */
+export const OrderId = Type.String({
+  minLength: 1,
+  maxLength: maxLengths.orderId,
+  description: 'Id of an order.',
+  examples: ['order-1001'],
+})
 
 export const ProofRequest = Type.Object({
   agent_id: described(Id, 'Agent that pays.'),
@@ -92,10 +97,9 @@ export const ProofRequest = Type.Object({
   ),
   metadata: Type.Optional(described(Metadata, 'Your own texts for the transaction of the payment, by name.')),
   order_id: Type.Optional(
-    Nullable(
-      OrderId(
-        'Your id of the order, which is paid once under the mandate; null or omitted for none. The same order gets the same proof until it is paid.',
-      ),
+    described(
+      Nullable(OrderId),
+      'Your id of the order, which is paid once under the mandate; null or omitted for none. The same order gets the same proof until it is paid.',
     ),
   ),
 })

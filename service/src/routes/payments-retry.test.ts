@@ -176,6 +176,7 @@ test('The look-up says of a proof that it is open, and when its hold ends', asyn
     expires_at: '2026-11-20T12:06:00.000Z',
     capture_deadline: null,
     transaction_id: null,
+    order_id: null,
   })
 })
 
