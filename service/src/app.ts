@@ -59,6 +59,7 @@ import { serveConsoleTransactions } from './routes/console/transactions.ts'
 import type { RouteContext } from './routes/context.ts'
 import { createExports } from './routes/csv-export.ts'
 import { serveHealth } from './routes/health.ts'
+import { serveApprovals } from './routes/approvals.ts'
 import { serveMandates } from './routes/mandates.ts'
 import { servePayments } from './routes/payments.ts'
 import { servePolicy } from './routes/policy.ts'
@@ -153,6 +154,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   serveSessions(serve, options)
   serveAgents(serve, options)
   serveMandates(serve, options)
+  serveApprovals(serve, options)
   serveSellers(serve, options)
   servePayments(serve, options)
   serveAuthorizations(serve, options)

@@ -12,7 +12,7 @@ import { provenDomain, proverOf, type Zone } from '../testing/http/domain-server
 import { sendPlain, type PlainAnswer } from '../testing/http/plain-http.ts'
 import { registerSeller } from '../testing/purchases.ts'
 import { prepareSampleRecords, sampleBodies, type SampleRecords } from '../testing/sample-records.ts'
-import { createTenant, issueProof, preparePurchase, startTestService } from '../testing/service.ts'
+import { createTenant, issueKey, issueProof, preparePurchase, startTestService } from '../testing/service.ts'
 
 /** What a request differs in from a good one. */
 interface Ask {
@@ -226,6 +226,7 @@ async function askForChanges(
   }
   await at('amendMandate', { ids: { ...records }, body: {} })
   await at('amendMandate', { body: {}, headers: { 'if-match': '"1"' } })
+  await askForDecisions(service, records)
   for (const id of ['pauseMandate', 'resumeMandate', 'revokeMandate', 'pauseMandate', 'resumeMandate']) {
     await at(id, { ids: { ...records } })
     await at(id)
@@ -252,6 +253,37 @@ async function askForChanges(
   await at('endSession')
   await ask(byId('endSession'), { url, headers: { cookie, 'x-purser-console': csrfToken } })
 }
+
+/** Decisions on a payment and on an increase. */
+async function askForDecisions(service: Service, records: SampleRecords): Promise<void> {
+  const { url, sandboxKey: key } = service
+  const approver = await issueKey(service, { role: 'approver' })
+  const owner = await issueKey(service, { role: 'owner' })
+  const at = (id: string, options: Omit<Ask, 'url'> = {}) => ask(byId(id), { url, key, ...options })
+  const { body } = sampleIncrease
+  await at('requestIncrease', { ids: { ...records }, body: { ...body, max_spend_total: '500.00' } })
+  await at('requestIncrease', { ids: { ...records }, body: { ...body, max_spend_total: '1.00' } })
+  await at('requestIncrease', { body })
+  const ids = { ...records }
+  for (const id of ['approveRequest', 'denyRequest']) {
+    await at(id, { ids, body: {} })
+    await at(id, { ids, body: {}, key: approver })
+    await at(id, { body: {} })
+  }
+  await at('approveRequest', { ids, body: {}, key: owner })
+  const purchase = await preparePurchase(service)
+  const asked = await service.call('POST', `/v1/mandates/${purchase.mandateId}/increase-requests`, { body })
+  const other = { approval_id: asked.body.id as string }
+  const headers = { 'if-match': '"1"' }
+  const cut = { max_spend_total: '90.00' }
+  await at('amendMandate', { ids: { mandate_id: purchase.mandateId }, body: cut, headers })
+  await at('approveRequest', { ids: other, body: {}, key: owner })
+  const again = await service.call('POST', `/v1/mandates/${purchase.mandateId}/increase-requests`, { body })
+  await at('approveRequest', { ids: { approval_id: again.body.id as string }, body: {}, key: owner })
+  await at('denyRequest', { ids: { approval_id: again.body.id as string }, body: {}, key: owner })
+}
+
+const sampleIncrease = { body: sampleBodies.requestIncrease() }
 
 async function revokeAllKeys(
   service: Service,

@@ -80,11 +80,15 @@ async function fillLedger(
   assert.equal((await askForProof(service, purchase, '6.00')).status, 402)
   assert.equal((await evaluate(service, purchase)).status, 200)
   const { agentId, mandateId } = purchase
+  const increase = await service.call('POST', `/v1/mandates/${mandateId}/increase-requests`, {
+    body: { max_spend_total: '200.00', reason: 'Reports got dearer' },
+  })
   const [{ account_id: accountId }] = (await service.call('GET', '/accounts/api-keys')).body
   return {
     paths: {
       account_id: accountId,
       agent_id: agentId,
+      approval_id: increase.body.id,
       domain: merchantDomain,
       mandate_id: mandateId,
       nonce: proof.nonce,

@@ -13,6 +13,7 @@ export async function prepareRoleKeys(service: TestService): Promise<RoleKeys> {
   const keys = {
     operator: service.sandboxKey,
     owner: await issueKey(service, { role: 'owner' }),
+    approver: await issueKey(service, { role: 'approver' }),
     agent: await issueKey(service, { role: 'agent', agent_id: purchase.agentId }),
     merchant: await issueKey(service, { role: 'merchant' }),
   }

@@ -27,6 +27,8 @@ export interface SampleRecords {
   readonly domain: string
   /** Of a stop of all agents that found none to stop. */
   readonly stop_id: string
+  /** Of a request for an increase. */
+  readonly approval_id: string
 }
 
 /** The records of one account and environment, made with a key that owns them. */
@@ -38,7 +40,11 @@ export async function prepareSampleRecords(service: TestService, key: string): P
   const stopped = await service.call('POST', '/v1/console/stop', { key })
   const resumed = await service.call('POST', '/v1/console/resume', { key, body: {} })
   assert.deepEqual([stopped.status, resumed.status], [200, 200])
-  const purchase = await preparePurchase(service, {}, key)
+  const purchase = await preparePurchase(service, { approval: { above: '5.00' } }, key)
+  const increase = await service.call('POST', `/v1/mandates/${purchase.mandateId}/increase-requests`, {
+    key,
+    body: sampleBodies.requestIncrease(),
+  })
   const evaluated = await service.call('POST', '/v1/policy/evaluate', {
     key,
     body: sampleBodies.evaluate({ agent_id: purchase.agentId, mandate_id: purchase.mandateId }),
@@ -47,7 +53,8 @@ export async function prepareSampleRecords(service: TestService, key: string): P
     key,
     body: { ...sampleBodies.createSeller(), domain: `${issued.body.id.slice(4)}.example.com` },
   })
-  assert.deepEqual([issued.status, evaluated.status, seller.status], [201, 200, 201])
+  const statuses = [issued.status, increase.status, evaluated.status, seller.status]
+  assert.deepEqual(statuses, [201, 201, 200, 201])
   return {
     account_id: issued.body.account_id,
     key_id: issued.body.id,
@@ -59,6 +66,7 @@ export async function prepareSampleRecords(service: TestService, key: string): P
     session_id: await sampleSession(service, key),
     domain: seller.body.domain,
     stop_id: stopped.body.stop_id,
+    approval_id: increase.body.id,
   }
 }
 
@@ -104,6 +112,9 @@ export const sampleBodies = {
     expires_at: '2099-01-01T00:00:00Z',
   }),
   amendMandate: () => ({ max_spend_total: '90.00' }),
+  requestIncrease: () => ({ max_spend_total: '200.00', reason: 'Reports got dearer' }),
+  approveRequest: () => ({ note: 'fine' }),
+  denyRequest: () => ({ note: null }),
   createSeller: () => ({ name: 'Shop', domain: merchantDomain, price_config: { default: '0.10' } }),
   issueProof: ({ agent_id, mandate_id }: Ids) => ({
     agent_id: agent_id ?? 'agent_1',

@@ -6,6 +6,7 @@ import type { Environment } from '@purser/wire/fields'
 import type { MandateStatus } from '@purser/wire/mandates'
 
 import { hashApiKey, hintOf } from '../src/domain/api-key.ts'
+import type { Increase } from '../src/domain/approval.ts'
 import { auditEvent, systemActor } from '../src/domain/audit.ts'
 import { formatSum, parseAmount } from '../src/domain/money.ts'
 import { holdDefaults, mandateDefaults } from '../src/domain/new-records.ts'
@@ -27,11 +28,13 @@ import { createIds } from '../src/ids.ts'
 import type {
   AgentFilter,
   Amendment,
+  ApprovalVerdictCall,
   Authorization,
   AuthorizeOutcome,
   Capture,
   CaptureOutcome,
   NewApiKey,
+  ProofOutcome,
   ProposedTransaction,
   RecordKey,
   Refund,
@@ -220,6 +223,42 @@ export class StoreLedger {
     const amendment = { terms, expectedVersion: 1, mayWiden: true, endsHolds: false, ...options }
     const event = this.newEvent(mandate, 'mandate.amended', mandate.id)
     return this.store.amendMandate({ ...scopeOf(mandate), id: mandate.id }, filter, amendment, event)
+  }
+
+  /** Asks for a proof, with an approval that was given. */
+  ask(
+    mandate: Mandate,
+    amountText: string,
+    options: { readonly approvalId?: string; readonly hold?: Hold } = {},
+  ): Promise<ProofOutcome> {
+    const { approvalId, hold = this.newHold(mandate, amountText) } = options
+    const requester = { actor: 'requester', person: 'requester' }
+    return this.store.issueProof(hold, undefined, { approvalId, requester })
+  }
+
+  /** Decides on an approval, as an owner. */
+  decide(
+    mandate: RecordKey,
+    approvalId: string,
+    verdict: ApprovalVerdictCall['verdict'],
+    fields: Partial<ApprovalVerdictCall> = {},
+  ) {
+    const { person = 'owner' } = fields
+    const call = { actor: person, person, verdict, note: null, isOwner: true, ...fields }
+    const key = { ...scopeOf(mandate), id: approvalId, mandateId: mandate.id }
+    return this.store.decideApproval(key, call, {
+      decided: this.newEvent(mandate, `approval.${verdict}`, approvalId),
+      amended: this.newEvent(mandate, 'mandate.amended', mandate.id),
+    })
+  }
+
+  /** Asks for wider terms of a mandate, as its agent. */
+  requestIncrease(mandate: RecordKey, increase: Increase) {
+    const approvalId = this.ids.next('approval')
+    const requester = { actor: 'requester', person: 'requester' }
+    const request = { approvalId, increase, message: 'more', requester }
+    const event = this.newEvent(mandate, 'approval.requested', approvalId)
+    return this.store.requestIncrease({ ...scopeOf(mandate), id: mandate.id }, {}, request, event)
   }
 
   newSeller(scope: Scope, domain: string = shopDomain, fields: Partial<Seller> = {}): ListedSeller {

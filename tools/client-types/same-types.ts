@@ -2,6 +2,7 @@
 import type * as accounts from '@purser/wire/accounts'
 import type * as agents from '@purser/wire/agents'
 import type * as apiKeys from '@purser/wire/api-keys'
+import type * as approvals from '@purser/wire/approvals'
 import type * as auditLog from '@purser/wire/audit-log'
 import type * as authorizations from '@purser/wire/authorizations'
 import type * as consoleAgents from '@purser/wire/console/agents'
@@ -47,6 +48,14 @@ export const sameTypes: {
   RevokeApiKeyQuery: Same<
     client.RevokeApiKeyQuery,
     Static<NonNullable<(typeof apiKeys.revokeApiKey)['query']>>
+  >
+  ApprovalReference: Same<client.ApprovalReference, Static<NonNullable<typeof approvals.ApprovalReference>>>
+  ApprovalRequest: Same<client.ApprovalRequest, Static<NonNullable<typeof approvals.ApprovalRequest>>>
+  IncreaseRequest: Same<client.IncreaseRequest, Static<NonNullable<typeof approvals.IncreaseRequest>>>
+  IncreasedTerms: Same<client.IncreasedTerms, Static<NonNullable<typeof approvals.IncreasedTerms>>>
+  ListApprovalsQuery: Same<
+    client.ListApprovalsQuery,
+    Static<NonNullable<(typeof approvals.listApprovals)['query']>>
   >
   AuditEvent: Same<client.AuditEvent, Static<NonNullable<typeof auditLog.AuditEvent>>>
   ListAuditEventsQuery: Same<
@@ -133,6 +142,7 @@ export const sameTypes: {
     Static<NonNullable<typeof errors.ValidationErrorBody>>
   >
   ValidationItem: Same<client.ValidationItem, Static<NonNullable<typeof errors.ValidationItem>>>
+  ApprovalTerms: Same<client.ApprovalTerms, Static<NonNullable<typeof mandates.ApprovalTerms>>>
   BelowCommitted: Same<client.BelowCommitted, Static<NonNullable<typeof mandates.BelowCommitted>>>
   Mandate: Same<client.Mandate, Static<NonNullable<typeof mandates.Mandate>>>
   MandateAmendment: Same<client.MandateAmendment, Static<NonNullable<typeof mandates.MandateAmendment>>>
@@ -189,6 +199,11 @@ export const sameTypes: {
   NewApiKey: true,
   ListApiKeysQuery: true,
   RevokeApiKeyQuery: true,
+  ApprovalReference: true,
+  ApprovalRequest: true,
+  IncreaseRequest: true,
+  IncreasedTerms: true,
+  ListApprovalsQuery: true,
   AuditEvent: true,
   ListAuditEventsQuery: true,
   Authorization: true,
@@ -232,6 +247,7 @@ export const sameTypes: {
   ErrorBody: true,
   ValidationErrorBody: true,
   ValidationItem: true,
+  ApprovalTerms: true,
   BelowCommitted: true,
   Mandate: true,
   MandateAmendment: true,

@@ -43,6 +43,8 @@ export const refusedWhen: Readonly<Record<DenialCode | VerificationFailure, stri
   shared_budget_exceeded:
     'check 11: the payment does not fit into a limit of a shared budget above the mandate; `budget` and `limit` say which',
   budget_frozen: 'check 11: a shared budget above the mandate is frozen',
+  approval_required:
+    'check 12: the amount is above what needs no approval, nothing was bought from the seller before, or a limit that asks for approval is exceeded; `approval` says whether a person has decided',
   proof_expired:
     'step 1: the proof is older than five minutes, or was stopped: voided, its agent or mandate revoked, its mandate paused',
   amount_mismatch: 'step 2: the amount or currency of the proof is not exactly the expected text',
@@ -105,6 +107,12 @@ export const remedies: Readonly<Record<Word, string>> = {
   authorization_voided: 'Ask for a new payment: a voided authorization cannot be captured.',
   amount_exceeds_authorization:
     'Capture at most the authorized amount; ask for another payment for the rest.',
+  own_request: 'Ask another person to decide: nobody decides on a request of their own.',
+  approval_expired: 'Ask again: the agent requests the proof, or the increase, once more.',
+  approval_decided: 'Look the approval up: its `decisions` say who decided what.',
+  nothing_to_increase:
+    'Read the mandate: it already allows this. To narrow it, amend it; that needs no approval.',
+  too_many_approvals: 'Wait until a person has decided on some of them, or until they expire.',
   proof_captured: 'The charge stands: look up the proof, and use it to fetch what it paid for.',
   proof_authorized:
     'Ask the merchant to void it, or wait for its `capture_deadline`: until then the merchant may charge it.',
@@ -142,6 +150,8 @@ export const remedies: Readonly<Record<Word, string>> = {
     'Wait until `limit.resets_at`, pay less, or ask the owner to raise the limit of the shared budget.',
   budget_frozen: 'Ask the owner to unfreeze the shared budget. Proofs from before the freeze stay void.',
   total_budget_exceeded: 'Pay less, wait up to six minutes for open proofs to expire, or get a new mandate.',
+  approval_required:
+    'A person decides at the `url` of `approval`, or with `POST /v1/approvals/{approval_id}/approve`. Then request the proof again with `approval_id`, within 15 minutes.',
   proof_expired:
     'Request a new proof. If it may be your own payment whose response was lost, look up the proof first.',
   amount_mismatch:

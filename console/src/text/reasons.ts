@@ -11,6 +11,7 @@ export const denialWords: Record<DenialCode, string> = {
   velocity_limit_exceeded: 'Over a limit',
   shared_budget_exceeded: 'Over a shared budget',
   budget_frozen: 'Shared budget frozen',
+  approval_required: 'Approval required',
 }
 
 /** The display text of each verification failure. */

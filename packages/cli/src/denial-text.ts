@@ -33,6 +33,8 @@ export function denialWords(code: DenialCode, { merchant, amount, mandate, left,
       return `${amount} does not fit into a shared budget above the mandate for now; ${seeMandate} shows its limits.`
     case 'budget_frozen':
       return 'A shared budget above the mandate is frozen; its owner can unfreeze it.'
+    case 'approval_required':
+      return `A person must approve this payment; ${calledAs} approvals list shows what waits for a decision.`
     default:
       return code satisfies never
   }

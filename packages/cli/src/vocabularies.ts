@@ -4,7 +4,7 @@ import type { AuditEventType, Environment, Role, TransactionStatus } from '@purs
 
 export const environments = ['sandbox', 'production'] as const satisfies readonly Environment[]
 
-export const roles = ['operator', 'owner', 'agent', 'merchant'] as const satisfies readonly Role[]
+export const roles = ['operator', 'owner', 'approver', 'agent', 'merchant'] as const satisfies readonly Role[]
 
 export const transactionStatuses = [
   'pending',
@@ -28,6 +28,10 @@ export const auditEventTypes = [
   'agent.revoked',
   'mandate.created',
   'mandate.amended',
+  'approval.requested',
+  'approval.approved',
+  'approval.denied',
+  'approval.consumed',
   'mandate.paused',
   'mandate.resumed',
   'mandate.revoked',

@@ -42,6 +42,7 @@ export { Purser } from './purser.ts'
 export { randomKey } from './random-key.ts'
 export { sellerWarning } from './seller-warning.ts'
 export type { HealthReport } from './resources/health.ts'
+export type { ApprovalNote, ApprovalsQuery } from './resources/approvals.ts'
 export type { FeedMessage, FeedOptions, StopOptions } from './resources/console.ts'
 export type {
   AuthorizationDecision,

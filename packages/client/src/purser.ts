@@ -2,6 +2,7 @@ import type { PurserOptions } from './options.ts'
 import { accounts, type Accounts } from './resources/accounts.ts'
 import { agents, type Agents } from './resources/agents.ts'
 import { apiKeys, type ApiKeys } from './resources/api-keys.ts'
+import { approvals, type Approvals } from './resources/approvals.ts'
 import { auditLog, type AuditLog } from './resources/audit-log.ts'
 import { consoleOf, type Console } from './resources/console.ts'
 import { health, type Health } from './resources/health.ts'
@@ -24,6 +25,8 @@ export class Purser {
   readonly sessions: Sessions
   readonly agents: Agents
   readonly mandates: Mandates
+  /** What people decide: payments that need approval, and increases. */
+  readonly approvals: Approvals
   readonly sellers: Sellers
   readonly payments: Payments
   readonly policy: Policy
@@ -43,6 +46,7 @@ export class Purser {
     this.sessions = sessions(send)
     this.agents = agents(send)
     this.mandates = mandates(send)
+    this.approvals = approvals(send)
     this.sellers = sellers(send)
     this.payments = payments(send)
     this.policy = policy(send)

@@ -4,6 +4,14 @@ export type AccountStatus = 'active' | 'disabled'
 
 export type AgentStatus = 'active' | 'revoked'
 
+export type ApprovalKind = 'payment' | 'increase'
+
+export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'expired' | 'consumed'
+
+export type ApprovalReason = 'above' | 'first_purchase_at_seller' | 'limit' | 'increase'
+
+export type ApprovalVerdict = 'approved' | 'denied'
+
 export type AuditEventType =
   | 'payment.verified'
   | 'payment.authorized'
@@ -18,6 +26,10 @@ export type AuditEventType =
   | 'agent.revoked'
   | 'mandate.created'
   | 'mandate.amended'
+  | 'approval.requested'
+  | 'approval.approved'
+  | 'approval.denied'
+  | 'approval.consumed'
   | 'mandate.paused'
   | 'mandate.resumed'
   | 'mandate.revoked'
@@ -61,8 +73,9 @@ export type DenialCode =
   | 'velocity_limit_exceeded'
   | 'shared_budget_exceeded'
   | 'budget_frozen'
+  | 'approval_required'
 
-export type Role = 'operator' | 'owner' | 'agent' | 'merchant'
+export type Role = 'operator' | 'owner' | 'approver' | 'agent' | 'merchant'
 
 export type TransactionStatus = 'pending' | 'approved' | 'denied' | 'paid' | 'refunded'
 
@@ -104,6 +117,11 @@ export type ErrorCode =
   | 'authorization_expired'
   | 'authorization_voided'
   | 'amount_exceeds_authorization'
+  | 'own_request'
+  | 'approval_expired'
+  | 'approval_decided'
+  | 'nothing_to_increase'
+  | 'too_many_approvals'
   | 'proof_captured'
   | 'proof_authorized'
   | 'agent_revoked'
@@ -265,6 +283,101 @@ export interface ListApiKeysQuery {
 export interface RevokeApiKeyQuery {
   /** Account to use; by default the key's own. Only operators may specify another one. */
   account_id?: string
+}
+
+export interface ApprovalReference {
+  /** Id of the approval: request the proof again with it in `approval_id` once it is approved. */
+  id: string
+  /** Whether it still waits for a decision, and how it was decided. */
+  status: ApprovalStatus
+  /** Until when it can be decided; once approved, until when it can be used. */
+  expires_at: string
+  /** Page of the console on which an owner decides. */
+  url: string
+}
+
+export interface ApprovalRequest {
+  /** Id of the approval. */
+  id: string
+  /** `payment`: a proof that a person must approve. `increase`: wider terms of a mandate. */
+  kind: ApprovalKind
+  /** `pending` until it is decided, `consumed` once it was used, `expired` if neither was done in time. */
+  status: ApprovalStatus
+  /** Agent that asks. */
+  agent_id: string
+  /** Mandate that it pays from. */
+  mandate_id: string
+  /** Amount of the payment in USDC, as decimal text: a proof of up to this amount is approved. Null for an increase. */
+  amount: string | null
+  /** URL of the purchased resource, the only one that is approved; null for an increase. */
+  resource_url: string | null
+  /** Why a person is asked. */
+  reason: {
+    /** `above`: the amount is above what needs no approval. `first_purchase_at_seller`: nothing was bought there before. `limit`: a limit over time is exceeded. `increase`: the agent asks for wider terms. */
+    code: ApprovalReason
+    /** The limit that is exceeded; null for other reasons. */
+    limit_id: string | null
+    /** Why the agent asks for an increase, in its own words; null for a payment. */
+    message: string | null
+  }
+  /** The terms that take effect once an increase is approved; null for a payment. */
+  change: IncreasedTerms | null
+  /** Number of the version of the mandate when it was requested. */
+  mandate_version: number
+  /** Key or session that made the request. */
+  requested_by: string
+  /** When it was requested. */
+  requested_at: string
+  /** Until when it can be decided; once approved, until when it can be used. */
+  expires_at: string
+  /** Number of different people who must approve it. */
+  required: number
+  /** What was decided so far, oldest first. */
+  decisions: Array<{
+    /** Id of the key or session that decided. */
+    actor: string
+    /** What was decided. */
+    decision: ApprovalVerdict
+    /** What was noted with the decision; null if nothing was. */
+    note: string | null
+    /** When it was decided. */
+    at: string
+  }>
+  /** UUID of the proof that has used the approval; null if none has. */
+  nonce: string | null
+  /** Page of the console on which an owner decides. */
+  url: string
+}
+
+export interface IncreaseRequest {
+  /** Requested total budget in USDC, as decimal text. */
+  max_spend_total?: string
+  /** Requested max amount of one payment in USDC, as decimal text. */
+  max_spend_per_transaction?: string
+  /** Requested expiry of the mandate, as a time with a time zone (RFC 3339). */
+  expires_at?: string
+  /** Why more is needed, as free text for the person who decides. */
+  reason: string
+}
+
+export interface IncreasedTerms {
+  /** Requested total budget in USDC, as decimal text. */
+  max_spend_total?: string
+  /** Requested max amount of one payment in USDC, as decimal text. */
+  max_spend_per_transaction?: string
+  /** Requested expiry of the mandate, as a time with a time zone (RFC 3339). */
+  expires_at?: string
+}
+
+export interface ListApprovalsQuery {
+  /** Max items in the response. A page of large records may be shorter. */
+  limit?: number
+  /** Where the page starts, from the `Link` header of the previous page; by default the first page. */
+  cursor?: string
+  /** Only approvals with this status. */
+  status?: ApprovalStatus
+  /** Only approvals under this mandate. */
+  mandate_id?: string
 }
 
 export interface AuditEvent {
@@ -452,6 +565,15 @@ export interface ListedMandate {
   metadata: Record<string, string>
   /** When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`. */
   expires_at: string
+  /** When a person must approve a payment; null if no payment needs approval, except for limits that ask for it. */
+  approval: {
+    /** A payment above this amount in USDC needs approval; null if no amount does. */
+    above: string | null
+    /** Whether the first purchase from each seller needs approval. */
+    first_purchase_at_seller: boolean
+    /** Number of different people who must approve. */
+    required: number
+  } | null
   /** Currency of the amounts; always `USDC`. */
   currency: 'USDC'
   /** Only an `active` mandate allows payments, until it expires. */
@@ -503,6 +625,15 @@ export interface MandateDetail {
   metadata: Record<string, string>
   /** When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`. */
   expires_at: string
+  /** When a person must approve a payment; null if no payment needs approval, except for limits that ask for it. */
+  approval: {
+    /** A payment above this amount in USDC needs approval; null if no amount does. */
+    above: string | null
+    /** Whether the first purchase from each seller needs approval. */
+    first_purchase_at_seller: boolean
+    /** Number of different people who must approve. */
+    required: number
+  } | null
   /** Currency of the amounts; always `USDC`. */
   currency: 'USDC'
   /** Only an `active` mandate allows payments, until it expires. */
@@ -882,6 +1013,7 @@ export interface NamedTransaction {
     | 'velocity_limit_exceeded'
     | 'shared_budget_exceeded'
     | 'budget_frozen'
+    | 'approval_required'
     | null
   /** For a denial the requested amount, the limit, and what would help; for a refund the reason that the seller gave; otherwise null. */
   reason_detail: string | null
@@ -970,6 +1102,7 @@ export interface ExportTransactionsQuery {
     | 'velocity_limit_exceeded'
     | 'shared_budget_exceeded'
     | 'budget_frozen'
+    | 'approval_required'
   /** Only transactions at or after this time, with a time zone. */
   created_from?: string
   /** Only transactions before this time, with a time zone. */
@@ -1005,6 +1138,7 @@ export interface ListConsoleTransactionsQuery {
     | 'velocity_limit_exceeded'
     | 'shared_budget_exceeded'
     | 'budget_frozen'
+    | 'approval_required'
   /** Only transactions at or after this time, with a time zone. */
   created_from?: string
   /** Only transactions before this time, with a time zone. */
@@ -1034,6 +1168,15 @@ export interface ValidationItem {
   input?: unknown
   /** The violated limits, by name; omitted if there are none. */
   ctx?: Record<string, unknown>
+}
+
+export interface ApprovalTerms {
+  /** A payment above this amount in USDC needs approval; null or omitted: no amount does. */
+  above?: string | null
+  /** Whether the first purchase from each seller needs approval. The seller is the host of the resource. */
+  first_purchase_at_seller?: boolean
+  /** Number of different people who must approve. */
+  required?: number
 }
 
 export interface BelowCommitted {
@@ -1072,6 +1215,15 @@ export interface Mandate {
   metadata: Record<string, string>
   /** When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`. */
   expires_at: string
+  /** When a person must approve a payment; null if no payment needs approval, except for limits that ask for it. */
+  approval: {
+    /** A payment above this amount in USDC needs approval; null if no amount does. */
+    above: string | null
+    /** Whether the first purchase from each seller needs approval. */
+    first_purchase_at_seller: boolean
+    /** Number of different people who must approve. */
+    required: number
+  } | null
   /** Currency of the amounts; always `USDC`. */
   currency: 'USDC'
   /** Only an `active` mandate allows payments, until it expires. */
@@ -1113,6 +1265,8 @@ export interface MandateAmendment {
   metadata?: Record<string, string>
   /** When the mandate expires, as a time with a time zone (RFC 3339). */
   expires_at?: string
+  /** When a person must approve a payment, as a whole; null: never. */
+  approval?: ApprovalTerms | null
   /** Whether all open proofs of the mandate end at once, so that what they hold does not stand in the way of a smaller budget. Default false: they stay. */
   end_holds?: boolean
 }
@@ -1138,6 +1292,15 @@ export interface MandateVersion {
   metadata: Record<string, string>
   /** When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`. */
   expires_at: string
+  /** When a person must approve a payment; null if no payment needs approval, except for limits that ask for it. */
+  approval: {
+    /** A payment above this amount in USDC needs approval; null if no amount does. */
+    above: string | null
+    /** Whether the first purchase from each seller needs approval. */
+    first_purchase_at_seller: boolean
+    /** Number of different people who must approve. */
+    required: number
+  } | null
   /** Key or session that made the amendment; null for version 1, which was created with the mandate. */
   changed_by: string | null
   /** From when on these terms were in force. */
@@ -1169,6 +1332,8 @@ export interface NewMandate {
   expires_at: string
   /** Max time in seconds between the authorization of a payment and its capture; 600 by default. */
   max_capture_seconds?: number
+  /** When a person must approve a payment; null or omitted: never. */
+  approval?: ApprovalTerms | null
 }
 
 export interface ListMandatesQuery {
@@ -1228,6 +1393,8 @@ export interface ProofDenial {
   agent_id: string
   /** Mandate of the request. */
   mandate_id: string
+  /** The approval to wait for or to use, if `reason_code` is `approval_required`. */
+  approval?: ApprovalReference
 }
 
 export interface ProofRecord {
@@ -1274,6 +1441,8 @@ export interface ProofRequest {
   metadata?: Record<string, string>
   /** Your id of the order, which is paid once under the mandate; null or omitted for none. The same order gets the same proof until it is paid. */
   order_id?: string | null
+  /** The approval that a person has given, from the `approval` of an earlier refusal; it is used up. Null or omitted for none. */
+  approval_id?: string | null
 }
 
 export interface Verified {
@@ -1491,6 +1660,7 @@ export interface Transaction {
     | 'velocity_limit_exceeded'
     | 'shared_budget_exceeded'
     | 'budget_frozen'
+    | 'approval_required'
     | null
   /** For a denial the requested amount, the limit, and what would help; for a refund the reason that the seller gave; otherwise null. */
   reason_detail: string | null
@@ -1596,4 +1766,5 @@ export interface AgentReport {
     | 'velocity_limit_exceeded'
     | 'shared_budget_exceeded'
     | 'budget_frozen'
+    | 'approval_required'
 }

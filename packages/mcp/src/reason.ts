@@ -29,6 +29,8 @@ export function remedyFor(code: DenialCode, mandate: Mandate | undefined): strin
       return 'Wait until the limit has room again, choose something cheaper, or ask the person you work for to raise the limit.'
     case 'budget_frozen':
       return 'Do not retry. Ask the person you work for to unfreeze the shared budget.'
+    case 'approval_required':
+      return 'Do not split or change the purchase to get around it. Tell the person you work for that an owner or approver must approve it, and try again once they have.'
     default:
       return code satisfies never
   }
@@ -55,6 +57,8 @@ export function describeDenial(code: DenialCode, mandate: Mandate, amount: strin
       return `${amount} does not fit into a shared budget above the mandate for now.`
     case 'budget_frozen':
       return 'A shared budget above the mandate is frozen.'
+    case 'approval_required':
+      return `A person must approve a payment of ${amount} to ${seller}.`
     default:
       return code satisfies never
   }

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 
 import { IssuedApiKey } from './api-keys.ts'
-import { ownerRoles } from './roles.ts'
+import { readerRoles } from './roles.ts'
 import { endpoint } from './endpoint.ts'
 import { described, environments, Id, Name, Nullable, OneOf, Text, Timestamp } from './fields.ts'
 import { maxLengths } from './lengths.ts'
@@ -81,7 +81,7 @@ export const getAccount = endpoint({
   path: '/accounts/{account_id}',
   tag: 'Accounts',
   summary: 'Returns an account. Operators can read any account, owners only their own.',
-  roles: ownerRoles,
+  roles: readerRoles,
   params: accountParams,
   responses: { 200: Account },
   responseDescriptions: { 200: 'The account.' },

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { ownerRoles } from './roles.ts'
+import { ownerRoles, readerRoles } from './roles.ts'
 import { endpoint } from './endpoint.ts'
 import { Capabilities, described, Id, Name, Nullable, OneOf, Text, Timestamp } from './fields.ts'
 import { PageOf, PageQuery } from './pages.ts'
@@ -66,7 +66,7 @@ export const listAgents = endpoint({
   path: '/agents',
   tag: 'Agents',
   summary: 'Lists agents, newest first.',
-  roles: [...ownerRoles, 'agent'],
+  roles: [...readerRoles, 'agent'],
   query: PageQuery,
   responses: { 200: PageOf(Agent) },
   responseDescriptions: { 200: "A page of agents. An agent's key sees only its own agent." },
@@ -79,7 +79,7 @@ export const getAgent = endpoint({
   path: '/agents/{agent_id}',
   tag: 'Agents',
   summary: 'One agent.',
-  roles: [...ownerRoles, 'agent'],
+  roles: [...readerRoles, 'agent'],
   params: AgentParams,
   responses: { 200: Agent },
   responseDescriptions: { 200: 'The agent.' },

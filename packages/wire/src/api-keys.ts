@@ -4,7 +4,7 @@ import { endpoint } from './endpoint.ts'
 import { described, Environment, Id, Nullable, Text, Timestamp } from './fields.ts'
 import { maxLengths } from './lengths.ts'
 import { PageOf, pageParameters } from './pages.ts'
-import { ownerRoles, Role } from './roles.ts'
+import { ownerRoles, readerRoles, Role } from './roles.ts'
 
 /** The prefix of a key's secret, by environment (Authentication, rule 2). */
 export const keyPrefixes = { sandbox: 'svc_sand_', production: 'svc_prod_' } as const
@@ -84,7 +84,7 @@ export const listApiKeys = endpoint({
   path: '/accounts/api-keys',
   tag: 'Accounts',
   summary: 'Lists the API keys of the account, in both environments, without their secret text.',
-  roles: ownerRoles,
+  roles: readerRoles,
   query: Type.Object({ ...pageParameters, ...AnotherAccount }),
   responses: { 200: PageOf(ApiKey) },
   responseDescriptions: { 200: 'A page of keys, newest first, including revoked ones.' },

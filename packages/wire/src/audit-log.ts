@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { ownerRoles } from './roles.ts'
+import { readerRoles } from './roles.ts'
 import { endpoint } from './endpoint.ts'
 import { described, Id, OneOf, Text, Timestamp } from './fields.ts'
 import { PageOf, pageParameters } from './pages.ts'
@@ -21,6 +21,10 @@ export const auditEventTypes = [
   'agent.revoked',
   'mandate.created',
   'mandate.amended',
+  'approval.requested',
+  'approval.approved',
+  'approval.denied',
+  'approval.consumed',
   'mandate.paused',
   'mandate.resumed',
   'mandate.revoked',
@@ -59,7 +63,7 @@ export const listAuditEvents = endpoint({
   tag: 'Audit',
   summary:
     'Lists audit events, newest first. Stopping all agents, or resuming them, is one event with the number of mandates and the first 100 of their ids; filter by `type` or `subject_id` to list the event of each mandate.',
-  roles: ownerRoles,
+  roles: readerRoles,
   query: Type.Object({
     ...pageParameters,
     type: Type.Optional(described(AuditEventType, 'Only events of this type.')),

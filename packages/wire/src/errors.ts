@@ -87,6 +87,14 @@ export const errorAnswers = {
     status: 409,
     when: 'the amount to capture is above the authorized amount; nothing was charged',
   },
+  own_request: {
+    status: 403,
+    when: 'the caller made the request: somebody else must decide on it',
+  },
+  approval_expired: { status: 409, when: 'the approval was not decided, or not used, in time' },
+  approval_decided: { status: 409, when: 'the approval was decided otherwise, or was used' },
+  nothing_to_increase: { status: 409, when: 'the mandate already allows what the request asks for' },
+  too_many_approvals: { status: 409, when: 'the mandate has the max number of pending approvals' },
   proof_captured: { status: 409, when: 'the request voids a charged proof' },
   proof_authorized: {
     status: 409,

@@ -35,6 +35,8 @@ export const maxLengths = {
   /** The reason that a seller gives for a refund. */
   refundReason: 500,
   orderId: 100,
+  /** What an agent or a person writes about an approval. */
+  approvalMessage: 1_000,
   /** Text written by the service: the message of a 422, the value of a policy check. */
   message: 5_000,
 } as const
@@ -54,6 +56,8 @@ export const maxItems = {
   place: 20,
   /** Open holds returned with a mandate. */
   openHolds: 100,
+  /** Each person decides at most twice: to approve, and to take it back. */
+  approvalDecisions: 4,
   nearestBudgets: 100,
   buckets: 400,
 } as const

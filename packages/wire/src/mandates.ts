@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { ownerRoles } from './roles.ts'
+import { ownerRoles, readerRoles } from './roles.ts'
 import { endpoint, type Endpoint } from './endpoint.ts'
 import type { ErrorCode } from './errors.ts'
 import {
@@ -51,6 +51,31 @@ export const ResourcePattern = Type.String({
   description: 'URL of a resource without a query; a `*` at its end stands for any continuation of the path.',
   examples: ['https://api.example.com/reports/*'],
 })
+/** When a person must approve a payment. */
+export const ApprovalTerms = Type.Object({
+  above: Type.Optional(
+    described(
+      Nullable(Amount),
+      'A payment above this amount in USDC needs approval; null or omitted: no amount does.',
+    ),
+  ),
+  first_purchase_at_seller: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description:
+        'Whether the first purchase from each seller needs approval. The seller is the host of the resource.',
+    }),
+  ),
+  required: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 2,
+      default: 1,
+      description: 'Number of different people who must approve.',
+    }),
+  ),
+})
+export type ApprovalTerms = Static<typeof ApprovalTerms>
 
 /** Mandate (fields accepted on creation). */
 export const NewMandate = Type.Object({
@@ -99,6 +124,9 @@ export const NewMandate = Type.Object({
       'Max time in seconds between the authorization of a payment and its capture; 600 by default.',
     ),
   ),
+  approval: Type.Optional(
+    described(Nullable(ApprovalTerms), 'When a person must approve a payment; null or omitted: never.'),
+  ),
 })
 
 /** The terms of a mandate that an amendment can change, as they are read. */
@@ -129,6 +157,28 @@ const terms = {
   expires_at: described(
     Timestamp,
     'When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`.',
+  ),
+  approval: described(
+    Nullable(
+      Type.Object(
+        {
+          above: described(
+            Nullable(Amount),
+            'A payment above this amount in USDC needs approval; null if no amount does.',
+          ),
+          first_purchase_at_seller: Type.Boolean({
+            description: 'Whether the first purchase from each seller needs approval.',
+          }),
+          required: Type.Integer({
+            minimum: 1,
+            maximum: 2,
+            description: 'Number of different people who must approve.',
+          }),
+        },
+        { title: 'ApprovalRule' },
+      ),
+    ),
+    'When a person must approve a payment; null if no payment needs approval, except for limits that ask for it.',
   ),
 }
 
@@ -195,6 +245,9 @@ export const MandateAmendment = Type.Object({
   expires_at: Type.Optional(
     described(Timestamp, 'When the mandate expires, as a time with a time zone (RFC 3339).'),
   ),
+  approval: Type.Optional(
+    described(Nullable(ApprovalTerms), 'When a person must approve a payment, as a whole; null: never.'),
+  ),
   end_holds: Type.Optional(
     Type.Boolean({
       description:
@@ -257,7 +310,7 @@ export const listMandates = endpoint({
   path: '/mandates',
   tag: 'Mandates',
   summary: 'Lists mandates, newest first.',
-  roles: [...ownerRoles, 'agent'],
+  roles: [...readerRoles, 'agent'],
   query: MandatesQuery,
   responses: { 200: PageOf(Mandate) },
   responseDescriptions: { 200: "A page of mandates. An agent's key sees only those of its own agent." },
@@ -270,7 +323,7 @@ export const getMandate = endpoint({
   path: '/mandates/{mandate_id}',
   tag: 'Mandates',
   summary: 'One mandate.',
-  roles: [...ownerRoles, 'agent'],
+  roles: [...readerRoles, 'agent'],
   params: MandateParams,
   responses: { 200: Mandate },
   responseDescriptions: { 200: 'The mandate.' },
@@ -283,8 +336,8 @@ export const amendMandate = endpoint({
   path: '/v1/mandates/{mandate_id}',
   tag: 'Mandates',
   summary:
-    'Changes the terms of a mandate at once; requires `If-Match` with its version. What takes authority away may be done by an owner, or by the agent itself; what adds some, only by an owner.',
-  roles: [...ownerRoles, 'agent'],
+    'Changes the terms of a mandate at once; requires `If-Match` with its version. What takes authority away may be done by an owner, an approver, or the agent itself; what adds some, only by an owner.',
+  roles: [...readerRoles, 'agent'],
   params: MandateParams,
   body: MandateAmendment,
   responses: { 200: Mandate, 409: BelowCommitted },
@@ -309,7 +362,7 @@ export const listMandateVersions = endpoint({
   path: '/v1/mandates/{mandate_id}/versions',
   tag: 'Mandates',
   summary: 'Lists the versions of the terms of a mandate, newest first.',
-  roles: [...ownerRoles, 'agent'],
+  roles: [...readerRoles, 'agent'],
   params: MandateParams,
   query: PageQuery,
   responses: { 200: PageOf(MandateVersion) },

@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox'
 import * as accounts from './accounts.ts'
 import * as agents from './agents.ts'
 import * as apiKeys from './api-keys.ts'
+import * as approvals from './approvals.ts'
 import * as auditLog from './audit-log.ts'
 import * as authorizations from './authorizations.ts'
 import * as consoleAgents from './console/agents.ts'
@@ -33,6 +34,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   accounts,
   agents,
   apiKeys,
+  approvals,
   auditLog,
   authorizations,
   consoleAgents,

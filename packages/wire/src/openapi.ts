@@ -4,6 +4,7 @@ import { createAccount, disableAccount, enableAccount, getAccount, listAccounts 
 import { answerHeaders, headersOf, type AnswerHeaderId } from './answer-headers.ts'
 import { createAgent, getAgent, listAgents, revokeAgent } from './agents.ts'
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
+import { approveRequest, denyRequest, getApproval, listApprovals, requestIncrease } from './approvals.ts'
 import { listAuditEvents } from './audit-log.ts'
 import { authorize, capture, voidAuthorization } from './authorizations.ts'
 import { getConsoleAgent, listConsoleAgents } from './console/agents.ts'
@@ -76,6 +77,11 @@ export const endpoints = [
   pauseMandate,
   resumeMandate,
   revokeMandate,
+  requestIncrease,
+  listApprovals,
+  getApproval,
+  approveRequest,
+  denyRequest,
   createSeller,
   listSellers,
   releaseDomain,
@@ -141,6 +147,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Accounts: 'Accounts, and their API keys and console sessions.',
   Agents: 'The software agents that spend.',
   Mandates: 'Budgets: what an agent may spend, where, and until when.',
+  Approvals: 'What people decide: payments that need their approval, and wider terms that agents ask for.',
   Sellers: 'Recipients of payments, each with a domain.',
   Payments: 'Proofs of payment: issuing, verifying, voiding and looking them up.',
   Policy: 'Decisions about proposed payments.',

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { ownerRoles } from './roles.ts'
+import { ownerRoles, readerRoles } from './roles.ts'
 import { endpoint } from './endpoint.ts'
 import {
   AmountText,
@@ -19,6 +19,7 @@ import {
   Usdc,
   UsdcByDefault,
 } from './fields.ts'
+import { ApprovalReference } from './approvals.ts'
 import { DenialCode } from './policy.ts'
 import { maxLengths } from './lengths.ts'
 
@@ -102,6 +103,12 @@ export const ProofRequest = Type.Object({
       'Your id of the order, which is paid once under the mandate; null or omitted for none. The same order gets the same proof until it is paid.',
     ),
   ),
+  approval_id: Type.Optional(
+    described(
+      Nullable(Text(maxLengths.id)),
+      'The approval that a person has given, from the `approval` of an earlier refusal; it is used up. Null or omitted for none.',
+    ),
+  ),
 })
 
 export const ProofDenial = Type.Object({
@@ -110,6 +117,12 @@ export const ProofDenial = Type.Object({
   reason_detail: ReasonDetail,
   agent_id: described(Id, 'Agent of the request.'),
   mandate_id: described(Id, 'Mandate of the request.'),
+  approval: Type.Optional(
+    described(
+      ApprovalReference,
+      'The approval to wait for or to use, if `reason_code` is `approval_required`.',
+    ),
+  ),
 })
 
 const issuedProof = Type.Object(
@@ -234,7 +247,7 @@ export const getProof = endpoint({
   path: '/v1/payments/proofs/{nonce}',
   tag: 'Payments',
   summary: 'Returns the state of a proof, for example after a lost response.',
-  roles: [...ownerRoles, 'agent', 'merchant'],
+  roles: [...readerRoles, 'agent', 'merchant'],
   params: proofParams,
   responses: { 200: ProofRecord },
   responseDescriptions: { 200: 'The state of the proof.' },

@@ -27,6 +27,7 @@ export const denialCodes = [
   'velocity_limit_exceeded',
   'shared_budget_exceeded',
   'budget_frozen',
+  'approval_required',
 ] as const
 export type DenialCode = (typeof denialCodes)[number]
 export const DenialCode = OneOf(denialCodes)
@@ -62,7 +63,8 @@ export const EvaluateRequest = Type.Object({
   metadata: Type.Optional(described(Metadata, 'Your own texts for the transaction, by name.')),
   dry_run: Type.Optional(
     Type.Boolean({
-      description: 'Whether only to decide: nothing is recorded, and `transaction_id` is null. Default false.',
+      description:
+        'Whether only to decide: nothing is recorded, and `transaction_id` is null. Default false.',
     }),
   ),
 })

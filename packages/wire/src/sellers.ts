@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { ownerRoles } from './roles.ts'
+import { ownerRoles, readerRoles } from './roles.ts'
 import { endpoint } from './endpoint.ts'
 import { described, Id, Name, Nullable, OneOf, Text, Timestamp } from './fields.ts'
 import { PageOf, PageQuery } from './pages.ts'
@@ -62,7 +62,7 @@ export const listSellers = endpoint({
   path: '/sellers',
   tag: 'Sellers',
   summary: 'Lists sellers, newest first.',
-  roles: [...ownerRoles, 'merchant'],
+  roles: [...readerRoles, 'merchant'],
   query: PageQuery,
   responses: { 200: PageOf(Seller) },
   responseDescriptions: { 200: 'A page of sellers.' },
@@ -95,7 +95,7 @@ export const getSellerVerification = endpoint({
   path: '/sellers/{domain}/verification',
   tag: 'Sellers',
   summary: 'Returns how to verify the domain of a seller, and whether it is verified.',
-  roles: ownerRoles,
+  roles: readerRoles,
   params: DomainParams,
   responses: { 200: SellerVerification },
   responseDescriptions: { 200: 'What to publish, and whether the domain is verified.' },

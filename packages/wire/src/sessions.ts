@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 
 import { AnotherAccount } from './api-keys.ts'
-import { OwnerRole, ownerRoles } from './roles.ts'
+import { OwnerRole, ownerRoles, readerRoles } from './roles.ts'
 import { endedSession, SessionKind } from './console/session.ts'
 import { endpoint } from './endpoint.ts'
 import { described, Environment, environments, Id, Nullable, Text, Timestamp } from './fields.ts'
@@ -41,7 +41,7 @@ export const listSessions = endpoint({
   path: '/accounts/sessions',
   tag: 'Accounts',
   summary: 'Lists who is signed in to the console as the account, newest first.',
-  roles: ownerRoles,
+  roles: readerRoles,
   query: Type.Object({ ...pageParameters, ...AnotherAccount }),
   responses: { 200: PageOf(AccountSession) },
   responseDescriptions: { 200: 'A page of active sessions.' },

@@ -16,6 +16,7 @@ const terms: MandateTerms = {
   ...noOptionalTerms,
   expiresAtText: '2099-01-01T00:00:00Z',
   expiresAtMs: Date.UTC(2099, 0, 1),
+  approval: { above: '5.00', firstPurchaseAtSeller: true, required: 2 },
 }
 
 const resources = (...patterns: string[]) => ({ allowedResources: patterns })
@@ -81,6 +82,28 @@ const amendments: readonly (readonly [string, Partial<MandateTerms>, Partial<Man
     { metadata: { b: '', a: '' } },
     false,
   ],
+  ['no approval', {}, { approval: null }, true],
+  ['approval instead of none', { approval: null }, {}, false],
+  ['approval above less', {}, { approval: { above: '4', firstPurchaseAtSeller: true, required: 2 } }, false],
+  [
+    'approval above more',
+    {},
+    { approval: { above: '5.01', firstPurchaseAtSeller: true, required: 2 } },
+    true,
+  ],
+  [
+    'approval of no amount',
+    {},
+    { approval: { above: null, firstPurchaseAtSeller: true, required: 2 } },
+    true,
+  ],
+  [
+    'approval of first purchases no more',
+    {},
+    { approval: { above: '5.00', firstPurchaseAtSeller: false, required: 2 } },
+    true,
+  ],
+  ['approval by one', {}, { approval: { above: '5.00', firstPurchaseAtSeller: true, required: 1 } }, true],
   ['narrower in one term and wider in another', {}, { ...total('1'), ...each('11') }, true],
 ]
 

@@ -1,7 +1,8 @@
 import type { MandateTerm, MandateTerms as WireTerms } from '@purser/wire/mandates'
 
 import { normalizeHostName } from './host-name.ts'
-import { metadataText, type MandateTerms } from './records.ts'
+import { parseAmount } from './money.ts'
+import { metadataText, type ApprovalTerms, type MandateTerms } from './records.ts'
 import { isWithinPatterns } from './resource-patterns.ts'
 
 /** The terms as the interface spells them: in answers, in the versions that are kept, and in audit events. */
@@ -16,6 +17,11 @@ export function wireTermsOf(mandate: MandateTerms): WireTerms {
     category_check: mandate.categoryCheck ?? 'advisory',
     metadata: { ...mandate.metadata },
     expires_at: mandate.expiresAtText,
+    approval: mandate.approval && {
+      above: mandate.approval.above,
+      first_purchase_at_seller: mandate.approval.firstPurchaseAtSeller,
+      required: mandate.approval.required,
+    },
   }
 }
 
@@ -57,6 +63,16 @@ const widens: Readonly<Record<MandateTerm, (before: MandateTerms, after: Mandate
   // As with the purpose.
   metadata: (before, after) => metadataText(before.metadata) !== metadataText(after.metadata),
   expires_at: (before, after) => after.expiresAtMs > before.expiresAtMs,
+  approval: (before, after) => asksLess(before.approval, after.approval),
+}
+
+/** Whether people are asked less often than before, or fewer of them. */
+function asksLess(before: ApprovalTerms | null, after: ApprovalTerms | null): boolean {
+  if (!before) return false
+  if (!after) return true
+  if (before.above !== null && (after.above === null || parseAmount(after.above) > parseAmount(before.above)))
+    return true
+  return (before.firstPurchaseAtSeller && !after.firstPurchaseAtSeller) || after.required < before.required
 }
 
 /** An empty list of categories allows every category. */

@@ -1,5 +1,6 @@
 import type { DenialCode } from '@purser/wire/policy'
 
+import { reasonToAsk, type ApprovalFacts, type ReasonToAsk } from './approval.ts'
 import { normalizeHostName } from './host-name.ts'
 import { exceededLimits, type ExceededLimit, type LimitFacts } from './limits.ts'
 import { addMicro, formatSum, subtractMicro, type MicroUsdc } from './money.ts'
@@ -12,6 +13,8 @@ export interface PolicyFacts {
   readonly mandate: Mandate | undefined
   /** What checks 10 and 11 look at; undefined for a mandate without limits and shared budgets. */
   readonly limits?: LimitFacts | undefined
+  /** What check 12 looks at; undefined if nothing can need approval. */
+  readonly approval?: ApprovalFacts | undefined
 }
 
 /** A proposed payment. A proof has no seller yet, so it omits `seller`. */
@@ -43,11 +46,13 @@ export interface PolicyDenial {
   readonly limit?: ExceededLimit | undefined
   /** The shared budget that denies it (check 11). */
   readonly budget?: { readonly id: string; readonly name: string } | undefined
+  /** Why a person must approve it (check 12). */
+  readonly reason?: ReasonToAsk | undefined
 }
 
 /**
  * Runs the policy checks in order, up to the first failure: the nine of the interface (Endpoints, "Policy checks"), 6a if the
- * mandate lists resources, then those of limits over time and of shared budgets.
+ * mandate lists resources, then those of limits over time and of shared budgets, and last whether a person must approve.
  */
 export function checkPolicy(facts: PolicyFacts, payment: PolicyPayment, nowMs: number): PolicyDecision {
   const { agent, mandate } = facts
@@ -110,7 +115,10 @@ export function checkPolicy(facts: PolicyFacts, payment: PolicyPayment, nowMs: n
   if (!(committedMicro + payment.amountMicro <= mandate.maxTotalMicro)) {
     return deny(9, 'total_budget_exceeded', overBudget(mandate, payment.amountText, reserved))
   }
-  return facts.limits ? checkLimits(facts.limits, mandate, payment) : { decision: 'approved' }
+  const decision: PolicyDecision = facts.limits
+    ? checkLimits(facts.limits, mandate, payment)
+    : { decision: 'approved' }
+  return decision.decision === 'approved' ? checkApproval(facts, mandate, payment, decision) : decision
 }
 
 /** Checks 10 and 11. */
@@ -138,6 +146,41 @@ function checkLimits(
     }
   }
   return exceeded.length === 0 ? { decision: 'approved' } : { decision: 'approved', exceeded }
+}
+
+/** Check 12, of a payment that passes all others. */
+function checkApproval(
+  { approval }: PolicyFacts,
+  mandate: Mandate,
+  { amountText, amountMicro }: PolicyPayment,
+  passed: Extract<PolicyDecision, { decision: 'approved' }>,
+): PolicyDecision {
+  const { exceeded = [] } = passed
+  const { isKnownSeller = false, isApproved = false } = approval ?? {}
+  const reason = reasonToAsk(mandate.approval, { amountMicro, isKnownSeller }, exceeded)
+  if (!reason || isApproved) return passed
+  return { ...deny(12, 'approval_required', whyAsk(reason, mandate, amountText, exceeded)), reason }
+}
+
+function whyAsk(
+  { code, limitId }: ReasonToAsk,
+  { approval }: Mandate,
+  amountText: string,
+  exceeded: readonly ExceededLimit[],
+): string {
+  if (code === 'above') {
+    return `${amountText} > ${approval?.above ?? ''}, above which a person must approve each payment.`
+  }
+  if (code === 'first_purchase_at_seller') {
+    return 'Nothing was bought from this seller under the mandate; a person must approve the first purchase.'
+  }
+  const limit = exceeded.find(({ id }) => id === limitId)
+  const over = limit ? `${overLimit(limit, amountText, nameOfScope(limit))} ` : ''
+  return `${over}A person must approve a payment beyond this limit.`
+}
+
+function nameOfScope({ scope }: ExceededLimit): string {
+  return scope === 'mandate' ? 'the mandate' : 'a shared budget'
 }
 
 function overLimit(

@@ -70,6 +70,15 @@ export function metadataText(metadata: Metadata | null): string {
   return JSON.stringify(Object.entries(metadata ?? {}).sort(([one], [other]) => (one < other ? -1 : 1)))
 }
 
+/** When a person must approve a payment. Stored as JSON. */
+export interface ApprovalTerms {
+  /** A payment above this amount needs approval; null: no amount does. */
+  readonly above: string | null
+  readonly firstPurchaseAtSeller: boolean
+  /** How many different people must approve. */
+  readonly required: number
+}
+
 /** The terms of a mandate that are null unless they are used. */
 export interface OptionalTerms {
   /** Patterns of allowed resource URLs; null allows every URL. */
@@ -77,10 +86,17 @@ export interface OptionalTerms {
   /** Null means `advisory`. */
   readonly categoryCheck: Exclude<CategoryCheck, 'advisory'> | null
   readonly metadata: Metadata | null
+  /** When a person must approve a payment; null: never. */
+  readonly approval: ApprovalTerms | null
 }
 
 /** The optional terms of a mandate that uses none. */
-export const noOptionalTerms: OptionalTerms = { allowedResources: null, categoryCheck: null, metadata: null }
+export const noOptionalTerms: OptionalTerms = {
+  allowedResources: null,
+  categoryCheck: null,
+  metadata: null,
+  approval: null,
+}
 
 /** The terms of a mandate: what an amendment can change. */
 export interface MandateTerms extends OptionalTerms {

@@ -18,6 +18,15 @@ export function subjectOf(per: LimitSubject, resourceUrl: string): string {
       : url
         ? `${url.origin}${url.pathname}`
         : resourceUrl
+  return named(per, text)
+}
+
+/** The subject of payments to a seller by its domain. */
+export function subjectOfSeller(domain: string): string {
+  return named('seller', normalizeHostName(domain))
+}
+
+function named(per: LimitSubject, text: string): string {
   const subject = `${per}:${text}`
   if (subject.length <= maxLength) return subject
   return `${per}#${createHash('sha256').update(text).digest('base64url')}`

@@ -11,6 +11,7 @@ export const idPrefixes = {
   auditEvent: 'event',
   session: 'session',
   stop: 'stop',
+  approval: 'approval',
 } as const
 export type IdKind = keyof typeof idPrefixes
 

@@ -45,6 +45,7 @@ test('POST /mandates answers 201 with every field that was sent, and its sums [e
   assert.deepEqual(rest, {
     ...wish,
     status: 'active',
+    approval: null,
     version: 1,
     spent_total: '0.00',
     held_total: '0.00',

@@ -10,6 +10,7 @@ import {
   resumeMandate,
   revokeMandate,
   type CategoryCheck,
+  type ApprovalTerms as WireApprovalTerms,
   type Mandate as WireMandate,
   type MandateAmendment,
   type MandateStatus,
@@ -21,7 +22,7 @@ import { wireTermsOf } from '../domain/mandate-terms.ts'
 import { formatSum, parseAmount } from '../domain/money.ts'
 import { mandateDefaults } from '../domain/new-records.ts'
 import { remainingBudget } from '../domain/policy.ts'
-import type { Caller, Mandate, MandateTerms } from '../domain/records.ts'
+import type { ApprovalTerms, Caller, Mandate, MandateTerms } from '../domain/records.ts'
 import { created, ok, refuse, type Answer } from '../http/answers.ts'
 import { answerPage, type PageRequest } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
@@ -49,6 +50,7 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
       limits: null,
       budgetPath: null,
       ...mandateDefaults,
+      approval: body.approval ? approvalTermsOf(body.approval) : null,
       allowedResources: listOrNull(body.allowed_resources),
       categoryCheck: checkOrNull(body.category_check),
       metadata: metadataOf(body),
@@ -97,13 +99,14 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
       data: {},
       atMs: now(),
     })
+    const key = { ...caller, id: params.mandate_id }
     const amendment = {
       terms: termsOf(changes),
+      paidDomains: body.approval?.first_purchase_at_seller ? await store.listPaidDomains(key) : [],
       expectedVersion: versionOfTag(ifMatch),
       mayWiden: isOwner(caller),
       endsHolds,
     }
-    const key = { ...caller, id: params.mandate_id }
     const outcome = await store.amendMandate(key, ownAgentOnly(caller), amendment, event)
     switch (outcome.outcome) {
       case 'amended':
@@ -193,6 +196,7 @@ function termsOf(body: Omit<MandateAmendment, 'end_holds'>): Partial<MandateTerm
     ...(body.category_check !== undefined && { categoryCheck: checkOrNull(body.category_check) }),
     ...(body.metadata !== undefined && { metadata: metadataOf(body) }),
     ...(body.expires_at !== undefined && expiryOf(body.expires_at)),
+    ...(body.approval !== undefined && { approval: body.approval && approvalTermsOf(body.approval) }),
   }
 }
 
@@ -205,7 +209,13 @@ function checkOrNull(check: CategoryCheck | undefined): MandateTerms['categoryCh
   return check === 'enforced' ? check : null
 }
 
-function expiryOf(text: string): Pick<MandateTerms, 'expiresAtText' | 'expiresAtMs'> {
+function approvalTermsOf(terms: WireApprovalTerms): ApprovalTerms {
+  const { above = null, first_purchase_at_seller: firstPurchaseAtSeller = false, required = 1 } = terms
+  return { above, firstPurchaseAtSeller, required }
+}
+
+/** A time as it came, if it is RFC 3339, and in milliseconds. */
+export function expiryOf(text: string): Pick<MandateTerms, 'expiresAtText' | 'expiresAtMs'> {
   const expiresAtMs = readDateTime(text)
   return { expiresAtText: rfc3339.test(text) ? text : toTimestamp(expiresAtMs), expiresAtMs }
 }

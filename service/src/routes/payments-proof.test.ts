@@ -290,7 +290,11 @@ for (const { title, reasonCode, prepare = mandateOf({}), amount } of refusals) {
       category: null,
       reason_code: reasonCode,
       reason_detail: detail,
+      order_id: null,
+      refund_of: null,
       created_at: '2026-11-20T12:00:00.000Z',
+      mandate_version: recorded.mandate_version,
+      metadata: {},
     })
   })
 }

@@ -193,6 +193,10 @@ test('A verification marks the nonce used, spends, records one paid transaction 
     category: null,
     reason_code: null,
     reason_detail: null,
+    order_id: null,
+    refund_of: null,
+    mandate_version: 1,
+    metadata: {},
     created_at: new Date(testStartMs + 1_000).toISOString(),
   })
   assert.deepEqual(events.slice(1), before.events)

@@ -22,6 +22,7 @@ import { created, ok, refuse, type Answer } from '../http/answers.ts'
 import { isIdempotencyKey } from '../http/idempotency-key.ts'
 import type { Serve } from '../http/serve.ts'
 import type { CaptureAttempt } from '../store/store.ts'
+import { consoleUrl, requesterOf, toReference } from './approvals.ts'
 import {
   metadataOf,
   ownAgentOnly,
@@ -34,9 +35,9 @@ import {
 
 export function servePayments(
   serve: Serve,
-  { store, now, ids, proofKeys, tally, decisions }: RouteContext,
+  { store, now, ids, proofKeys, site, tally, decisions }: RouteContext,
 ): void {
-  serve(issueProof, async ({ caller, body, header }) => {
+  serve(issueProof, async ({ caller, session, body, header }) => {
     if (caller.environment === 'production') return refuse('production_payments_not_supported')
     if (!speaksFor(caller, body.agent_id)) return refuse('insufficient_scope')
     const idempotencyKey = header('idempotency-key')
@@ -61,7 +62,10 @@ export function servePayments(
       metadata: metadataOf(body),
     }
     const requestKey = idempotencyKey === undefined ? undefined : { callerId: caller.keyId, idempotencyKey }
-    const outcome = await store.issueProof(hold, requestKey)
+    const outcome = await store.issueProof(hold, requestKey, {
+      approvalId: body.approval_id ?? undefined,
+      requester: requesterOf(caller, session),
+    })
     switch (outcome.decision) {
       case 'approved':
         decisions?.countProof(caller.environment, 'approved')
@@ -86,6 +90,7 @@ export function servePayments(
             reason_detail: outcome.detail,
             agent_id: hold.agentId,
             mandate_id: hold.mandateId,
+            ...(outcome.approval && { approval: toReference(outcome.approval, consoleUrl(site, header)) }),
           },
         }
       default:

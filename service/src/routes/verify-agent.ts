@@ -19,8 +19,12 @@ export function serveVerifyAgent(serve: Serve, { store, now }: RouteContext): vo
       merchantDomain: body.merchant_domain,
       nowMs,
     })
+    const { mandate } = facts
+    const purchase = { resourceUrl: body.resource_url, issuedAtMs: nowMs }
+    const isKnownSeller =
+      mandate?.approval?.firstPurchaseAtSeller === true && (await store.isKnownSeller(mandate, purchase))
     const decision = checkPolicy(
-      facts,
+      { ...facts, approval: { isKnownSeller, isApproved: false } },
       {
         amountText: body.amount,
         amountMicro: parseAmount(body.amount),

@@ -1,12 +1,14 @@
 import type { AccountStatus } from '@purser/wire/accounts'
+import type { ApprovalStatus, ApprovalVerdict } from '@purser/wire/approvals'
 import type { AuditEventType } from '@purser/wire/audit-log'
 import type { Environment } from '@purser/wire/fields'
 import type { MandateStatus, MandateTerms as WireTerms } from '@purser/wire/mandates'
 
 import type { ConsoleOperations, ConsoleReads, StoredSession } from './console/store.ts'
+import type { Approval, Increase } from '../domain/approval.ts'
 import type { CollectionRefusal } from '../domain/collection.ts'
 import type { MicroUsdc } from '../domain/money.ts'
-import type { PolicyDecision, PolicyFacts } from '../domain/policy.ts'
+import type { PolicyDecision, PolicyDenial, PolicyFacts } from '../domain/policy.ts'
 import type {
   Account,
   Agent,
@@ -86,6 +88,21 @@ export interface StoreOperations {
     event: AuditEvent,
   ): Promise<{ readonly outcome: 'amended'; readonly mandate: Mandate } | AmendmentRefusal>
 
+  /** Records what a person decides. An increase that is approved takes effect in the same transaction. */
+  decideApproval(
+    approval: RecordKey & { readonly mandateId: string },
+    verdict: ApprovalVerdictCall,
+    events: { readonly decided: AuditEvent; readonly amended: AuditEvent },
+  ): Promise<Approval | ApprovalRefusal>
+
+  /** Asks for wider terms of a mandate of the scope, and of the filter's agent if it has one. */
+  requestIncrease(
+    mandate: RecordKey,
+    filter: AgentFilter,
+    request: IncreaseRequest,
+    event: AuditEvent,
+  ): Promise<Approval | IncreaseRefusal>
+
   /** Changes the status of a mandate; leaving `active` voids its open holds. `revoked` is permanent. */
   moveMandate(
     mandate: RecordKey,
@@ -113,7 +130,7 @@ export interface StoreOperations {
    * Holds the amount of a proof if the policy approves it inside the transaction. If an earlier request with the same key made
    * a hold, returns that one.
    */
-  issueProof(hold: Hold, requestKey?: RequestKey): Promise<ProofOutcome>
+  issueProof(hold: Hold, requestKey?: RequestKey, asking?: Asking): Promise<ProofOutcome>
 
   /**
    * Voids an open hold of the scope, and of the filter's agent if it has one, and releases its amount at once. Resolves to the
@@ -181,6 +198,17 @@ export interface StoreReads {
    */
   authenticate(secretHash: Buffer): Caller | undefined | Promise<Caller | undefined>
 
+  findApproval(approval: RecordKey): Promise<Approval | undefined>
+  /** A page is short, with a next one, if few of the approvals that it may read match. */
+  listApprovals(scope: Scope, filter: ApprovalFilter, page: Page): Promise<PageOf<Approval>>
+  /** Whether a first purchase of the resource under the mandate needs no approval. */
+  isKnownSeller(
+    mandate: RecordKey,
+    purchase: { readonly resourceUrl: string; readonly issuedAtMs: number },
+  ): Promise<boolean>
+  /** The domains that were paid under a mandate, a bounded number of them. */
+  listPaidDomains(mandate: RecordKey): Promise<string[]>
+
   /** The versions of a mandate, newest first; none if it was never amended. */
   listMandateVersions(mandate: RecordKey, page: VersionPage): Promise<MandateVersion[]>
 
@@ -227,6 +255,8 @@ export interface Amendment {
   readonly mayWiden: boolean
   /** Whether the open payments end. */
   readonly endsHolds: boolean
+  /** The domains that were paid before, if the amendment asks for approval of first purchases. */
+  readonly paidDomains?: readonly string[] | undefined
 }
 
 export type AmendmentRefusal =
@@ -297,8 +327,26 @@ export interface RequestKey {
   readonly idempotencyKey: string
 }
 
+/** Who asks for a proof, and the approval that it has. */
+export interface Asking {
+  readonly approvalId?: string | undefined
+  readonly requester: Requester
+}
+
+/** Who makes a request: a key or session, and the person behind it. */
+export interface Requester {
+  readonly actor: string
+  readonly person: string
+}
+
+/** The approval that a refused payment needs. */
+export interface AskedApproval extends Pick<Approval, 'id' | 'expiresAtMs'> {
+  readonly status: ApprovalStatus
+}
+
 export type ProofOutcome =
-  | PolicyDecision
+  | Exclude<PolicyDecision, PolicyDenial>
+  | (PolicyDenial & { readonly approval?: AskedApproval | undefined })
   /** The hold of the first request with the key, whatever its status. */
   | { readonly decision: 'replayed'; readonly hold: Hold }
   /** The key was used for another request. */
@@ -433,6 +481,38 @@ export interface AgentQuestion {
 /** The agent and mandate, if the caller may see them; risk facts if both are present. */
 export interface AgentFacts extends PolicyFacts {
   readonly risk: RiskFacts | undefined
+}
+
+/** What a person decides, and who it is. */
+export interface ApprovalVerdictCall extends Requester {
+  readonly verdict: ApprovalVerdict
+  readonly note: string | null
+  readonly isOwner: boolean
+}
+
+export type ApprovalRefusal =
+  | 'not_found'
+  | 'own_request'
+  | 'widening_needs_owner'
+  | 'approval_expired'
+  | 'approval_decided'
+  | 'mandate_revoked'
+  | 'version_mismatch'
+
+export interface IncreaseRequest {
+  readonly approvalId: string
+  readonly increase: Increase
+  readonly message: string
+  readonly requester: Requester
+}
+
+export type IncreaseRefusal = 'not_found' | 'mandate_revoked' | 'nothing_to_increase' | 'too_many_approvals'
+
+export interface ApprovalFilter extends AgentFilter {
+  readonly mandateId?: string | undefined
+  /** The status at a time. */
+  readonly status?: ApprovalStatus | undefined
+  readonly nowMs: number
 }
 
 /** At most so many versions, below the one named. */

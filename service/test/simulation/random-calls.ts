@@ -3,11 +3,13 @@ import { formatSum, type MicroUsdc } from '../../src/domain/money.ts'
 import { holdDefaults, mandateDefaults } from '../../src/domain/new-records.ts'
 import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
 import type { AuditEvent, Caller, Hold, Scope } from '../../src/domain/records.ts'
+import { idBytes, idText } from '../../src/domain/type-id.ts'
 import { createIds } from '../../src/ids.ts'
 import type { Operation } from '../../src/store/ledger/operation.ts'
 import { createAccount, moveAccount } from '../../src/store/ledger/operations/accounts.ts'
 import { createAgent, revokeAgent } from '../../src/store/ledger/operations/agents.ts'
 import { amendMandate } from '../../src/store/ledger/operations/amendments.ts'
+import { decideApproval, requestIncrease } from '../../src/store/ledger/operations/approval-decisions.ts'
 import { issueApiKey, revokeApiKey } from '../../src/store/ledger/operations/api-keys.ts'
 import { recordStrayDenial } from '../../src/store/ledger/operations/denials.ts'
 import { evaluate } from '../../src/store/ledger/operations/evaluations.ts'
@@ -69,6 +71,8 @@ export class RandomCalls {
   readonly #agents: (Scope & { readonly id: string })[] = []
   readonly #mandates: (Scope & { readonly id: string; readonly agentId: string })[] = []
   readonly #holds: Hold[] = []
+  /** The last request for an increase of each mandate. */
+  readonly #increases = new Map<string, string>()
   readonly #stopIds: string[] = []
   readonly #sessions: StoredSession[] = []
 
@@ -125,6 +129,9 @@ export class RandomCalls {
       return made(moveMandate, { mandate, to, event: this.#event('mandate.paused', id, scope) })
     },
     () => this.#amendMandate(),
+    () => this.#decide(),
+    () => this.#decide(),
+    () => this.#requestIncrease(),
     () => this.#createSeller(),
     () => {
       if (this.#random.below(3) > 0) return this.#createSeller()
@@ -238,6 +245,12 @@ export class RandomCalls {
       expiresAtText: new Date(expiresAtMs).toISOString(),
       expiresAtMs,
       ...mandateDefaults,
+      approval: this.#random.pick([
+        null,
+        null,
+        { above: '3.00', firstPurchaseAtSeller: false, required: 1 },
+        { above: null, firstPurchaseAtSeller: true, required: 2 },
+      ]),
       allowedResources: this.#random.pick([
         null,
         null,
@@ -266,7 +279,9 @@ export class RandomCalls {
         total,
         { allowedSellers: ['*', 'shop.example'] },
         { purpose: 'Größe' },
+        { approval: { above: '1.00', firstPurchaseAtSeller: true, required: 1 } },
       ]),
+      paidDomains: this.#random.pick([[], ['shop.example']]),
       expectedVersion: 1 + this.#random.below(3),
       mayWiden: this.#random.below(4) > 0,
       endsHolds: this.#random.below(3) === 0,
@@ -291,7 +306,55 @@ export class RandomCalls {
     const isRepeatable = this.#random.below(3) === 0
     const idempotencyKey = `request ${this.#random.below(40)}`
     const requestKey = isRepeatable ? { callerId, idempotencyKey } : undefined
-    return made(issueProof, { hold, requestKey })
+    const requester = this.#requester()
+    const approvalId = this.#random.below(3) === 0 ? this.#approvalOf(hold.mandateId) : undefined
+    return made(issueProof, { hold, requestKey, approvalId, requester })
+  }
+
+  #requester() {
+    const { keyId: actor } = this.#random.pick(this.#keys as [Caller])
+    return { actor, person: actor }
+  }
+
+  /** An approval that a proof of the mandate may have asked for: it has the bytes of its nonce. */
+  #approvalOf(mandateId: string): string | undefined {
+    const asked = this.#holds.filter((hold) => hold.mandateId === mandateId).slice(-4)
+    if (asked.length === 0) return undefined
+    const { nonce } = this.#random.pick(asked as [Hold])
+    return this.#orInvented(idText('approval', idBytes('nonce', nonce)!))
+  }
+
+  #decide(): RandomCall {
+    const { id: mandateId, agentId: _agentId, ...scope } = this.#mandate()
+    const approvalId =
+      this.#random.below(3) === 0 ? this.#increases.get(mandateId) : this.#approvalOf(mandateId)
+    const verdict = this.#random.pick(['approved', 'approved', 'denied'] as const)
+    const call = { ...scope, mandateId, approvalId: approvalId ?? this.#orInvented('none'), verdict }
+    return made(decideApproval, {
+      ...call,
+      ...this.#requester(),
+      note: this.#random.pick([null, 'größer']),
+      isOwner: this.#random.below(4) > 0,
+      event: this.#event('approval.approved', mandateId, scope),
+      amendedEvent: this.#event('mandate.amended', mandateId, scope),
+    })
+  }
+
+  #requestIncrease(): RandomCall {
+    const { id: mandateId, agentId, ...scope } = this.#mandate()
+    const approvalId = this.#ids.next('approval')
+    this.#increases.set(mandateId, approvalId)
+    const call = { ...scope, mandateId: this.#orInvented(mandateId), approvalId, message: 'more' }
+    return made(requestIncrease, {
+      ...call,
+      agentId: this.#random.pick([undefined, agentId, this.#orInvented(agentId)]),
+      increase: this.#random.pick([
+        { maxTotalText: formatSum(BigInt(this.#random.below(90_000_000)) as MicroUsdc) },
+        { maxPerTransactionText: '6.00' },
+      ]),
+      requester: this.#requester(),
+      event: this.#event('approval.requested', mandateId, scope),
+    })
   }
 
   #newHold(): Hold {

@@ -116,6 +116,16 @@ async function endHoldsInEveryWay(
   const amended = await ledger.mandate(scope)
   note(await ledger.hold(amended))
   await ledger.amend(amended, { allowedSellers: ['*'] }, { endsHolds: true })
+  const asking = await ledger.mandate(scope, {
+    approval: { above: null, firstPurchaseAtSeller: true, required: 1 },
+  })
+  const asked = await ledger.ask(asking, '1.00')
+  const approvalId = asked.decision === 'denied' ? (asked.approval?.id ?? '') : ''
+  await ledger.decide(asking, approvalId, 'approved')
+  const approved = ledger.newHold(asking)
+  await ledger.ask(asking, '1.00', { approvalId, hold: approved })
+  note(approved)
+  await ledger.requestIncrease(asking, { maxTotalText: '500.00' })
   const agent = await ledger.agent(scope)
   note(await ledger.hold(await ledger.mandate(agent)))
   await ledger.revokeAgent(agent)

@@ -24,6 +24,9 @@ export async function readWholeLedger(store: Store, { scopes, callers, nonces }:
             everyPage((page) => store.listTransactions(scope, { agentId }, page)),
           ),
         ),
+        approvals: await everyPage((page) =>
+          store.listApprovals(scope, { nowMs: Date.UTC(2026, 10, 20, 13) }, page),
+        ),
         versions: await Promise.all(
           mandates.map((mandate) => store.listMandateVersions(mandate, { limit: 10 })),
         ),

@@ -49,6 +49,7 @@ export function NewKey({
 const roleWords: Partial<Record<NewApiKey['role'], string>> = {
   agent: 'Agent: requests payments within its mandates',
   merchant: 'Merchant: verifies proofs and sees its payments',
+  approver: 'Approver: decides on approvals, and sees everything in this account',
   owner: 'Owner: everything in this account',
   operator: 'Operator: like an owner, and manages accounts',
 }

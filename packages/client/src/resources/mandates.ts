@@ -5,6 +5,8 @@ import type { Send } from '../send.ts'
 import type {
   ListMandatesQuery,
   Mandate,
+  ApprovalRequest,
+  IncreaseRequest,
   MandateAmendment,
   MandateVersion,
   NewMandate,
@@ -42,6 +44,19 @@ export function mandates(send: Send) {
     /** The versions of a mandate's terms, newest first. */
     versions: (id: string, query?: PageQuery, options?: CallOptions): List<MandateVersion> =>
       listOf(send, path`/v1/mandates/${id}/versions`, query, options),
+    /**
+     * Asks the owner for wider terms. Nothing changes until an owner approves; the same request again returns the same
+     * approval, so it is retried. Throws a `ConflictError` with code `nothing_to_increase` if the mandate already allows it.
+     */
+    requestIncrease: async (
+      id: string,
+      body: IncreaseRequest,
+      options?: CallOptions,
+    ): Promise<ApprovalRequest> => {
+      const asked = path`/v1/mandates/${id}/increase-requests`
+      return (await send({ method: 'POST', path: asked, body, isRepeatable: true }, options))
+        .body as ApprovalRequest
+    },
     /** Pauses a mandate, and voids its open proofs at once. */
     pause: async (id: string, options?: CallOptions): Promise<Mandate> =>
       (await send({ method: 'PATCH', path: path`/mandates/${id}/pause` }, options)).body as Mandate,

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 
 import { Agent } from '../agents.ts'
-import { ownerRoles } from '../roles.ts'
+import { readerRoles } from '../roles.ts'
 import { endpoint } from '../endpoint.ts'
 import { described, Id, Sum } from '../fields.ts'
 import { PageOf, pageParameters } from '../pages.ts'
@@ -30,7 +30,7 @@ export const listConsoleAgents = endpoint({
   path: '/v1/console/agents',
   tag: 'Console',
   summary: 'Lists agents with their spend, newest first.',
-  roles: ownerRoles,
+  roles: readerRoles,
   query: Type.Object(pageParameters),
   responses: { 200: PageOf(AgentSummary) },
   responseDescriptions: { 200: 'A page of agents.' },
@@ -43,7 +43,7 @@ export const getConsoleAgent = endpoint({
   path: '/v1/console/agents/{agent_id}',
   tag: 'Console',
   summary: 'Returns an agent with its spend, and what revoking it would stop.',
-  roles: ownerRoles,
+  roles: readerRoles,
   params: Type.Object({ agent_id: described(Id, 'Id of the agent.') }),
   responses: { 200: AgentSummary },
   responseDescriptions: { 200: 'The agent.' },

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 
 import { ApiKey } from '../api-keys.ts'
-import { ownerRoles } from '../roles.ts'
+import { readerRoles } from '../roles.ts'
 import { endpoint } from '../endpoint.ts'
 import { described, Name, Nullable, Timestamp } from '../fields.ts'
 import { PageOf, pageParameters } from '../pages.ts'
@@ -22,7 +22,7 @@ export const listConsoleApiKeys = endpoint({
   path: '/v1/console/api-keys',
   tag: 'Console',
   summary: 'Lists the keys of the account, in both environments, with their last use.',
-  roles: ownerRoles,
+  roles: readerRoles,
   query: Type.Object(pageParameters),
   responses: { 200: PageOf(ListedApiKey) },
   responseDescriptions: { 200: 'A page of keys, newest first, including revoked ones.' },

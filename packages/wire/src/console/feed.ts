@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { ownerRoles } from '../roles.ts'
+import { readerRoles } from '../roles.ts'
 import { endpoint } from '../endpoint.ts'
 import { described, Environment, Text } from '../fields.ts'
 import { NamedTransaction } from './transactions.ts'
@@ -26,7 +26,7 @@ export const streamTransactions = endpoint({
   path: '/v1/console/feed',
   tag: 'Console',
   summary: 'Streams transactions as server-sent events, resumed after `Last-Event-ID`.',
-  roles: ownerRoles,
+  roles: readerRoles,
   query: Type.Object({
     environment: Type.Optional(
       described(

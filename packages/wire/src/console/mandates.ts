@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { ownerRoles } from '../roles.ts'
+import { readerRoles } from '../roles.ts'
 import { Activity } from './overview.ts'
 import { endpoint } from '../endpoint.ts'
 import { described, Id, Name, OneOf, Sum, Text } from '../fields.ts'
@@ -34,7 +34,7 @@ export const listConsoleMandates = endpoint({
   tag: 'Console',
   summary:
     'Lists mandates, newest first. A page may have fewer items than requested although `Link` has a next page.',
-  roles: ownerRoles,
+  roles: readerRoles,
   query: Type.Object({
     ...pageParameters,
     agent_id: Type.Optional(described(Id, 'Only mandates of this agent.')),
@@ -67,7 +67,7 @@ export const getConsoleMandate = endpoint({
   path: '/v1/console/mandates/{mandate_id}',
   tag: 'Console',
   summary: 'Returns a mandate with its open holds.',
-  roles: ownerRoles,
+  roles: readerRoles,
   params: MandateParams,
   responses: { 200: MandateDetail },
   responseDescriptions: { 200: 'The mandate.' },
@@ -95,7 +95,7 @@ export const getMandateSpend = endpoint({
   path: '/v1/console/mandates/{mandate_id}/spend',
   tag: 'Console',
   summary: 'Returns the spend of a mandate over time.',
-  roles: ownerRoles,
+  roles: readerRoles,
   params: MandateParams,
   query: Type.Object({
     starts_at: Type.Optional(

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { ownerRoles } from '../roles.ts'
+import { readerRoles } from '../roles.ts'
 import { endpoint } from '../endpoint.ts'
 import { described, Id, Name, Nullable, Purpose, Sum, Timestamp } from '../fields.ts'
 import { DenialCode, denialCodes } from '../policy.ts'
@@ -103,7 +103,7 @@ export const getOverview = endpoint({
   path: '/v1/console/overview',
   tag: 'Console',
   summary: 'Returns the overview: spend, budgets, denials and stops.',
-  roles: ownerRoles,
+  roles: readerRoles,
   query: Type.Object({
     day_starts_at: Type.Optional(
       Type.String({

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { ownerRoles } from '../roles.ts'
+import { readerRoles } from '../roles.ts'
 import { endpoint } from '../endpoint.ts'
 import { described, Id, OneOf, Text } from '../fields.ts'
 import { maxLengths } from '../lengths.ts'
@@ -23,7 +23,7 @@ export const searchConsole = endpoint({
   tag: 'Console',
   summary:
     'Finds records by id, or by text in their name, purpose or domain, among the latest 1,000 of each kind.',
-  roles: ownerRoles,
+  roles: readerRoles,
   query: Type.Object({
     q: Type.Optional(
       Text(maxLengths.search, { description: 'An id, or part of a text; without it, nothing is found.' }),

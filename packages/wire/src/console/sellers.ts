@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { ownerRoles } from '../roles.ts'
+import { readerRoles } from '../roles.ts'
 import { endpoint } from '../endpoint.ts'
 import { described, Sum, Timestamp } from '../fields.ts'
 import { PageOf, pageParameters } from '../pages.ts'
@@ -39,7 +39,7 @@ export const listConsoleSellers = endpoint({
   path: '/v1/console/sellers',
   tag: 'Console',
   summary: 'Lists sellers with their revenue, newest first.',
-  roles: ownerRoles,
+  roles: readerRoles,
   query: Type.Object(pageParameters),
   responses: { 200: PageOf(SellerSummary) },
   responseDescriptions: { 200: 'A page of sellers.' },

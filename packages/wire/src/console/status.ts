@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { ownerRoles } from '../roles.ts'
+import { readerRoles } from '../roles.ts'
 import { endpoint } from '../endpoint.ts'
 import { described, Timestamp } from '../fields.ts'
 
@@ -19,7 +19,7 @@ export const getConsoleStatus = endpoint({
   tag: 'Console',
   summary:
     'Returns whether agents are stopped; a response also means that the database is reachable. Cheap enough to poll every two seconds, and does not count as use of a session.',
-  roles: ownerRoles,
+  roles: readerRoles,
   responses: { 200: ConsoleStatus },
   responseDescriptions: { 200: 'The database is reachable.' },
   errors: ['query_too_slow'],

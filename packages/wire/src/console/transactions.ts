@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { ownerRoles } from '../roles.ts'
+import { readerRoles } from '../roles.ts'
 import { endpoint } from '../endpoint.ts'
 import {
   described,
@@ -79,7 +79,7 @@ export const listConsoleTransactions = endpoint({
   tag: 'Console',
   summary:
     'Lists transactions, newest first. A page may have fewer items than requested although `Link` has a next page.',
-  roles: ownerRoles,
+  roles: readerRoles,
   query: Type.Object({ ...pageParameters, ...filters }),
   responses: { 200: PageOf(NamedTransaction) },
   responseDescriptions: { 200: 'A page of transactions.' },
@@ -104,7 +104,7 @@ export const exportTransactions = endpoint({
   tag: 'Console',
   summary:
     'Streams every matching transaction, newest first, as CSV (RFC 4180). If the export fails midway, the stream is aborted.',
-  roles: ownerRoles,
+  roles: readerRoles,
   query: Type.Object({
     environment: Type.Optional(
       described(
@@ -204,7 +204,7 @@ export const getConsoleTransaction = endpoint({
   path: '/v1/console/transactions/{transaction_id}',
   tag: 'Console',
   summary: 'Returns a transaction with its policy checks, the compared values, and its proof.',
-  roles: ownerRoles,
+  roles: readerRoles,
   params: Type.Object({ transaction_id: described(Id, 'Id of the transaction.') }),
   responses: { 200: TransactionDetail },
   responseDescriptions: { 200: 'The transaction.' },

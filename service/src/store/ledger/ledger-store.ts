@@ -26,6 +26,7 @@ import {
   type PaidElsewhere,
 } from './operations/authorizations.ts'
 import { capture, settleLate } from './operations/captures.ts'
+import { decideApproval, requestIncrease } from './operations/approval-decisions.ts'
 import { evaluate } from './operations/evaluations.ts'
 import { addTallies, recordEvent } from './operations/figures.ts'
 import { createMandate, moveMandate } from './operations/mandates.ts'
@@ -178,6 +179,24 @@ export function createLedgerOperations({
         return outcome.outcome === 'amended' ? { ...outcome, mandate: toMandate(outcome.mandate) } : outcome
       }),
 
+    decideApproval: ({ accountId, environment, id: approvalId, mandateId }, verdict, { decided, amended }) =>
+      track(() =>
+        ledger.run(decideApproval, {
+          accountId,
+          environment,
+          approvalId,
+          mandateId,
+          ...verdict,
+          event: decided,
+          amendedEvent: amended,
+        }),
+      ),
+
+    requestIncrease: ({ accountId, environment, id: mandateId }, { agentId }, request, event) =>
+      track(() =>
+        ledger.run(requestIncrease, { accountId, environment, mandateId, agentId, ...request, event }),
+      ),
+
     moveMandate: (mandate, to, event) =>
       track(async () => {
         const moved = await ledger.run(moveMandate, { mandate, to, event })
@@ -188,9 +207,9 @@ export function createLedgerOperations({
     claimDomain: (own, event) => track(() => ledger.run(claimDomain, { own, event })),
     releaseDomain: (registration, events) => track(() => ledger.run(releaseDomain, { registration, events })),
 
-    issueProof: (hold, requestKey) =>
+    issueProof: (hold, requestKey, asking) =>
       track(async () => {
-        const outcome = await issueProof(ledger, { hold, requestKey })
+        const outcome = await issueProof(ledger, { hold, requestKey, ...asking })
         if (outcome.decision !== 'replayed') return outcome
         const { nonce, issuedAtMs, expiresAtMs, status, transactionId, captureDeadlineMs } = outcome.hold
         const first = { nonce, issuedAtMs, expiresAtMs, status, transactionId, captureDeadlineMs }

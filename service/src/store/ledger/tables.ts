@@ -1,10 +1,12 @@
+import type { ApprovalReason } from '@purser/wire/approvals'
 import type { AuditEventType } from '@purser/wire/audit-log'
 import type { MandateTerms } from '@purser/wire/mandates'
 import type { DenialCode } from '@purser/wire/policy'
 
+import type { ApprovalDecision, Increase } from '../../domain/approval.ts'
 import type { Limit, Tally } from '../../domain/limits.ts'
 import type { MicroUsdc } from '../../domain/money.ts'
-import type { Metadata } from '../../domain/records.ts'
+import type { ApprovalTerms, Metadata } from '../../domain/records.ts'
 import type { Refusal, StoredSession } from '../console/store.ts'
 import { activityDimensions, type ActivityPart } from './activity.ts'
 import { columnOf, nullable, table, type Table, type TableRow } from './table.ts'
@@ -64,7 +66,7 @@ export const apiKeys = table(
     accountId: id('account'),
     id: id('apiKey'),
     environment,
-    role: oneOf('operator', 'owner', 'agent', 'merchant'),
+    role: oneOf('operator', 'owner', 'approver', 'agent', 'merchant'),
     agentId: nullable(id('agent')),
     label: nullable(text()),
     hint: text(),
@@ -174,6 +176,8 @@ export const mandates = table(
     allowedResources: nullable(json<readonly string[]>()),
     categoryCheck: nullable(oneOf('enforced')),
     metadata: nullable(json<Metadata>()),
+    /** When a person must approve a payment; null: never. */
+    approval: nullable(json<ApprovalTerms>()),
     status: oneOf('active', 'paused', 'revoked'),
     /** The stop that has paused it, until its status changes otherwise. */
     stoppedBy: nullable(id('stop')),
@@ -292,6 +296,72 @@ export const mandateVersions = table('mandate_versions', ['accountId', 'mandateI
   /** Who made the amendment; null for the first version. */
   changedBy: nullable(text()),
   createdAtMs: integer(),
+})
+
+/** What people are asked to decide. The mandate is locked before a row changes. */
+export const approvals = table(
+  'approvals',
+  ['accountId', 'id'],
+  {
+    accountId: id('account'),
+    id: id('approval'),
+    environment,
+    kind: oneOf('payment', 'increase'),
+    /** See `approvalStatusAt`. */
+    status: oneOf('pending', 'approved', 'denied', 'consumed'),
+    agentId: id('agent'),
+    mandateId: id('mandate'),
+    mandateVersion: integer(),
+    /** Null for an increase. */
+    amountText: nullable(text()),
+    amountMicro: nullable(micro<MicroUsdc>()),
+    resourceUrl: nullable(text()),
+    reasonCode: openText<ApprovalReason>(),
+    limitId: nullable(text()),
+    message: nullable(text()),
+    change: nullable(json<Increase>()),
+    /** A key, or a console session; and the person behind it. */
+    requestedBy: text(),
+    requester: text(),
+    requestedAtMs: integer(),
+    expiresAtMs: integer(),
+    required: integer(),
+    decisions: json<readonly ApprovalDecision[]>(),
+    /** The payment that has used it. */
+    nonce: nullable(id('nonce')),
+  },
+  {
+    indexes: [
+      ['accountId', 'environment', 'id'],
+      ['accountId', 'mandateId', 'id'],
+      ['accountId', 'agentId', 'id'],
+    ],
+    checks: ["(kind = 'payment') = (amount_micro is not null)"],
+  },
+)
+
+/** The approvals of a mandate that still answer the same question, and some that have expired since. */
+export const openApprovals = table('open_approvals', ['accountId', 'mandateId', 'id'], {
+  accountId: id('account'),
+  mandateId: id('mandate'),
+  id: id('approval'),
+  environment,
+  status: oneOf('pending', 'approved', 'denied'),
+  /** What is asked, as `questionOf` has it. */
+  question: text(),
+  /** Null for an increase. */
+  amountMicro: nullable(micro<MicroUsdc>()),
+  expiresAtMs: integer(),
+})
+
+/** The sellers that need no approval of a first purchase, under mandates that ask for it. */
+export const knownSellers = table('known_sellers', ['accountId', 'mandateId', 'subject'], {
+  accountId: id('account'),
+  mandateId: id('mandate'),
+  /** As `subjectOf` names the seller. */
+  subject: text(),
+  /** Payments of which one must be captured, or may still be; null once one was. */
+  nonces: nullable(json<readonly string[]>()),
 })
 
 /** The account registered under a domain. */
@@ -597,6 +667,9 @@ export const allTables: readonly Table[] = [
   budgets,
   budgetUsage,
   mandateVersions,
+  approvals,
+  openApprovals,
+  knownSellers,
   sellerDomains,
   sellers,
   payments,
@@ -626,6 +699,9 @@ export type SubjectUsageRow = TableRow<typeof subjectUsage>
 export type BudgetRow = TableRow<typeof budgets>
 export type BudgetUsageRow = TableRow<typeof budgetUsage>
 export type MandateVersionRow = TableRow<typeof mandateVersions>
+export type ApprovalRow = TableRow<typeof approvals>
+export type OpenApprovalRow = TableRow<typeof openApprovals>
+export type KnownSellerRow = TableRow<typeof knownSellers>
 export type PaymentRow = TableRow<typeof payments>
 export type EvaluationRow = TableRow<typeof evaluations>
 export type RefundRow = TableRow<typeof refunds>

@@ -1,5 +1,6 @@
 import { changesOfTerms, widensTerms, wireTermsOf } from '../../../domain/mandate-terms.ts'
 import type { AuditEvent, Scope } from '../../../domain/records.ts'
+import { subjectOfSeller } from '../../../domain/subjects.ts'
 import type { Amendment, AmendmentRefusal } from '../../store.ts'
 import {
   lock,
@@ -10,8 +11,16 @@ import {
   type Decision,
   type Facts,
   type Operation,
+  type Read,
 } from '../operation.ts'
-import { auditEvents, mandates, mandateVersions, type MandateRow, type MandateVersionRow } from '../tables.ts'
+import {
+  auditEvents,
+  knownSellers,
+  mandates,
+  mandateVersions,
+  type MandateRow,
+  type MandateVersionRow,
+} from '../tables.ts'
 import { Bookings } from './bookings.ts'
 import { endPayments, expiredReads, releaseExpired } from './ended-payments.ts'
 import { committedOf } from './payment-rows.ts'
@@ -24,6 +33,9 @@ export interface AmendCall extends Scope, Amendment {
   readonly event: AuditEvent
 }
 
+/** What an amendment needs besides its mandate. */
+export type TermsCall = Amendment & Pick<AmendCall, 'event'>
+
 export type AmendOutcome = { readonly outcome: 'amended'; readonly mandate: MandateRow } | AmendmentRefusal
 
 /** Changes the terms of a mandate, and keeps the earlier ones. */
@@ -35,7 +47,7 @@ export const amendMandate: Operation<AmendCall, AmendOutcome> = {
     const mandate = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
     return [
       lock(mandates, key),
-      ...(needsExpired(mandate, call) ? expiredReads(mandate, call.event.createdAtMs, facts) : []),
+      ...amendmentReads(mandate, call, facts),
       ...(facts.isRerun ? [look(auditEvents, call.event)] : []),
     ]
   },
@@ -52,8 +64,13 @@ export const amendMandate: Operation<AmendCall, AmendOutcome> = {
   },
 }
 
-/** The decision on an amendment of a mandate that is not revoked. Needs `expiredReads` where `needsExpired` says so. */
-function amendTerms(mandate: MandateRow, call: AmendCall, facts: Facts): Decision<AmendOutcome> {
+/** The reads of `amendTerms` for a mandate that is locked. */
+function amendmentReads(mandate: MandateRow | undefined, call: TermsCall, facts: Facts): readonly Read[] {
+  return needsExpired(mandate, call) ? expiredReads(mandate, call.event.createdAtMs, facts) : []
+}
+
+/** The decision on an amendment of a mandate that is not revoked. Needs `amendmentReads`. */
+export function amendTerms(mandate: MandateRow, call: TermsCall, facts: Facts): Decision<AmendOutcome> {
   const { terms, expectedVersion, mayWiden, event } = call
   const wanted = { ...mandate, ...terms }
   const changed = changesOfTerms(mandate, wanted)
@@ -78,15 +95,28 @@ function amendTerms(mandate: MandateRow, call: AmendCall, facts: Facts): Decisio
       ...bookings.changes,
       ...(mandate.version === 1 ? [put(mandateVersions, versionOf(mandate, null, mandate.createdAtMs))] : []),
       put(mandateVersions, versionOf(amended, event.actor, event.createdAtMs)),
+      ...sellersPaidBefore(mandate, amended, call.paidDomains),
       put(auditEvents, { ...event, data }),
     ],
   }
 }
 
+/** Sellers that were paid before need no approval of a first purchase when it is asked for from now on. */
+function sellersPaidBefore(
+  before: MandateRow,
+  { accountId, id: mandateId, approval }: MandateRow,
+  domains: readonly string[] = [],
+): readonly Change[] {
+  if (before.approval?.firstPurchaseAtSeller || !approval?.firstPurchaseAtSeller) return []
+  return domains.map((domain) =>
+    put(knownSellers, { accountId, mandateId, subject: subjectOfSeller(domain), nonces: null }),
+  )
+}
+
 /** Ends the open payments, or those that have expired where they would stand in the way; how many were ended early. */
 function makeRoom(
   bookings: Bookings,
-  call: AmendCall,
+  call: TermsCall,
   facts: Facts,
 ): { readonly ended: number; readonly changes: readonly Change[] } {
   const nowMs = call.event.createdAtMs
@@ -98,7 +128,7 @@ function makeRoom(
   return { ended: 0, changes: releaseExpired(bookings, facts, nowMs).changes }
 }
 
-function needsExpired(mandate: MandateRow | undefined, { endsHolds, terms }: AmendCall): boolean {
+function needsExpired(mandate: MandateRow | undefined, { endsHolds, terms }: TermsCall): boolean {
   if (!mandate || endsHolds) return endsHolds
   const { maxTotalMicro = mandate.maxTotalMicro } = terms
   return committedOf(mandate) > maxTotalMicro

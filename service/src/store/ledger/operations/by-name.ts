@@ -6,6 +6,7 @@ import * as amendments from './amendments.ts'
 import * as apiKeys from './api-keys.ts'
 import * as authorizations from './authorizations.ts'
 import * as captures from './captures.ts'
+import * as approvalDecisions from './approval-decisions.ts'
 import * as denials from './denials.ts'
 import * as evaluations from './evaluations.ts'
 import * as figures from './figures.ts'
@@ -23,6 +24,7 @@ const modules = [
   agents,
   amendments,
   apiKeys,
+  approvalDecisions,
   authorizations,
   captures,
   denials,

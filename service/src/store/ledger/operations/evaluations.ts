@@ -3,6 +3,7 @@ import { checkPolicy, type PolicyDecision } from '../../../domain/policy.ts'
 import type { ProposedTransaction } from '../../store.ts'
 import { look, put, unchanged, type Operation, type Read } from '../operation.ts'
 import { agents, entries, evaluations, mandates, sellerDomains } from '../tables.ts'
+import { isKnownSeller, readsOfSeller } from './approvals.ts'
 import { decisionOf, evaluationOf, strayOf } from './evaluation-rows.ts'
 
 /** Records an evaluation with the policy's decision. A dry run leaves nothing. */
@@ -17,6 +18,9 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
       look(sellerDomains, domainOf(call)),
     ]
     if (facts.isRerun) reads.push(look(evaluations, call))
+    const mandate = look(mandates, { accountId, id: mandateId })
+    const found = facts.knows(mandate) ? facts.row(mandates, { accountId, id: mandateId }) : undefined
+    if (found) reads.push(...readsOfSeller(found, purchaseOf(call), facts))
     return reads
   },
 
@@ -29,7 +33,11 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
     const found = facts.row(mandates, { accountId, id: call.mandateId })
     const mandate = found?.environment === environment ? found : undefined
     const payment = { ...call, seller: { merchantDomain }, countHolds: false }
-    const decision = checkPolicy({ agent, mandate }, payment, createdAtMs)
+    const approval = mandate && {
+      isKnownSeller: isKnownSeller(mandate, purchaseOf(call), facts),
+      isApproved: false,
+    }
+    const decision = checkPolicy({ agent, mandate, approval }, payment, createdAtMs)
     if (call.isDryRun) return unchanged(decision)
     const seller = facts.row(sellerDomains, domainOf(call))
     const row = evaluationOf(call, decision, {
@@ -55,6 +63,10 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
       changes: [put(evaluations, row), ...strayOf(row, found), put(entries, entry)],
     }
   },
+}
+
+function purchaseOf({ resourceUrl, createdAtMs: issuedAtMs }: ProposedTransaction) {
+  return { resourceUrl, issuedAtMs }
 }
 
 function domainOf({ environment, merchantDomain }: ProposedTransaction) {

@@ -20,9 +20,19 @@ import {
   orders,
   payments,
   proofRequests,
+  type EvaluationRow,
   type MandateRow,
   type PaymentRow,
 } from '../tables.ts'
+import {
+  approvalGate,
+  approvalReads,
+  askForApproval,
+  changesOfIssue,
+  findApproval,
+  type Asked,
+  type AskingCall,
+} from './approvals.ts'
 import { bookingReads, Bookings, isCounted, isEndedByBudget, type Booking } from './bookings.ts'
 import { closeMinuteOf, denialCountId, denialId, recordDenial, type Denial } from './denials.ts'
 import { decisionOf } from './evaluation-rows.ts'
@@ -30,13 +40,13 @@ import { endPayments, expiredReads, releaseExpired } from './ended-payments.ts'
 import { committedOf, isIssuedFor, statusOf } from './payment-rows.ts'
 
 /** A request for a proof. */
-export interface ProofCall {
-  readonly hold: Hold
+export interface ProofCall extends AskingCall {
   readonly requestKey?: RequestKey | undefined
 }
 
 /** With `isStray`, a denial that no mandate counts: `recordStrayDenial` records it. */
-export type IssueOutcome = Exclude<ProofOutcome, Denial> | (Denial & { readonly isStray: boolean })
+export type IssueOutcome =
+  Exclude<ProofOutcome, Denial> | (Denial & Partial<Pick<Asked, 'approval'>> & { readonly isStray: boolean })
 
 /** Issues a proof: holds its amount if the policy approves, otherwise records a denial. */
 export const issueProof: Operation<ProofCall, IssueOutcome> = {
@@ -61,6 +71,7 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     const agent = agentOf(hold, facts)
     const counted = bookingReads(mandate, [], { agent, resourceUrl: hold.resourceUrl })
     reads.push(...counted)
+    if (counted.every((read) => facts.knows(read))) reads.push(...approvalReads(call, mandate, agent, facts))
     // Expired payments are read only if they matter: most budgets have room without them.
     if (counted.every((read) => facts.knows(read)) && mustEnd(mandate, hold, facts) !== 'nothing')
       reads.push(...expiredReads(mandate, hold.issuedAtMs, facts))
@@ -72,7 +83,7 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     // Issued by an earlier attempt, whose reply was lost.
     if (facts.isRerun && facts.row(payments, hold)) return unchanged({ decision: 'approved' })
     const denied = facts.isRerun && facts.row(evaluations, denialOf(hold))
-    if (denied) return unchanged({ ...decisionOf(denied), isStray: false } as IssueOutcome)
+    if (denied) return unchanged(denyAgain(call, denied, facts))
     const request = requestOf(call)
     const asked = request && facts.row(proofRequests, request)
     const first = asked && facts.row(payments, asked)
@@ -89,8 +100,10 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
       if (ends === 'expired') changes.push(...releaseExpired(bookings, facts, hold.issuedAtMs).changes)
     }
     const mandate = bookings?.mandate
+    const gate = mandate && approvalGate(call, mandate, agent, facts)
+    const limits = bookings?.limitFacts({ ...hold, nowMs: hold.issuedAtMs }, agent)
     const decision = checkPolicy(
-      { agent, mandate, limits: bookings?.limitFacts({ ...hold, nowMs: hold.issuedAtMs }, agent) },
+      { agent, mandate, limits, approval: gate },
       { ...hold, countHolds: true },
       hold.issuedAtMs,
     )
@@ -98,12 +111,13 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
       if (!bookings || !mandate) return { outcome: { ...decision, isStray: true }, changes }
       const lookedAt = mandate.agentId === hold.agentId ? mandate : undefined
       const counted = { ...hold, mandate }
-      const denied = { hold, denial: decision, mandate: lookedAt }
-      const recorded = recordDenial(mandate, counted, denied, facts)
+      const asked = decision.reason && askForApproval(call, mandate, decision.reason, facts)
+      const denial = asked ? withRemark(decision, asked) : decision
+      const recorded = recordDenial(mandate, counted, { hold, denial, mandate: lookedAt }, facts)
       bookings.mandate = recorded.count
       return {
-        outcome: { ...decision, isStray: false },
-        changes: [...changes, ...recorded.changes, ...bookings.changes],
+        outcome: { ...denial, isStray: false },
+        changes: [...changes, ...recorded.changes, ...bookings.changes, ...(asked?.changes ?? [])],
       }
     }
     if (!bookings || !mandate) throw new Error('the policy approves nothing without a mandate')
@@ -113,11 +127,27 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     changes.push(...closed.changes, ...bookings.changes, put(payments, paymentOf(hold, mandate, booking)))
     const order = orderOf(hold)
     if (order) changes.push(put(orders, { ...order, nonce: hold.nonce }))
+    if (gate) changes.push(...changesOfIssue(call, mandate, gate, facts))
     if (request) {
       changes.push(put(proofRequests, { ...request, nonce: hold.nonce, createdAtMs: hold.issuedAtMs }))
     }
     return { outcome: decision, changes }
   },
+}
+
+/** The denial of a payment that a person must approve. */
+function withRemark(denial: Denial, { approval, remark }: Asked): Denial & Pick<Asked, 'approval'> {
+  return { ...denial, detail: `${denial.detail} ${remark}`, approval }
+}
+
+/** The denial that an earlier attempt has recorded, with the approval that it asked for. */
+function denyAgain(call: ProofCall, recorded: EvaluationRow, facts: Facts): IssueOutcome {
+  const denial = decisionOf(recorded) as Denial
+  const { accountId, mandateId } = call.hold
+  const mandate = facts.row(mandates, { accountId, id: mandateId })
+  const gate = mandate && approvalGate(call, mandate, agentOf(call.hold, facts), facts)
+  if (denial.code !== 'approval_required' || !mandate || !gate) return { ...denial, isStray: false }
+  return { ...denial, approval: findApproval(call, mandate, facts), isStray: false }
 }
 
 function denialOf(hold: Hold) {

@@ -10,6 +10,7 @@ import {
   agentAccounts,
   agents,
   apiKeys,
+  approvals,
   authorizations,
   entries,
   evaluations,
@@ -19,6 +20,7 @@ import {
   mandates,
   mandateVersions,
   orders,
+  openApprovals,
   payments,
   refunds,
   sellerDomains,
@@ -99,6 +101,14 @@ function faultsOf(dialect: TableDialect): RawBuilder<unknown>[] {
       where m.authorized_payments <> coalesce(s.payments, 0)`,
     sql`${ofMandate('spent, held and authorized exceed the total budget')}
       where m.spent_micro + m.held_micro + m.authorized_micro > m.max_total_micro`,
+    sql`select o.account_id, o.id, 'approval', 'it is found by its question, and differs' from ${from(openApprovals)} o
+      left join ${from(approvals)} a on a.account_id = o.account_id and a.id = o.id and a.mandate_id = o.mandate_id
+        and a.status = o.status and a.expires_at_ms = o.expires_at_ms
+      where a.id is null`,
+    sql`select a.account_id, a.id, 'approval', 'it was used for no payment that it admits' from ${from(approvals)} a
+      left join ${from(payments)} p on p.account_id = a.account_id and p.nonce = a.nonce and p.mandate_id = a.mandate_id
+        and p.resource_url = a.resource_url and p.amount_micro <= a.amount_micro
+      where (a.status = 'consumed') <> (p.nonce is not null)`,
     sql`${ofMandate('it is not found by its id')}
       left join ${from(mandateAccounts)} d on d.mandate_id = m.id and d.account_id = m.account_id
       where d.mandate_id is null`,

@@ -1,5 +1,6 @@
 import type { ConsoleReads } from '../../console/store.ts'
 import type { StoreReads } from '../../store.ts'
+import { prepareApprovalReads } from './approvals.ts'
 import { prepareAuditLog } from './audit-log.ts'
 import { prepareFigures } from './console-figures.ts'
 import { prepareConsoleLists } from './console-lists.ts'
@@ -33,6 +34,7 @@ export function prepareLedgerReads(options: LedgerReadsOptions): PortReads {
   const { db, consoleDb, auditDb, dialect, consoleDialect, read, readForConsole } = options
   const records = prepareRecordReads(db, dialect)
   const transactions = prepareTransactionReads(db, dialect)
+  const ofApprovals = prepareApprovalReads(db, dialect)
   const { listAuditEvents } = prepareAuditLog(db, dialect)
   const listed = prepareTransactionReads(consoleDb, consoleDialect)
   const { listTransactions, listConsoleTransactions, newestTransactions } = listed
@@ -46,7 +48,7 @@ export function prepareLedgerReads(options: LedgerReadsOptions): PortReads {
   }
   const { findTransaction } = transactions
   return {
-    ...guarded({ ...records, findTransaction, listAuditEvents }, read),
+    ...guarded({ ...records, ...ofApprovals, findTransaction, listAuditEvents }, read),
     ...guarded(consoleReads, readForConsole),
     findLedgerFaults: () => read(() => findLedgerFaults(auditDb, dialect)),
   }

@@ -12,9 +12,11 @@ import type { MicroUsdc } from '../../../domain/money.ts'
 import { Ledger } from '../ledger.ts'
 import { addUpActivity } from '../operations/activity.ts'
 import { amendMandate } from '../operations/amendments.ts'
+import { decideApproval } from '../operations/approval-decisions.ts'
 import { evaluate } from '../operations/evaluations.ts'
 import { moveMandate } from '../operations/mandates.ts'
 import { authorize } from '../operations/authorizations.ts'
+import { issueProof } from '../operations/payments.ts'
 import { capture } from '../operations/captures.ts'
 import { refund } from '../operations/refunds.ts'
 import { createSeller } from '../operations/sellers.ts'
@@ -28,6 +30,7 @@ import {
   agents,
   apiKeys,
   authorizations,
+  approvals,
   entries,
   evaluations,
   identities,
@@ -35,6 +38,7 @@ import {
   mandateAccounts,
   mandates,
   mandateVersions,
+  openApprovals,
   payments,
   refunds,
   sellerDomains,
@@ -109,6 +113,8 @@ const noPayment = 'an entry without its captured payment'
 const noMandate = 'it has no mandate, or one of another agent or of an earlier epoch'
 const noEvaluation = 'an entry without its evaluation'
 const noEntryOfIt = 'an evaluation without its entry'
+const otherQuestion = 'it is found by its question, and differs'
+const noUse = 'it was used for no payment that it admits'
 const noVersions = 'versions of its terms are missing'
 const sums = 'the sums of its console differ from its entries'
 
@@ -144,6 +150,29 @@ const kinds: readonly Planted[] = [
     ...row,
     version: row.version + 1,
   })),
+  planted('an approval that is gone', approvals, [otherQuestion], undefined, {
+    isIt: ({ status }) => status === 'pending',
+  }),
+  planted('an approval that is taken for approved', openApprovals, [otherQuestion], (row) => ({
+    ...row,
+    status: 'approved',
+  })),
+  planted(
+    'an approval that was used for a smaller amount than it admits',
+    approvals,
+    [noUse],
+    (row) => ({ ...row, amountMicro: 1n }),
+    { isIt: ({ status }) => status === 'consumed' },
+  ),
+  planted(
+    'an approval that can be used again',
+    approvals,
+    [noUse],
+    (row) => ({ ...row, status: 'approved' }),
+    {
+      isIt: ({ status }) => status === 'consumed',
+    },
+  ),
   planted('an agent that is not found by its id', agentAccounts, ['it is not found by its id']),
   planted('an agent that is gone', agents, ['it has no agent']),
   planted('a captured payment that is gone', payments, [spent, noPayment, noPayment], undefined, {
@@ -424,9 +453,29 @@ async function writeLedger({ driver }: Bed): Promise<string> {
     nowMs: clock.ms,
     events,
   })
+  await writeApprovals(ledger, shop)
   for (const owner of [payer, shop]) {
     const upToId = ids.next('transaction')
     await ledger.run(addUpActivity, { accountId: owner.caller.accountId, upToId, limit: 100 })
   }
   return payer.caller.accountId
+}
+
+/** An approval that was used, and one that is pending. */
+async function writeApprovals(ledger: Ledger, tenant: LedgerTenant): Promise<void> {
+  const mandateId = await tenant.mandate()
+  const { accountId, environment } = tenant.caller
+  const scope = { accountId, environment, mandateId }
+  const terms = { approval: { above: '0.00', firstPurchaseAtSeller: false, required: 1 } }
+  const event = tenant.event('mandate.amended', mandateId)
+  const amendment = { terms, expectedVersion: 1, mayWiden: true, endsHolds: false }
+  await ledger.run(amendMandate, { ...scope, ...amendment, event })
+  const asked = await ledger.run(issueProof, { hold: tenant.hold(mandateId) })
+  const approvalId = asked.decision === 'denied' ? (asked.approval?.id ?? '') : ''
+  const verdict = { actor: 'ada', person: 'ada', verdict: 'approved', note: null, isOwner: true } as const
+  const events = { event: tenant.event('approval.approved', approvalId), amendedEvent: event }
+  await ledger.run(decideApproval, { ...scope, approvalId, ...verdict, ...events })
+  const used = await ledger.run(issueProof, { hold: tenant.hold(mandateId), approvalId })
+  assert.equal(used.decision, 'approved')
+  await ledger.run(issueProof, { hold: tenant.hold(mandateId) })
 }

@@ -1,0 +1,46 @@
+import { listOf, type List } from '../list.ts'
+import type { CallOptions } from '../options.ts'
+import { path } from '../path.ts'
+import type { Send } from '../send.ts'
+import type { ApprovalRequest, ApprovalStatus, PageQuery } from '../wire-types.ts'
+
+export interface ApprovalsQuery extends PageQuery {
+  readonly status?: ApprovalStatus | undefined
+  readonly mandate_id?: string | undefined
+}
+
+/** What to keep with a decision. */
+export interface ApprovalNote {
+  readonly note?: string | null | undefined
+}
+
+export type Approvals = ReturnType<typeof approvals>
+
+export function approvals(send: Send) {
+  const decide =
+    (verb: 'approve' | 'deny') => async (id: string, body: ApprovalNote, options?: CallOptions) => {
+      const asked = path`/v1/approvals/${id}`
+      const request = { method: 'POST', path: `${asked}/${verb}`, body, isRepeatable: true } as const
+      return (await send(request, options)).body as ApprovalRequest
+    }
+  const approve = decide('approve')
+  const deny = decide('deny')
+  return {
+    /** Approvals, newest first: those of the account, or with an agent's key its own requests. */
+    list: (query?: ApprovalsQuery, options?: CallOptions): List<ApprovalRequest> =>
+      listOf(send, '/v1/approvals', query, options),
+    /** One approval. Throws a `NotFoundError` if the key cannot see it. */
+    get: async (id: string, options?: CallOptions): Promise<ApprovalRequest> =>
+      (await send({ method: 'GET', path: path`/v1/approvals/${id}` }, options)).body as ApprovalRequest,
+    /**
+     * Approves a payment, or an increase, which takes effect at once. With `required: 2` it is `pending` until a second
+     * person approves. Throws a `PermissionError` with code `own_request` if the key made the request, and a
+     * `ConflictError` if it was decided otherwise or has expired. Safe to repeat, so it is retried.
+     */
+    approve: (id: string, body: ApprovalNote = {}, options?: CallOptions): Promise<ApprovalRequest> =>
+      approve(id, body, options),
+    /** Denies a payment or an increase, or takes back an approval that was not used yet. */
+    deny: (id: string, body: ApprovalNote = {}, options?: CallOptions): Promise<ApprovalRequest> =>
+      deny(id, body, options),
+  }
+}

@@ -1,0 +1,436 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { endpoints } from '@purser/wire/openapi'
+
+import {
+  issueKey,
+  merchantDomain,
+  preparePurchase,
+  startTestService,
+  verifyProof,
+  type CallOptions,
+  type Purchase,
+  type TestService,
+} from '../../testing/service.ts'
+
+const minuteMs = 60_000
+
+async function prepare(t: Parameters<typeof startTestService>[0], approval: unknown, mandate = {}) {
+  const service = await startTestService(t)
+  const purchase = await preparePurchase(service, { approval, ...mandate })
+  const agentKey = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
+  const approverKey = await issueKey(service, { role: 'approver' })
+  return { service, purchase, agentKey, approverKey }
+}
+
+function decide(service: TestService, id: string, verb: 'approve' | 'deny', key?: string, note?: string) {
+  const body = note === undefined ? {} : { note }
+  return service.call('POST', `/v1/approvals/${id}/${verb}`, { body, ...(key !== undefined && { key }) })
+}
+
+test('A payment above the threshold waits for a person, and is paid once, with the approval', async (t) => {
+  const { service, purchase, agentKey, approverKey } = await prepare(t, { above: '5.00' })
+  const key = agentKey
+  assert.equal((await askForProof(service, purchase, '5.00', { key })).status, 201, 'not above')
+  const refused = await askForProof(service, purchase, '6.00', { key })
+  assert.equal(refused.status, 402)
+  assert.equal(refused.body.reason_code, 'approval_required')
+  assert.equal(
+    refused.body.reason_detail,
+    '6.00 > 5.00, above which a person must approve each payment. It waits for a decision.',
+  )
+  const { approval } = refused.body
+  assert.deepEqual(approval, {
+    id: approval.id,
+    status: 'pending',
+    expires_at: '2026-11-20T12:15:00.000Z',
+    url: `${service.url}/console/approvals/${approval.id}`,
+  })
+  const mandate = await service.call('GET', `/mandates/${purchase.mandateId}`)
+  assert.equal(mandate.body.held_total, '5.00', 'nothing is held meanwhile')
+
+  const again = await askForProof(service, purchase, '5.50', { key })
+  assert.equal(again.body.approval.id, approval.id, 'it covers a smaller amount')
+  const early = await askForProof(service, purchase, '6.00', { key, approval: approval.id })
+  assert.deepEqual([early.status, early.body.approval], [402, approval])
+
+  service.clock.nowMs += minuteMs
+  const approved = await decide(service, approval.id, 'approve', approverKey, 'fine')
+  assert.equal(approved.status, 200, approved.text)
+  const { decisions, ...record } = approved.body
+  assert.deepEqual(record, {
+    id: approval.id,
+    kind: 'payment',
+    status: 'approved',
+    agent_id: purchase.agentId,
+    mandate_id: purchase.mandateId,
+    amount: '6.00',
+    resource_url: purchase.resourceUrl,
+    reason: { code: 'above', limit_id: null, message: null },
+    change: null,
+    mandate_version: 1,
+    requested_by: record.requested_by,
+    requested_at: '2026-11-20T12:00:00.000Z',
+    expires_at: '2026-11-20T12:16:00.000Z',
+    required: 1,
+    nonce: null,
+    url: approval.url,
+  })
+  assert.deepEqual(decisions, [
+    { actor: decisions[0].actor, decision: 'approved', note: 'fine', at: '2026-11-20T12:01:00.000Z' },
+  ])
+
+  const told = await askForProof(service, purchase, '6.00', { key })
+  assert.deepEqual([told.status, told.body.approval.status], [402, 'approved'])
+  const granted = await askForProof(service, purchase, '6.00', { key, approval: approval.id })
+  assert.equal(granted.status, 201, granted.text)
+  assert.equal((await verifyProof(service, granted.body.proof)).status, 200)
+  const reused = await askForProof(service, purchase, '6.00', { key, approval: approval.id })
+  assert.deepEqual([reused.status, reused.body.approval.status], [402, 'consumed'])
+  const read = await service.call('GET', `/v1/approvals/${approval.id}`, { key })
+  assert.deepEqual([read.body.status, read.body.nonce], ['consumed', granted.body.proof.nonce])
+  const next = await askForProof(service, purchase, '6.00', { key })
+  assert.notEqual(next.body.approval.id, approval.id, 'each purchase asks again')
+
+  const { body: events } = await service.call('GET', `/v1/audit-log?subject_id=${approval.id}`)
+  assert.deepEqual(
+    events.map(({ type }: { type: string }) => type),
+    ['approval.consumed', 'approval.approved', 'approval.requested'],
+  )
+  assert.equal(events[1].data.note, 'fine')
+})
+
+test('An approval is for its resource, up to its amount, and for fifteen minutes', async (t) => {
+  const { service, purchase } = await prepare(t, { above: '1.00' })
+  const key = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
+  const asked = await askForProof(service, purchase, '6.00', { key })
+  const { id } = asked.body.approval
+  assert.equal((await decide(service, id, 'approve')).status, 200)
+  const other = { ...purchase, resourceUrl: `https://${merchantDomain}/other` }
+  for (const [wanted, amount, detail] of [
+    [other, '6.00', /another resource/],
+    [purchase, '6.01', /up to 6\.00/],
+  ] as const) {
+    const refused = await askForProof(service, wanted, amount, { key, approval: id })
+    assert.deepEqual([refused.status, refused.body.approval.id], [402, id])
+    assert.match(refused.body.reason_detail, detail)
+  }
+  const foreign = await preparePurchase(service, { approval: { above: '1.00' } })
+  for (const [wanted, approval] of [
+    [foreign, id],
+    [purchase, 'approval_01jd0000000000000000000000'],
+    [purchase, 'made up'],
+  ] as const) {
+    const refused = await askForProof(service, wanted, '6.00', { approval })
+    assert.deepEqual([refused.status, refused.body.approval], [402, undefined])
+    assert.match(refused.body.reason_detail, /no such approval/)
+  }
+  service.clock.nowMs += 15 * minuteMs
+  const late = await askForProof(service, purchase, '6.00', { key, approval: id })
+  assert.deepEqual([late.status, late.body.approval.status], [402, 'expired'])
+  const expired = await decide(service, id, 'deny')
+  assert.deepEqual([expired.status, expired.body], [409, { detail: 'approval_expired' }])
+})
+
+test('All other checks come first, and again when the approval is used', async (t) => {
+  const { service, purchase } = await prepare(t, { above: '1.00' })
+  const key = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
+  const over = await askForProof(service, purchase, '11.00', { key })
+  assert.equal(over.body.reason_code, 'amount_exceeds_per_transaction_limit')
+  assert.deepEqual((await service.call('GET', '/v1/approvals')).body, [])
+  const { id } = (await askForProof(service, purchase, '6.00', { key })).body.approval
+  await decide(service, id, 'approve')
+  await service.call('PATCH', `/v1/mandates/${purchase.mandateId}`, {
+    body: { max_spend_total: '5.00' },
+    headers: { 'if-match': '"1"' },
+  })
+  const broke = await askForProof(service, purchase, '6.00', { key, approval: id })
+  assert.equal(broke.body.reason_code, 'total_budget_exceeded')
+  assert.equal(
+    (await service.call('GET', `/v1/approvals/${id}`)).body.status,
+    'approved',
+    'it is not used up',
+  )
+})
+
+test('A denied approval answers the same question until it expires; another amount is another question', async (t) => {
+  const { service, purchase, approverKey } = await prepare(t, { above: '1.00' })
+  const key = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
+  const { id } = (await askForProof(service, purchase, '6.00', { key })).body.approval
+  const denied = await decide(service, id, 'deny', approverKey)
+  assert.deepEqual([denied.status, denied.body.status], [200, 'denied'])
+  const again = await askForProof(service, purchase, '6.00', { key })
+  assert.deepEqual([again.body.approval.id, again.body.approval.status], [id, 'denied'])
+  assert.match(again.body.reason_detail, /A person has denied it\./)
+  assert.equal((await decide(service, id, 'deny')).status, 200, 'repeating it changes nothing')
+  const approve = await decide(service, id, 'approve')
+  assert.deepEqual([approve.status, approve.body], [409, { detail: 'approval_decided' }])
+  const smaller = await askForProof(service, purchase, '2.00', { key })
+  assert.notEqual(smaller.body.approval.id, id)
+  service.clock.nowMs += 15 * minuteMs
+  assert.notEqual((await askForProof(service, purchase, '6.00', { key })).body.approval.id, id)
+})
+
+test('An approval that was not used can be taken back', async (t) => {
+  const { service, purchase } = await prepare(t, { above: '1.00' })
+  const key = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
+  const { id } = (await askForProof(service, purchase, '6.00', { key })).body.approval
+  await decide(service, id, 'approve')
+  assert.equal((await decide(service, id, 'deny')).body.status, 'denied')
+  const refused = await askForProof(service, purchase, '6.00', { key, approval: id })
+  assert.deepEqual([refused.status, refused.body.approval.status], [402, 'denied'])
+})
+
+test('Two different people approve where two are required, and nobody approves a request of their own', async (t) => {
+  const { service, purchase, approverKey } = await prepare(t, { above: '1.00', required: 2 })
+  const owner = await issueKey(service, { role: 'owner' })
+  const asked = await askForProof(service, purchase, '6.00', { key: owner })
+  const { id } = asked.body.approval
+  for (const verb of ['approve', 'deny'] as const) {
+    const own = await decide(service, id, verb, owner)
+    assert.deepEqual([own.status, own.body], [403, { detail: 'own_request' }])
+  }
+  const first = await decide(service, id, 'approve', approverKey)
+  assert.deepEqual([first.body.status, first.body.required, first.body.decisions.length], ['pending', 2, 1])
+  const twice = await decide(service, id, 'approve', approverKey)
+  assert.deepEqual([twice.status, twice.body.status, twice.body.decisions.length], [200, 'pending', 1])
+  const early = await askForProof(service, purchase, '6.00', { key: owner, approval: id })
+  assert.equal(early.status, 402)
+  // A session that was started with a key is the person with that key.
+  const session = await service.call('POST', '/v1/console/session', { key: null, body: { api_key: owner } })
+  const cookie = session.headers.get('set-cookie')?.split(';')[0] ?? ''
+  const bySession = await service.call('POST', `/v1/approvals/${id}/approve`, {
+    key: null,
+    body: {},
+    headers: { cookie, 'x-purser-console': session.body.csrf_token },
+  })
+  assert.deepEqual([bySession.status, bySession.body], [403, { detail: 'own_request' }])
+  assert.equal((await decide(service, id, 'approve')).body.status, 'approved')
+  assert.equal((await askForProof(service, purchase, '6.00', { key: owner, approval: id })).status, 201)
+})
+
+test('Agents and merchants never decide, and an agent sees only its own requests', async (t) => {
+  const { service, purchase, agentKey } = await prepare(t, { above: '1.00' })
+  const other = await preparePurchase(service)
+  const otherKey = await issueKey(service, { role: 'agent', agent_id: other.agentId })
+  const merchantKey = await issueKey(service, { role: 'merchant' })
+  const { id } = (await askForProof(service, purchase, '6.00', { key: agentKey })).body.approval
+  for (const key of [agentKey, merchantKey]) {
+    for (const verb of ['approve', 'deny'] as const) {
+      assert.deepEqual((await decide(service, id, verb, key)).body, { detail: 'insufficient_scope' })
+    }
+  }
+  const seen = await service.call('GET', '/v1/approvals', { key: agentKey })
+  assert.deepEqual(
+    seen.body.map((one: { id: string }) => one.id),
+    [id],
+  )
+  assert.deepEqual((await service.call('GET', '/v1/approvals', { key: otherKey })).body, [])
+  for (const key of [otherKey, service.productionKey]) {
+    assert.equal((await service.call('GET', `/v1/approvals/${id}`, { key })).status, 404)
+  }
+  assert.equal((await decide(service, id, 'approve', service.productionKey)).status, 404)
+})
+
+test('An approver reads what an owner reads, decides and narrows, and does nothing else', async (t) => {
+  const { service, purchase, approverKey: key } = await prepare(t, null)
+  const allowed = endpoints
+    .filter(({ roles }) => roles !== 'public' && roles.includes('approver'))
+    .filter(({ method }) => method !== 'GET')
+    .map(({ id }) => id)
+  assert.deepEqual(allowed.sort(), ['amendMandate', 'approveRequest', 'denyRequest'])
+  const amend = (body: unknown, version: number) =>
+    service.call('PATCH', `/v1/mandates/${purchase.mandateId}`, {
+      key,
+      body,
+      headers: { 'if-match': `"${version}"` },
+    })
+  assert.equal((await amend({ max_spend_total: '50.00' }, 1)).status, 200)
+  assert.equal((await amend({ max_spend_total: '51.00' }, 2)).status, 403)
+  assert.equal(
+    (await service.call('POST', '/v1/console/session', { key: null, body: { api_key: key } })).status,
+    403,
+  )
+})
+
+test('The first purchase at a seller needs approval, until one was made or may still be', async (t) => {
+  const { service, purchase, agentKey: key } = await prepare(t, { first_purchase_at_seller: true })
+  const asked = await askForProof(service, purchase, '1.00', { key })
+  assert.deepEqual([asked.status, asked.body.reason_code], [402, 'approval_required'])
+  const { id } = asked.body.approval
+  assert.equal((await evaluate(service, purchase, '1.00')).body.reason_code, 'approval_required')
+  const verify = await service.call('POST', '/v1/verify-agent', { body: evaluateBody(purchase) })
+  assert.equal(verify.body.reason_code, 'approval_required')
+  assert.equal((await service.call('GET', '/v1/approvals')).body.length, 1, 'neither asks anybody')
+  await decide(service, id, 'approve')
+  const granted = await askForProof(service, purchase, '1.00', { key, approval: id })
+  assert.equal(granted.status, 201, granted.text)
+  const { nonce } = granted.body.proof
+  const open = await askForProof(
+    service,
+    { ...purchase, resourceUrl: `https://${merchantDomain}/b` },
+    '1.00',
+    { key },
+  )
+  assert.equal(open.status, 201, 'a person has approved a purchase there, which may still be made')
+  assert.equal((await evaluate(service, purchase, '1.00')).status, 200)
+  assert.equal((await service.call('POST', '/v1/verify-agent', { body: evaluateBody(purchase) })).status, 200)
+  for (const one of [nonce, open.body.proof.nonce]) {
+    await service.call('POST', `/v1/payments/proofs/${one}/void`)
+  }
+  const anew = await askForProof(service, purchase, '1.00', { key })
+  assert.equal(anew.status, 402, 'nothing was bought after all')
+  await decide(service, anew.body.approval.id, 'approve')
+  const second = await askForProof(service, purchase, '1.00', { key, approval: anew.body.approval.id })
+  await verifyProof(service, second.body.proof)
+  for (let count = 0; count < 3; count++) {
+    assert.equal((await askForProof(service, purchase, '1.00', { key })).status, 201)
+  }
+  const elsewhere = { ...purchase, resourceUrl: 'https://other.example.com/data' }
+  assert.equal((await askForProof(service, elsewhere, '1.00', { key })).status, 402)
+})
+
+test('Sellers that were paid before are known when first purchases begin to need approval', async (t) => {
+  const { service, purchase } = await prepare(t, null)
+  const paid = await askForProof(service, purchase, '1.00')
+  await verifyProof(service, paid.body.proof)
+  await service.call('PATCH', `/v1/mandates/${purchase.mandateId}`, {
+    body: { approval: { first_purchase_at_seller: true } },
+    headers: { 'if-match': '"1"' },
+  })
+  assert.equal((await askForProof(service, purchase, '1.00')).status, 201)
+  const elsewhere = { ...purchase, resourceUrl: 'https://other.example.com/data' }
+  assert.equal((await askForProof(service, elsewhere, '1.00')).status, 402)
+})
+
+test('At most twenty approvals of a mandate wait; the refusal then says so and names none', async (t) => {
+  const { service, purchase } = await prepare(t, { above: '0.00' })
+  const at = (count: number) => ({ ...purchase, resourceUrl: `${purchase.resourceUrl}/${count}` })
+  const ids = new Set<string>()
+  for (let count = 0; count < 20; count++) {
+    ids.add((await askForProof(service, at(count), '1.00')).body.approval.id)
+  }
+  assert.equal(ids.size, 20)
+  const full = await askForProof(service, at(20), '1.00')
+  assert.deepEqual(
+    [full.status, full.body.reason_code, full.body.approval],
+    [402, 'approval_required', undefined],
+  )
+  assert.match(full.body.reason_detail, /20 approvals of this mandate already wait/)
+  assert.equal((await askForProof(service, at(3), '1.00')).body.approval.status, 'pending')
+  const page = await service.call('GET', '/v1/approvals?status=pending&limit=15')
+  assert.equal(page.body.length, 15)
+  const [, next = ''] = /<(.*)>/.exec(page.headers.get('link') ?? '') ?? []
+  assert.equal((await service.call('GET', next)).body.length, 5)
+  const key = await issueKey(service, { role: 'approver' })
+  await decide(service, [...ids][0] ?? '', 'deny', key)
+  assert.equal((await askForProof(service, at(20), '1.00')).body.approval.status, 'pending')
+  for (const [status, count] of [
+    ['denied', 1],
+    ['expired', 0],
+    ['approved', 0],
+  ] as const) {
+    assert.equal((await service.call('GET', `/v1/approvals?status=${status}`)).body.length, count)
+  }
+  service.clock.nowMs += 15 * minuteMs
+  assert.equal((await service.call('GET', '/v1/approvals?status=pending')).body.length, 0)
+  assert.equal((await service.call('GET', '/v1/approvals?status=expired')).body.length, 20)
+  const ofMandate = await service.call('GET', `/v1/approvals?mandate_id=${purchase.mandateId}&limit=200`)
+  assert.equal(ofMandate.body.length, 21)
+})
+
+test('An increase takes effect when an owner approves it, once, and not after another amendment', async (t) => {
+  const { service, purchase, agentKey: key, approverKey } = await prepare(t, null)
+  const path = `/v1/mandates/${purchase.mandateId}/increase-requests`
+  const ask = (body: object) =>
+    service.call('POST', path, { key, body: { reason: 'Reports got dearer', ...body } })
+  for (const body of [{}, { max_spend_total: '100.00' }, { max_spend_total: '99.00' }]) {
+    const nothing = await ask(body)
+    assert.deepEqual([nothing.status, nothing.body], [409, { detail: 'nothing_to_increase' }])
+  }
+  const change = { max_spend_total: '200.00', max_spend_per_transaction: '20.00' }
+  const asked = await ask(change)
+  assert.equal(asked.status, 201, asked.text)
+  assert.deepEqual(
+    [asked.body.kind, asked.body.status, asked.body.change, asked.body.reason, asked.body.amount],
+    [
+      'increase',
+      'pending',
+      change,
+      { code: 'increase', limit_id: null, message: 'Reports got dearer' },
+      null,
+    ],
+  )
+  assert.equal((await ask(change)).body.id, asked.body.id)
+  assert.equal((await service.call('GET', `/mandates/${purchase.mandateId}`)).body.max_spend_total, '100.00')
+  const small = await decide(service, asked.body.id, 'approve', approverKey)
+  assert.deepEqual([small.status, small.body], [403, { detail: 'widening_needs_owner' }])
+  const approved = await decide(service, asked.body.id, 'approve')
+  assert.deepEqual([approved.status, approved.body.status], [200, 'approved'])
+  const { body: mandate } = await service.call('GET', `/mandates/${purchase.mandateId}`)
+  assert.deepEqual(
+    [mandate.max_spend_total, mandate.max_spend_per_transaction, mandate.version],
+    ['200.00', '20.00', 2],
+  )
+  assert.equal((await decide(service, asked.body.id, 'approve')).status, 200)
+  assert.equal((await service.call('GET', `/mandates/${purchase.mandateId}`)).body.version, 2)
+  const [event] = (await service.call('GET', '/v1/audit-log?type=mandate.amended')).body
+  assert.deepEqual(event.data.approval_id, asked.body.id)
+
+  const stale = await ask({ max_spend_total: '300.00' })
+  await service.call('PATCH', `/v1/mandates/${purchase.mandateId}`, {
+    body: { max_spend_total: '400.00' },
+    headers: { 'if-match': '"2"' },
+  })
+  const late = await decide(service, stale.body.id, 'approve')
+  assert.deepEqual([late.status, late.body], [412, { detail: 'version_mismatch' }])
+  assert.equal((await decide(service, stale.body.id, 'deny', approverKey)).status, 200)
+  const longer = await ask({ expires_at: '2100-01-01T00:00:00Z' })
+  service.clock.nowMs += 6 * 24 * 60 * minuteMs
+  assert.equal((await decide(service, longer.body.id, 'approve')).status, 200)
+  await service.call('PATCH', `/mandates/${purchase.mandateId}/revoke`)
+  assert.deepEqual((await ask({ max_spend_total: '900.00' })).body, { detail: 'mandate_revoked' })
+})
+
+test('A lost answer is asked for again with the Idempotency-Key, and the approval is used once', async (t) => {
+  const { service, purchase, agentKey: key } = await prepare(t, { above: '1.00' })
+  const { id } = (await askForProof(service, purchase, '6.00', { key })).body.approval
+  await decide(service, id, 'approve')
+  const headers = { 'idempotency-key': 'order-1' }
+  const first = await askForProof(service, purchase, '6.00', { key, approval: id, headers })
+  const again = await askForProof(service, purchase, '6.00', { key, approval: id, headers })
+  assert.deepEqual([first.status, again.status], [201, 201])
+  assert.deepEqual(again.body, first.body)
+})
+
+function askForProof(
+  service: TestService,
+  purchase: Purchase,
+  amount: string,
+  { approval, ...options }: CallOptions & { readonly approval?: string } = {},
+) {
+  const { agentId: agent_id, mandateId: mandate_id, resourceUrl: resource_url } = purchase
+  const body = {
+    agent_id,
+    mandate_id,
+    amount,
+    resource_url,
+    ...(approval !== undefined && { approval_id: approval }),
+  }
+  return service.call('POST', '/v1/payments/proof', { ...options, body })
+}
+
+function evaluate(service: TestService, purchase: Purchase, amount: string) {
+  return service.call('POST', '/v1/policy/evaluate', { body: { ...evaluateBody(purchase), amount } })
+}
+
+function evaluateBody(purchase: Purchase) {
+  return {
+    agent_id: purchase.agentId,
+    mandate_id: purchase.mandateId,
+    merchant_domain: merchantDomain,
+    amount: '1.00',
+    resource_url: purchase.resourceUrl,
+  }
+}

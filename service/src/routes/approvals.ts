@@ -1,0 +1,174 @@
+import {
+  approveRequest,
+  denyRequest,
+  getApproval,
+  listApprovals,
+  requestIncrease,
+  type ApprovalReference,
+  type ApprovalRequest,
+  type ApprovalVerdict,
+  type IncreasedTerms,
+} from '@purser/wire/approvals'
+
+import { approvalStatusAt, type Approval, type Increase } from '../domain/approval.ts'
+import { auditEvent } from '../domain/audit.ts'
+import type { Caller } from '../domain/records.ts'
+import { created, ok, refuse, type Answer } from '../http/answers.ts'
+import type { CallerSession } from '../http/authentication.ts'
+import { answerPage } from '../http/pagination.ts'
+import type { Serve } from '../http/serve.ts'
+import { isSecureRequest, type SiteOptions } from '../http/session-cookie.ts'
+import type { AskedApproval, Requester } from '../store/store.ts'
+import { isOwner, ownAgentOnly, speaksFor, toTimestamp, type RouteContext } from './context.ts'
+import { expiryOf } from './mandates.ts'
+
+export function serveApprovals(serve: Serve, { store, now, ids, site }: RouteContext): void {
+  serve(listApprovals, ({ caller, query, url, header }) => {
+    const nowMs = now()
+    const filter = { ...ownAgentOnly(caller), mandateId: query.mandate_id, status: query.status, nowMs }
+    return answerPage(
+      query,
+      url,
+      (page) => store.listApprovals(caller, filter, page),
+      (approval) => toWire(approval, nowMs, consoleUrl(site, header)),
+    )
+  })
+
+  serve(getApproval, async ({ caller, params, header }) => {
+    const approval = await store.findApproval({ ...caller, id: params.approval_id })
+    if (!approval || !speaksFor(caller, approval.agentId)) return refuse('not_found')
+    return ok(toWire(approval, now(), consoleUrl(site, header)))
+  })
+
+  serve(approveRequest, ({ caller, session, params, body, header }) =>
+    decide({ caller, session, header }, params.approval_id, 'approved', body.note ?? null),
+  )
+  serve(denyRequest, ({ caller, session, params, body, header }) =>
+    decide({ caller, session, header }, params.approval_id, 'denied', body.note ?? null),
+  )
+
+  async function decide(
+    { caller, session, header }: Deciding,
+    approvalId: string,
+    verdict: ApprovalVerdict,
+    note: string | null,
+  ): Promise<Answer> {
+    const key = { ...caller, id: approvalId }
+    const found = await store.findApproval(key)
+    if (!found) return refuse('not_found')
+    const nowMs = now()
+    const eventOf = (type: 'approval.approved' | 'approval.denied' | 'mandate.amended', subjectId: string) =>
+      auditEvent(caller, caller, { id: ids.next('auditEvent'), type, subjectId, data: {}, atMs: nowMs })
+    const call = { ...requesterOf(caller, session), verdict, note, isOwner: isOwner(caller) }
+    const { mandateId } = found
+    const outcome = await store.decideApproval({ ...key, mandateId }, call, {
+      decided: eventOf(`approval.${verdict}`, approvalId),
+      amended: eventOf('mandate.amended', mandateId),
+    })
+    return typeof outcome === 'string'
+      ? refuse(outcome)
+      : ok(toWire(outcome, nowMs, consoleUrl(site, header)))
+  }
+
+  serve(requestIncrease, async ({ caller, session, params, body, header }) => {
+    const nowMs = now()
+    const { reason: message, ...terms } = body
+    const approvalId = ids.next('approval')
+    const event = auditEvent(caller, caller, {
+      id: ids.next('auditEvent'),
+      type: 'approval.requested',
+      subjectId: approvalId,
+      data: { change: terms },
+      atMs: nowMs,
+    })
+    const request = {
+      approvalId,
+      increase: increaseOf(terms),
+      message,
+      requester: requesterOf(caller, session),
+    }
+    const key = { ...caller, id: params.mandate_id }
+    const outcome = await store.requestIncrease(key, ownAgentOnly(caller), request, event)
+    if (typeof outcome === 'string') return refuse(outcome)
+    return created(toWire(outcome, nowMs, consoleUrl(site, header)))
+  })
+}
+
+interface Deciding {
+  readonly caller: Caller
+  readonly session: CallerSession | undefined
+  readonly header: (name: string) => string | undefined
+}
+
+/**
+ * Who makes a request. A session that was started with a key is the person with that key; all others of an account are the
+ * person who owns it.
+ */
+export function requesterOf(
+  { keyId, accountId }: Pick<Caller, 'keyId' | 'accountId'>,
+  session: CallerSession | undefined,
+): Requester {
+  return { actor: keyId, person: session && session.keyId === null ? accountId : keyId }
+}
+
+/** The base URL of the console, as the caller reaches it. */
+export function consoleUrl(site: SiteOptions, header: (name: string) => string | undefined): string {
+  if (site.publicUrl) return site.publicUrl.origin
+  const scheme = isSecureRequest(header('x-forwarded-proto'), site) ? 'https' : 'http'
+  return `${scheme}://${header('host') ?? 'localhost'}`
+}
+
+/** The approval in a refusal. */
+export function toReference({ id, status, expiresAtMs }: AskedApproval, baseUrl: string): ApprovalReference {
+  return { id, status, expires_at: toTimestamp(expiresAtMs), url: urlOf(id, baseUrl) }
+}
+
+function urlOf(id: string, baseUrl: string): string {
+  return `${baseUrl}/console/approvals/${id}`
+}
+
+function increaseOf(terms: IncreasedTerms): Increase {
+  return {
+    ...(terms.max_spend_total !== undefined && { maxTotalText: terms.max_spend_total }),
+    ...(terms.max_spend_per_transaction !== undefined && {
+      maxPerTransactionText: terms.max_spend_per_transaction,
+    }),
+    ...(terms.expires_at !== undefined && expiryOf(terms.expires_at)),
+  }
+}
+
+function toWireTerms({ maxTotalText, maxPerTransactionText, expiresAtText }: Increase): IncreasedTerms {
+  return {
+    ...(maxTotalText !== undefined && { max_spend_total: maxTotalText }),
+    ...(maxPerTransactionText !== undefined && { max_spend_per_transaction: maxPerTransactionText }),
+    ...(expiresAtText !== undefined && { expires_at: expiresAtText }),
+  }
+}
+
+/** As the interface writes it. */
+function toWire(approval: Approval, nowMs: number, baseUrl: string): ApprovalRequest {
+  return {
+    id: approval.id,
+    kind: approval.kind,
+    status: approvalStatusAt(approval, nowMs),
+    agent_id: approval.agentId,
+    mandate_id: approval.mandateId,
+    amount: approval.amountText,
+    resource_url: approval.resourceUrl,
+    reason: { code: approval.reasonCode, limit_id: approval.limitId, message: approval.message },
+    change: approval.change && toWireTerms(approval.change),
+    mandate_version: approval.mandateVersion,
+    requested_by: approval.requestedBy,
+    requested_at: toTimestamp(approval.requestedAtMs),
+    expires_at: toTimestamp(approval.expiresAtMs),
+    required: approval.required,
+    decisions: approval.decisions.map(({ actor, decision, note, atMs }) => ({
+      actor,
+      decision,
+      note,
+      at: toTimestamp(atMs),
+    })),
+    nonce: approval.nonce,
+    url: urlOf(approval.id, baseUrl),
+  }
+}

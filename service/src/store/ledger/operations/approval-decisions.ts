@@ -1,0 +1,274 @@
+import {
+  approvalStatusAt,
+  approvalWindowMs,
+  increaseWindowMs,
+  maxPendingApprovals,
+  termsOfIncrease,
+  type ApprovalDecision,
+  type Increase,
+} from '../../../domain/approval.ts'
+import { widensTerms } from '../../../domain/mandate-terms.ts'
+import type { AuditEvent, Scope } from '../../../domain/records.ts'
+import type { ApprovalRefusal, ApprovalVerdictCall, IncreaseRefusal, Requester } from '../../store.ts'
+import {
+  lock,
+  look,
+  put,
+  remove,
+  unchanged,
+  type Change,
+  type Decision,
+  type Facts,
+  type Operation,
+} from '../operation.ts'
+import {
+  approvals,
+  auditEvents,
+  mandates,
+  openApprovals,
+  type ApprovalRow,
+  type MandateRow,
+  type OpenApprovalRow,
+} from '../tables.ts'
+import { amendTerms } from './amendments.ts'
+import { openOf, openRowOf } from './approvals.ts'
+
+// What people decide. A decision locks the mandate, as everything does that changes an approval.
+
+export interface DecideCall extends ApprovalVerdictCall {
+  readonly accountId: string
+  readonly environment: Scope['environment']
+  readonly approvalId: string
+  readonly mandateId: string
+  /** The store adds what was decided about. */
+  readonly event: AuditEvent
+  /** Recorded if an increase takes effect. */
+  readonly amendedEvent: AuditEvent
+}
+
+/** Records what a person decides. An increase that is approved takes effect in the same transaction. */
+export const decideApproval: Operation<DecideCall, ApprovalRow | ApprovalRefusal> = {
+  name: 'decideApproval',
+
+  reads: (call, facts) => [
+    lock(mandates, mandateOf(call)),
+    look(approvals, keyOf(call)),
+    look(openApprovals, openKeyOf(call)),
+    ...(facts.isRerun ? [look(auditEvents, call.event)] : []),
+  ],
+
+  decide(call, facts) {
+    const approval = facts.row(approvals, keyOf(call))
+    if (approval?.environment !== call.environment || approval.mandateId !== call.mandateId)
+      return unchanged('not_found')
+    // Decided by an earlier attempt, whose reply was lost.
+    if (facts.isRerun && facts.row(auditEvents, call.event)) return unchanged(approval)
+    const mandate = facts.row(mandates, mandateOf(call))
+    if (!mandate) return unchanged('not_found')
+    if (isRepeated(approval, call)) return unchanged(approval)
+    if (approval.requester === call.person) return unchanged('own_request')
+    return call.verdict === 'approved' ? approve(approval, mandate, call, facts) : deny(approval, call, facts)
+  },
+}
+
+/** Whether the person has decided so before, or somebody has denied it: then nothing changes. */
+function isRepeated({ status, decisions }: ApprovalRow, { person, verdict }: DecideCall): boolean {
+  if (verdict === 'denied' || status === 'denied') return verdict === 'denied' && status === 'denied'
+  return decisions.some((one) => one.person === person && one.decision === 'approved')
+}
+
+function approve(
+  approval: ApprovalRow,
+  mandate: MandateRow,
+  call: DecideCall,
+  facts: Facts,
+): Decision<ApprovalRow | ApprovalRefusal> {
+  const nowMs = call.event.createdAtMs
+  if (approval.kind === 'increase' && !call.isOwner) return unchanged('widening_needs_owner')
+  const status = approvalStatusAt(approval, nowMs)
+  if (status === 'expired') return unchanged('approval_expired')
+  if (status !== 'pending') return unchanged('approval_decided')
+  if (mandate.status === 'revoked') return unchanged('mandate_revoked')
+  const decisions = [...approval.decisions, decisionOf(call)]
+  const people = new Set(
+    decisions.flatMap(({ decision, person }) => (decision === 'approved' ? [person] : [])),
+  )
+  if (people.size < approval.required) return decided({ ...approval, decisions }, call, facts)
+  const approved = { ...approval, status: 'approved' as const, decisions }
+  if (approval.kind === 'payment') {
+    return decided({ ...approved, expiresAtMs: nowMs + approvalWindowMs }, call, facts)
+  }
+  const amendment = {
+    terms: termsOfIncrease(approval.change ?? {}),
+    expectedVersion: approval.mandateVersion,
+    mayWiden: true,
+    endsHolds: false,
+    event: { ...call.amendedEvent, data: { approval_id: approval.id } },
+  }
+  if (mandate.version !== approval.mandateVersion) return unchanged('version_mismatch')
+  const { outcome, changes } = amendTerms(mandate, amendment, facts)
+  if (outcome.outcome !== 'amended') throw new Error(`an increase was refused: ${outcome.outcome}`)
+  return decided(approved, call, facts, changes)
+}
+
+function deny(
+  approval: ApprovalRow,
+  call: DecideCall,
+  facts: Facts,
+): Decision<ApprovalRow | ApprovalRefusal> {
+  const status = approvalStatusAt(approval, call.event.createdAtMs)
+  if (status === 'expired') return unchanged('approval_expired')
+  const canBeTakenBack = status === 'approved' && approval.kind === 'payment'
+  if (status !== 'pending' && !canBeTakenBack) return unchanged('approval_decided')
+  const decisions = [...approval.decisions, decisionOf(call)]
+  return decided({ ...approval, status: 'denied', decisions }, call, facts)
+}
+
+function decided(
+  row: ApprovalRow,
+  call: DecideCall,
+  facts: Facts,
+  others: readonly Change[] = [],
+): Decision<ApprovalRow> {
+  const open = facts.row(openApprovals, openKeyOf(call))
+  const data = {
+    ...call.event.data,
+    kind: row.kind,
+    status: row.status,
+    mandate_id: row.mandateId,
+    agent_id: row.agentId,
+    amount: row.amountText,
+    resource_url: row.resourceUrl,
+    note: call.note,
+  }
+  return {
+    outcome: row,
+    changes: [
+      ...others,
+      put(approvals, row),
+      ...(open ? [openChange(row, open)] : []),
+      put(auditEvents, { ...call.event, data }),
+    ],
+  }
+}
+
+/** A payment that was denied, or approved, answers the same question for a while; an increase that is decided does not. */
+function openChange(row: ApprovalRow, open: OpenApprovalRow): Change {
+  const isDone = row.kind === 'increase' && row.status !== 'pending'
+  return isDone ? remove(openApprovals, open) : put(openApprovals, openRowOf(row, open.question))
+}
+
+function decisionOf({ verdict: decision, actor, person, note, event }: DecideCall): ApprovalDecision {
+  return { actor, person, decision, note, atMs: event.createdAtMs }
+}
+
+function keyOf({ accountId, approvalId: id }: DecideCall) {
+  return { accountId, id }
+}
+
+function mandateOf({ accountId, mandateId: id }: DecideCall) {
+  return { accountId, id }
+}
+
+function openKeyOf({ accountId, mandateId, approvalId: id }: DecideCall) {
+  return { accountId, mandateId, id }
+}
+
+export interface IncreaseCall extends Scope {
+  readonly mandateId: string
+  /** Only a mandate of this agent, if given. */
+  readonly agentId?: string | undefined
+  readonly approvalId: string
+  readonly increase: Increase
+  readonly message: string
+  readonly requester: Requester
+  /** The store adds what is asked for. */
+  readonly event: AuditEvent
+}
+
+/** Asks for wider terms of a mandate. The same request again finds the first one. */
+export const requestIncrease: Operation<IncreaseCall, ApprovalRow | IncreaseRefusal> = {
+  name: 'requestIncrease',
+
+  reads(call, facts) {
+    const { accountId, mandateId, approvalId } = call
+    const range = openOf({ accountId, id: mandateId })
+    const same = facts.knows(range) ? sameRequest(facts.rows(openApprovals, range), call) : undefined
+    return [
+      lock(mandates, { accountId, id: mandateId }),
+      range,
+      ...(same ? [look(approvals, same)] : []),
+      ...(facts.isRerun ? [look(approvals, { accountId, id: approvalId })] : []),
+    ]
+  },
+
+  decide(call, facts) {
+    const { accountId, environment, mandateId, agentId, approvalId, increase } = call
+    const mandate = facts.row(mandates, { accountId, id: mandateId })
+    if (mandate?.environment !== environment) return unchanged('not_found')
+    if (agentId !== undefined && mandate.agentId !== agentId) return unchanged('not_found')
+    const made = facts.isRerun ? facts.row(approvals, { accountId, id: approvalId }) : undefined
+    if (made) return unchanged(made)
+    if (mandate.status === 'revoked') return unchanged('mandate_revoked')
+    const wanted = { ...mandate, ...termsOfIncrease(increase) }
+    if (wanted.maxTotalMicro < mandate.maxTotalMicro || !widensTerms(mandate, wanted))
+      return unchanged('nothing_to_increase')
+    const nowMs = call.event.createdAtMs
+    const found = facts.rows(openApprovals, openOf(mandate))
+    const open = found.filter(({ expiresAtMs }) => expiresAtMs > nowMs)
+    const same = sameRequest(open, call)
+    const first = same && facts.row(approvals, same)
+    if (first?.mandateVersion === mandate.version) return unchanged(first)
+    if (open.filter(({ status }) => status === 'pending').length >= maxPendingApprovals)
+      return unchanged('too_many_approvals')
+    const row = newRequest(call, mandate)
+    const data = { kind: row.kind, mandate_id: mandateId, agent_id: row.agentId, message: row.message }
+    return {
+      outcome: row,
+      changes: [
+        ...found.filter((one) => !open.includes(one)).map((one) => remove(openApprovals, one)),
+        put(approvals, row),
+        put(openApprovals, openRowOf(row, questionOf(call))),
+        put(auditEvents, { ...call.event, data: { ...call.event.data, ...data } }),
+      ],
+    }
+  },
+}
+
+function sameRequest(open: readonly OpenApprovalRow[], call: IncreaseCall): OpenApprovalRow | undefined {
+  const question = questionOf(call)
+  return open.findLast((one) => one.question === question && one.status === 'pending')
+}
+
+/** No URL equals it. */
+function questionOf({ increase }: IncreaseCall): string {
+  return `increase ${JSON.stringify(increase)}`
+}
+
+function newRequest(call: IncreaseCall, mandate: MandateRow): ApprovalRow {
+  const { approvalId, increase, message, requester, event } = call
+  return {
+    accountId: mandate.accountId,
+    id: approvalId,
+    environment: mandate.environment,
+    kind: 'increase',
+    status: 'pending',
+    agentId: mandate.agentId,
+    mandateId: mandate.id,
+    mandateVersion: mandate.version,
+    amountText: null,
+    amountMicro: null,
+    resourceUrl: null,
+    reasonCode: 'increase',
+    limitId: null,
+    message,
+    change: increase,
+    requestedBy: requester.actor,
+    requester: requester.person,
+    requestedAtMs: event.createdAtMs,
+    expiresAtMs: event.createdAtMs + increaseWindowMs,
+    required: 1,
+    decisions: [],
+    nonce: null,
+  }
+}

@@ -1,0 +1,393 @@
+import {
+  approvalStatusAt,
+  approvalWindowMs,
+  maxPendingApprovals,
+  reasonToAsk,
+  type ApprovalFacts,
+  type ReasonToAsk,
+} from '../../../domain/approval.ts'
+import { auditEvent } from '../../../domain/audit.ts'
+import { exceededLimits } from '../../../domain/limits.ts'
+import type { Hold } from '../../../domain/records.ts'
+import { subjectOf } from '../../../domain/subjects.ts'
+import { idBytes, idText, type IdKind } from '../../../domain/type-id.ts'
+import type { AskedApproval, Requester } from '../../store.ts'
+import { look, put, remove, type Change, type Facts, type RangeRead, type Read } from '../operation.ts'
+import {
+  approvals,
+  auditEvents,
+  budgets,
+  knownSellers,
+  openApprovals,
+  payments,
+  type AgentRow,
+  type ApprovalRow,
+  type KnownSellerRow,
+  type MandateRow,
+  type OpenApprovalRow,
+  type PaymentRow,
+} from '../tables.ts'
+import { Bookings, budgetPathOf } from './bookings.ts'
+import { statusOf } from './payment-rows.ts'
+
+// Check 12: whether a person must approve a payment. Approvals change only while their mandate is locked.
+
+/** A proof that is asked for. */
+export interface AskingCall {
+  readonly hold: Hold
+  /** The approval that the agent was given. */
+  readonly approvalId?: string | undefined
+  readonly requester?: Requester | undefined
+}
+
+/**
+ * The reads of `ApprovalGate`: empty unless a person may have to approve the payment. Needs `bookingReads`.
+ */
+export function approvalReads(
+  { hold, approvalId }: AskingCall,
+  mandate: MandateRow,
+  agent: AgentRow | undefined,
+  facts: Facts,
+): readonly Read[] {
+  if (!canNeedApproval(mandate, agent, facts)) return []
+  const sellerReads = readsOfSeller(mandate, hold, facts)
+  if (!sellerReads.every((read) => facts.knows(read))) return sellerReads
+  // A seller that is known by an open payment may be new again when open payments end.
+  const mayBeNew = mandate.approval?.firstPurchaseAtSeller && !sellerOf(hold, mandate, facts).isPaid
+  if (!mayBeNew && !reasonFor(hold, mandate, agent, facts)) return sellerReads
+  const { accountId } = mandate
+  const given = approvalId === undefined ? [] : [look(approvals, { accountId, id: approvalId })]
+  return [...sellerReads, openOf(mandate), ...given]
+}
+
+/** Whether a mandate can need approval of any payment at all. */
+function canNeedApproval(mandate: MandateRow, agent: AgentRow | undefined, facts: Facts): boolean {
+  const asks = ({ action }: { readonly action: string }) => action === 'require_approval'
+  if (mandate.approval !== null || mandate.limits?.some(asks)) return true
+  const { accountId } = mandate
+  return budgetPathOf(mandate, agent).some((id) => facts.row(budgets, { accountId, id })?.limits.some(asks))
+}
+
+/** Why a person must approve the payment, if it passes all other checks. Expired payments still count here. */
+function reasonFor(
+  hold: Hold,
+  mandate: MandateRow,
+  agent: AgentRow | undefined,
+  facts: Facts,
+): ReasonToAsk | undefined {
+  const { amountMicro, issuedAtMs: nowMs } = hold
+  const limits = new Bookings(mandate, facts).limitFacts({ ...hold, nowMs }, agent)
+  const exceeded = limits ? exceededLimits(limits, mandate.id, amountMicro) : []
+  const isKnownSeller = sellerOf(hold, mandate, facts).isKnown
+  return reasonToAsk(mandate.approval, { amountMicro, isKnownSeller }, exceeded)
+}
+
+/** What is known about the approval of a payment. */
+export interface ApprovalGate extends ApprovalFacts {
+  /** The approval that the agent was given and that it can use. */
+  readonly usable: ApprovalRow | undefined
+}
+
+/** Undefined if nobody has to approve the payment. Needs `approvalReads`, with the mandate as it was read. */
+export function approvalGate(
+  call: AskingCall,
+  mandate: MandateRow,
+  agent: AgentRow | undefined,
+  facts: Facts,
+): ApprovalGate | undefined {
+  if (!canNeedApproval(mandate, agent, facts)) return undefined
+  const { hold } = call
+  const { isKnown: isKnownSeller } = sellerOf(hold, mandate, facts)
+  if (!reasonFor(hold, mandate, agent, facts)) {
+    return { isKnownSeller, isApproved: false, usable: undefined }
+  }
+  const given = givenApproval(call, mandate, facts)
+  const isUsable = given && whyUnusable(given, hold) === undefined
+  return { isKnownSeller, isApproved: isUsable === true, usable: isUsable ? given : undefined }
+}
+
+/** The rows that change when a proof is issued: its approval is used up, and its seller is known from now on. */
+export function changesOfIssue(
+  { hold, requester }: AskingCall,
+  mandate: MandateRow,
+  { usable }: ApprovalGate,
+  facts: Facts,
+): readonly Change[] {
+  const changes: Change[] = [...sellerChanges(hold, mandate, facts)]
+  if (!usable) return changes
+  changes.push(put(approvals, { ...usable, status: 'consumed', nonce: hold.nonce }))
+  changes.push(...removalOf(usable, facts))
+  const data = { mandate_id: usable.mandateId, agent_id: usable.agentId, nonce: hold.nonce }
+  return [...changes, put(auditEvents, eventOf('approval.consumed', usable, { hold, requester }, data))]
+}
+
+/** The refusal of a payment that a person must approve, with the approval to wait for. */
+export interface Asked {
+  /** Undefined if there is none, because too many are pending. */
+  readonly approval: AskedApproval | undefined
+  /** What else the agent should know, as a sentence. */
+  readonly remark: string
+  readonly changes: readonly Change[]
+}
+
+/** Finds the approval for a payment, or makes one. */
+export function askForApproval(
+  call: AskingCall,
+  mandate: MandateRow,
+  reason: ReasonToAsk,
+  facts: Facts,
+): Asked {
+  const { hold, approvalId } = call
+  const nowMs = hold.issuedAtMs
+  const given = givenApproval(call, mandate, facts)
+  if (given) return { approval: askedOf(given, nowMs), remark: whyUnusable(given, hold) ?? '', changes: [] }
+  if (approvalId !== undefined) {
+    const remark = 'There is no such approval under this mandate; ask again without approval_id.'
+    return { approval: undefined, remark, changes: [] }
+  }
+  const found = facts.rows(openApprovals, openOf(mandate))
+  const over = found.filter(({ expiresAtMs }) => !(expiresAtMs > nowMs))
+  const open = found.filter(({ expiresAtMs }) => expiresAtMs > nowMs)
+  const same = sameQuestion(open, hold)
+  if (same) return { approval: askedOf(same, nowMs), remark: remarkOn(same.status), changes: [] }
+  const isFull =
+    open.filter(({ status }) => status === 'pending').length >= maxPendingApprovals ||
+    open.length >= maxOpenApprovals
+  if (isFull) {
+    const remark = `${maxPendingApprovals} approvals of this mandate already wait for a decision; no other one was requested.`
+    return { approval: undefined, remark, changes: [] }
+  }
+  const row = newApproval(call, mandate, reason)
+  const data = {
+    kind: row.kind,
+    mandate_id: row.mandateId,
+    agent_id: row.agentId,
+    amount: row.amountText,
+    resource_url: row.resourceUrl,
+    reason_code: row.reasonCode,
+  }
+  return {
+    approval: askedOf(row, nowMs),
+    remark: remarkOn('pending'),
+    changes: [
+      ...over.map((one) => remove(openApprovals, one)),
+      put(approvals, row),
+      put(openApprovals, openRowOf(row, questionOf(hold))),
+      put(auditEvents, eventOf('approval.requested', row, call, data)),
+    ],
+  }
+}
+
+/** The approval that an earlier attempt of the same call has found or made; undefined if there is none. */
+export function findApproval(call: AskingCall, mandate: MandateRow, facts: Facts): AskedApproval | undefined {
+  const range = openOf(mandate)
+  // Meanwhile nobody may have to approve it any more.
+  if (!facts.knows(range)) return undefined
+  const nowMs = call.hold.issuedAtMs
+  const given = givenApproval(call, mandate, facts)
+  if (given || call.approvalId !== undefined) return given && askedOf(given, nowMs)
+  const open = facts.rows(openApprovals, range).filter(({ expiresAtMs }) => expiresAtMs > nowMs)
+  const same = sameQuestion(open, call.hold)
+  return same && askedOf(same, nowMs)
+}
+
+/** More than may be pending, because approved and denied ones answer the same question for a while. */
+const maxOpenApprovals = 100
+
+/** The open approvals of a mandate. */
+export function openOf({ accountId, id: mandateId }: Pick<MandateRow, 'accountId' | 'id'>): RangeRead {
+  return {
+    kind: 'range',
+    table: openApprovals,
+    where: { accountId, mandateId },
+    orderBy: 'id',
+    limit: 2 * maxOpenApprovals,
+    isLocked: false,
+  }
+}
+
+/** The question that an approval of a payment answers, besides its amount. */
+function questionOf({ resourceUrl }: Pick<Hold, 'resourceUrl'>): string {
+  return resourceUrl
+}
+
+/** An open approval for the same resource: approved or pending up to at least this amount, or denied for this amount. */
+function sameQuestion(open: readonly OpenApprovalRow[], hold: Hold): OpenApprovalRow | undefined {
+  const question = questionOf(hold)
+  const same = open.filter((one) => one.amountMicro !== null && one.question === question)
+  const covers = same.filter(({ amountMicro }) => amountMicro !== null && amountMicro >= hold.amountMicro)
+  return (
+    covers.find(({ status }) => status === 'approved') ??
+    covers.find(({ status }) => status === 'pending') ??
+    covers.find(({ status, amountMicro }) => status === 'denied' && amountMicro === hold.amountMicro)
+  )
+}
+
+function remarkOn(status: AskedApproval['status']): string {
+  switch (status) {
+    case 'pending':
+      return 'It waits for a decision.'
+    case 'approved':
+      return 'It is approved: ask again with approval_id.'
+    case 'denied':
+      return 'A person has denied it.'
+    case 'expired':
+      return 'It has expired; ask again without approval_id.'
+    case 'consumed':
+      return 'It was used for another proof; ask again without approval_id.'
+    default:
+      return status satisfies never
+  }
+}
+
+/** The approval that the agent names, if it is one of this mandate. */
+function givenApproval({ hold, approvalId }: AskingCall, mandate: MandateRow, facts: Facts) {
+  if (approvalId === undefined) return undefined
+  const given = facts.row(approvals, { accountId: mandate.accountId, id: approvalId })
+  const isOfMandate = given?.mandateId === mandate.id && given.agentId === hold.agentId
+  return isOfMandate && given.kind === 'payment' ? given : undefined
+}
+
+/** Why an approval does not admit a payment, as a sentence; undefined if it does. */
+function whyUnusable(approval: ApprovalRow, hold: Hold): string | undefined {
+  const status = approvalStatusAt(approval, hold.issuedAtMs)
+  if (status !== 'approved') return remarkOn(status)
+  if (approval.resourceUrl !== hold.resourceUrl)
+    return 'It was given for another resource; ask again without approval_id.'
+  if (approval.amountMicro === null || !(hold.amountMicro <= approval.amountMicro))
+    return `It was given for up to ${approval.amountText ?? '0'}; ask again without approval_id.`
+  return undefined
+}
+
+function newApproval({ hold, requester }: AskingCall, mandate: MandateRow, reason: ReasonToAsk): ApprovalRow {
+  return {
+    accountId: mandate.accountId,
+    id: idOfNonce('approval', hold),
+    environment: mandate.environment,
+    kind: 'payment',
+    status: 'pending',
+    agentId: mandate.agentId,
+    mandateId: mandate.id,
+    mandateVersion: mandate.version,
+    amountText: hold.amountText,
+    amountMicro: hold.amountMicro,
+    resourceUrl: hold.resourceUrl,
+    reasonCode: reason.code,
+    limitId: reason.limitId,
+    message: null,
+    change: null,
+    requestedBy: requester?.actor ?? '',
+    requester: requester?.person ?? '',
+    requestedAtMs: hold.issuedAtMs,
+    expiresAtMs: hold.issuedAtMs + approvalWindowMs,
+    required: mandate.approval?.required ?? 1,
+    decisions: [],
+    nonce: null,
+  }
+}
+
+/** The row that finds an approval by its question. */
+export function openRowOf(row: ApprovalRow, question: string): OpenApprovalRow {
+  const { accountId, mandateId, id, environment, status, amountMicro, expiresAtMs } = row
+  if (status === 'consumed') throw new TypeError('a consumed approval is not open')
+  return { accountId, mandateId, id, environment, status, question, amountMicro, expiresAtMs }
+}
+
+function removalOf(row: ApprovalRow, facts: Facts): readonly Change[] {
+  const open = facts.rows(openApprovals, openOf({ accountId: row.accountId, id: row.mandateId }))
+  return open.filter(({ id }) => id === row.id).map((one) => remove(openApprovals, one))
+}
+
+function askedOf(
+  { id, status, expiresAtMs }: Pick<ApprovalRow, 'id' | 'status' | 'expiresAtMs'>,
+  nowMs: number,
+): AskedApproval {
+  return { id, status: approvalStatusAt({ kind: 'payment', status, expiresAtMs }, nowMs), expiresAtMs }
+}
+
+/** The ids of what a proof leads to have the bytes of its nonce, so that a retry makes the same ones. */
+function idOfNonce(kind: IdKind, { nonce }: Pick<Hold, 'nonce'>): string {
+  const bytes = idBytes('nonce', nonce)
+  if (!bytes) throw new TypeError(`not a nonce: ${nonce}`)
+  return idText(kind, bytes)
+}
+
+function eventOf(
+  type: 'approval.requested' | 'approval.consumed',
+  row: ApprovalRow,
+  { hold, requester }: AskingCall,
+  data: Readonly<Record<string, unknown>>,
+) {
+  const details = { id: idOfNonce('auditEvent', hold), type, subjectId: row.id, data, atMs: hold.issuedAtMs }
+  return auditEvent({ keyId: requester?.actor ?? '' }, row, details)
+}
+
+/** What is bought, and when. */
+type Purchase = Pick<Hold, 'resourceUrl' | 'issuedAtMs'>
+
+/** The row of a payment's seller, and the payments that it names. */
+export function readsOfSeller(mandate: MandateRow, purchase: Purchase, facts: Facts): readonly Read[] {
+  if (!mandate.approval?.firstPurchaseAtSeller) return []
+  const key = sellerKey(mandate, purchase)
+  const row = facts.knows(look(knownSellers, key)) ? facts.row(knownSellers, key) : undefined
+  const { accountId } = mandate
+  return [
+    look(knownSellers, key),
+    ...(row?.nonces ?? []).map((nonce) => look(payments, { accountId, nonce })),
+  ]
+}
+
+function sellerKey({ accountId, id: mandateId }: MandateRow, { resourceUrl }: Pick<Hold, 'resourceUrl'>) {
+  return { accountId, mandateId, subject: subjectOf('seller', resourceUrl) }
+}
+
+interface Seller {
+  /** Whether something was bought there, or an approved payment there may still be captured. */
+  readonly isKnown: boolean
+  readonly row: KnownSellerRow | undefined
+  /** Payments that may still be captured. */
+  readonly open: readonly string[]
+  /** Whether one was captured for sure. */
+  readonly isPaid: boolean
+}
+
+/** Whether a first purchase from the seller needs no approval. Needs `readsOfSeller`. */
+export function isKnownSeller(mandate: MandateRow, purchase: Purchase, facts: Facts): boolean {
+  return sellerOf(purchase, mandate, facts).isKnown
+}
+
+function sellerOf(purchase: Purchase, mandate: MandateRow, facts: Facts): Seller {
+  const none = { isKnown: false, row: undefined, open: [], isPaid: false }
+  if (!mandate.approval?.firstPurchaseAtSeller) return none
+  const row = facts.row(knownSellers, sellerKey(mandate, purchase))
+  if (!row) return none
+  if (row.nonces === null) return { isKnown: true, row, open: [], isPaid: true }
+  const { accountId } = mandate
+  const found = row.nonces.flatMap((nonce) => facts.row(payments, { accountId, nonce }) ?? [])
+  const left = found.filter((payment) => isAlive(payment, mandate, purchase.issuedAtMs))
+  const isPaid = left.some(({ status }) => status === 'captured')
+  return { isKnown: left.length > 0, row, open: left.map(({ nonce }) => nonce), isPaid }
+}
+
+/** Whether a seller is known by one of these payments. */
+export function isKnownBy(found: readonly PaymentRow[], mandate: MandateRow, nowMs: number): boolean {
+  return found.some((payment) => isAlive(payment, mandate, nowMs))
+}
+
+/** Whether a payment was captured, or may still be. */
+function isAlive(payment: PaymentRow, mandate: MandateRow, nowMs: number): boolean {
+  const status = statusOf(payment, mandate, nowMs)
+  return status !== 'voided' && status !== 'expired'
+}
+
+/** Max payments by which a seller is known until one of them is captured. */
+const maxNonces = 8
+
+function sellerChanges(hold: Hold, mandate: MandateRow, facts: Facts): readonly Change[] {
+  if (!mandate.approval?.firstPurchaseAtSeller) return []
+  const { row, open, isPaid } = sellerOf(hold, mandate, facts)
+  if (row?.nonces === null) return []
+  const key = sellerKey(mandate, hold)
+  if (isPaid) return [put(knownSellers, { ...key, nonces: null })]
+  return [put(knownSellers, { ...key, nonces: [...open, hold.nonce].slice(-maxNonces) })]
+}
