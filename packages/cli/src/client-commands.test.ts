@@ -12,6 +12,8 @@ import { createMerchant } from '../../../service/testing/purchases.ts'
 import { readCsv } from '../../../service/testing/http/read-csv.ts'
 import { prepareRoleKeys, type RoleKeys } from '../../../service/testing/role-keys.ts'
 import {
+  askForProof,
+  issueKey,
   issueProof,
   preparePurchase,
   startTestService,
@@ -498,4 +500,55 @@ test('An interrupted export leaves no file, and ends with an error', async (cont
     [6, 'purser transactions export: the export was interrupted; run it again.'],
   )
   assert.deepEqual(readdirSync(folder), [])
+})
+
+test('A person finds what waits for a decision, approves it, and an agent pays; a mandate is edited', async (context) => {
+  const purchase = await preparePurchase(service)
+  const edited = await json(
+    context,
+    ...words(
+      `mandates edit ${purchase.mandateId} --approve-above 5.00 --approvers 1 --seller * --total 50.00`,
+    ),
+  )
+  assert.deepEqual(
+    [edited.version, edited.approval, edited.allowed_sellers, edited.max_spend_total],
+    [2, { above: '5.00', first_purchase_at_seller: false, required: 1 }, ['*'], '50.00'],
+  )
+  const { purser } = command(context)
+  const stale = await purser(...words(`mandates edit ${purchase.mandateId} --total 40.00 --if-version 1`))
+  assert.deepEqual([stale.code, stale.output], [1, ''])
+  assert.match(stale.errors, /it has changed meanwhile/)
+  const nothing = await purser(...words(`mandates edit ${purchase.mandateId}`))
+  assert.equal(nothing.code, 2)
+
+  const agentKey = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
+  const refused = await askForProof(service, purchase, '6.00', { key: agentKey })
+  const { id } = refused.body.approval
+  const listed = await purser('approvals', 'list')
+  assert.match(
+    listed.output,
+    new RegExp(`${id} +pending +pay 6\\.00 USDC for https://api\\.example\\.com/data`),
+  )
+  const approver = command(context, await issueKey(service, { role: 'approver' }))
+  const approved = await approver.purser('approvals', 'approve', id, '--note', 'fine')
+  assert.equal(approved.code, 0, approved.errors)
+  assert.match(approved.output, /decisions +approved by key_\w+ at 2026-11-20 12:00:00: fine/)
+  assert.equal((await purser('approvals', 'list')).output, '')
+  assert.match((await purser(...words('approvals list --status approved'))).output, new RegExp(id))
+  const denied = JSON.parse((await purser('approvals', 'deny', id, '--json')).output)
+  assert.equal(denied.status, 'denied', 'it was not used, and is taken back')
+  const late = await purser('approvals', 'approve', id)
+  assert.match(late.errors, /it was decided otherwise/)
+
+  const open = await json(context, ...words(`mandates edit ${purchase.mandateId} --no-approval`))
+  assert.equal(open.approval, null)
+  const shown = await purser('mandates', 'show', purchase.mandateId)
+  assert.match(shown.output, /^approval +-$/m)
+  const narrowing = command(context, agentKey)
+  const wider = await narrowing.purser(...words(`mandates edit ${purchase.mandateId} --total 60.00`))
+  assert.match(wider.errors, /only an owner may/)
+  assert.equal(
+    (await narrowing.purser(...words(`mandates edit ${purchase.mandateId} --total 30.00`))).code,
+    0,
+  )
 })

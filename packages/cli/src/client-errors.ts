@@ -43,7 +43,8 @@ function explainAnswer(error: ApiError): { readonly message: string; readonly ex
     return { message, exitCode: exitCodes.unauthorised }
   }
   if (error instanceof PermissionError) {
-    const message = `the key lacks permission (${error.code}); use an owner's or operator's key`
+    const known = conflicts[error.code]
+    const message = known ?? `the key lacks permission (${error.code}); use an owner's or operator's key`
     return { message, exitCode: exitCodes.unauthorised }
   }
   if (error instanceof NotFoundError) {
@@ -61,12 +62,19 @@ function explainAnswer(error: ApiError): { readonly message: string; readonly ex
   return { message: known ?? error.message + request, exitCode: exitCodes.failed }
 }
 
-/** The meaning of the codes of a 400 or a 409 for the user of the command. */
+/** The meaning of the codes of a 400, 403, 409 or 412 for the user of the command. */
 const conflicts: Readonly<Record<string, string>> = {
   account_exists: 'an account with the same --idp-user-id exists',
   seller_exists: 'a seller with this domain exists in this environment; an operator can release the domain',
   last_owner_key: "this is the account's last owner or operator key; issue another one first",
   mandate_revoked: 'the mandate is permanently revoked',
+  widening_needs_owner: 'this allows more than before, or changes what people read: only an owner may',
+  version_mismatch: 'it has changed meanwhile; look at it again, then repeat the command',
+  budget_below_committed:
+    'the total is below what is spent and held; --end-holds ends the open proofs, but what is spent stays spent',
+  own_request: 'the request was made with this key; somebody else must decide on it',
+  approval_expired: 'it was not decided, or not used, in time; the agent has to ask again',
+  approval_decided: 'it was decided otherwise, or was used; purser approvals show says how',
   agent_revoked: 'the agent is permanently revoked',
   proof_captured: 'the proof has already been charged; purser proofs show has its transaction',
   not_refundable: 'the transaction is not a payment; nothing was refunded',

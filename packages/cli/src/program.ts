@@ -6,6 +6,7 @@ import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import { pathOf, withAllBelow } from './command-tree.ts'
 import { accountsCommand } from './commands/accounts.ts'
 import { agentsCommand } from './commands/agents.ts'
+import { approvalsCommand } from './commands/approvals.ts'
 import { auditCommand } from './commands/audit.ts'
 import { completionCommand } from './commands/completion.ts'
 import { doctorCommand } from './commands/doctor.ts'
@@ -43,6 +44,7 @@ export async function createProgram(words: readonly string[], io: Io): Promise<C
     sessionsCommand(io),
     agentsCommand(io),
     mandatesCommand(io),
+    approvalsCommand(io),
     sellersCommand(io),
     evaluateCommand(io),
     payCommand(io),
@@ -64,7 +66,15 @@ export async function createProgram(words: readonly string[], io: Io): Promise<C
 }
 
 const groups: Readonly<Record<string, readonly string[]>> = {
-  'The accounts and their agents:': ['accounts', 'keys', 'sessions', 'agents', 'mandates', 'sellers'],
+  'The accounts and their agents:': [
+    'accounts',
+    'keys',
+    'sessions',
+    'agents',
+    'mandates',
+    'approvals',
+    'sellers',
+  ],
   'Payments:': ['evaluate', 'pay', 'proofs', 'payments', 'transactions', 'audit'],
   'This machine:': ['profile', 'completion'],
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import { approvalStatuses } from '@purser/wire/approvals'
 import { auditEventTypes } from '@purser/wire/audit-log'
 import { roles } from '@purser/wire/roles'
 import { environments } from '@purser/wire/fields'
@@ -120,5 +121,8 @@ test('purser --version prints the release and the commit', async (context) => {
 })
 
 test('The choices of options are the vocabularies of the interface', () => {
-  assert.deepEqual({ ...vocabularies }, { auditEventTypes, environments, roles, transactionStatuses })
+  assert.deepEqual(
+    { ...vocabularies },
+    { approvalStatuses, auditEventTypes, environments, roles, transactionStatuses },
+  )
 })

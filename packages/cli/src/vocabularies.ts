@@ -1,10 +1,18 @@
-import type { AuditEventType, Environment, Role, TransactionStatus } from '@purser/client'
+import type { ApprovalStatus, AuditEventType, Environment, Role, TransactionStatus } from '@purser/client'
 
 // The interface's vocabularies for options and completion; a test compares them with packages/wire.
 
 export const environments = ['sandbox', 'production'] as const satisfies readonly Environment[]
 
 export const roles = ['operator', 'owner', 'approver', 'agent', 'merchant'] as const satisfies readonly Role[]
+
+export const approvalStatuses = [
+  'pending',
+  'approved',
+  'denied',
+  'expired',
+  'consumed',
+] as const satisfies readonly ApprovalStatus[]
 
 export const transactionStatuses = [
   'pending',

@@ -4,6 +4,12 @@ export * from './errors.ts'
 export { hostNameOf, isHostOrParent } from './host-names.ts'
 export type { List, Page } from './list.ts'
 export type { CallOptions, PurserOptions, Sleep } from './options.ts'
+export {
+  awaitApproval,
+  requestApprovedProof,
+  type ApprovedProofOptions,
+  type AwaitApprovalOptions,
+} from './payment/approved-proof.ts'
 export type { PaymentChallenge } from './payment/challenge.ts'
 export { paymentDecisionOf, type PaymentDecision, type SkipReason } from './payment/decision.ts'
 export { paymentResultOf, type PaymentResult } from './payment/payment-result.ts'
@@ -33,6 +39,8 @@ export {
 } from './payment/purchase-store.ts'
 export {
   wrapFetchWithPayment,
+  type ApprovalAnswer,
+  type ApprovalRequired,
   type PayingFetch,
   type PayingInit,
   type PaymentAnswer,

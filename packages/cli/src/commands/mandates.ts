@@ -15,6 +15,7 @@ import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { clientCommand, collect, collectMetadata, listCommand } from './client-command.ts'
+import { approvalOf, editCommand, parseApprovers } from './edit-mandate.ts'
 import { listItems } from './list-items.ts'
 import { parseWhen } from './when.ts'
 
@@ -63,10 +64,23 @@ const recordColumns: readonly Column<Mandate>[] = [
     cell: ({ allowed_resources }) => (allowed_resources.length === 0 ? 'any' : listCell(allowed_resources)),
   },
   { title: 'metadata', cell: ({ metadata }) => metadataCell(metadata) },
+  { title: 'approval', cell: ({ approval }) => approvalCell(approval) },
+  { title: 'version', cell: ({ version }) => String(version) },
   expires,
   { title: 'created (utc)', cell: ({ created_at }) => timeCell(created_at) },
   { title: 'updated (utc)', cell: ({ updated_at }) => timeCell(updated_at) },
 ]
+
+/** When a person must approve a payment; a dash for never. */
+function approvalCell(approval: Mandate['approval']): string {
+  if (!approval) return '-'
+  const { above, first_purchase_at_seller, required } = approval
+  const when = [
+    ...(above === null ? [] : [`above ${above}`]),
+    ...(first_purchase_at_seller ? ['first purchase at a seller'] : []),
+  ]
+  return `${when.join(', ') || 'where a limit asks'}${required > 1 ? `; by ${required} people` : ''}`
+}
 
 /** The operations of `purser mandates` on one mandate, with their summaries. */
 const moves = {
@@ -77,10 +91,11 @@ const moves = {
 
 export function mandatesCommand(io: Io) {
   const command = new Command('mandates')
-    .summary('create, list, show, pause, resume and revoke mandates')
+    .summary('create, list, show, edit, pause, resume and revoke mandates')
     .addCommand(createCommand(io))
     .addCommand(listMandatesCommand(io))
     .addCommand(showCommand(io))
+    .addCommand(editCommand(recordColumns, io))
   for (const move of ['pause', 'resume', 'revoke'] as const) {
     command.addCommand(moveCommand(move, io))
   }
@@ -111,8 +126,12 @@ function createCommand(io: Io) {
       collect,
     )
     .option('--metadata <name=text>', 'your own text about the mandate; repeatable', collectMetadata)
+    .option('--approve-above <amount>', 'a person must approve payments above this amount')
+    .option('--approve-first-purchase', 'a person must approve the first purchase at each seller')
+    .option('--approvers <count>', 'how many people must approve: 1 or 2', parseApprovers)
     .action(async (options) => {
       const { mandates } = await connect(options, io)
+      const approval = approvalOf(options)
       const body = {
         agent_id: options.agent,
         purpose: options.purpose,
@@ -124,6 +143,7 @@ function createCommand(io: Io) {
         ...(options.enforceCategories && { category_check: 'enforced' as const }),
         ...(options.resource && { allowed_resources: options.resource }),
         ...(options.metadata && { metadata: options.metadata }),
+        ...(approval && { approval }),
       }
       const mandate = await mandates.create(body, { signal: io.interruption() })
       showRecord(recordColumns, mandate, options, io)

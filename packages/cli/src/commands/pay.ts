@@ -32,6 +32,12 @@ export function payCommand(io: Io) {
       parsePurchaseId,
     )
     .option('--metadata <name=text>', 'your own text for the transaction; repeatable', collectMetadata)
+    .addOption(
+      new Option(
+        '--wait-for-approval <seconds>',
+        'how long to wait for a person to approve the payment',
+      ).argParser(parseSeconds),
+    )
     .option('--output <file>', 'write the body to a new file; required with --json')
     .addOption(
       new Option('--timeout <seconds>', 'timeout in total').argParser(parseSeconds).default(standardTimeout),
@@ -51,7 +57,9 @@ export function payCommand(io: Io) {
       if (options.data !== undefined) init.body = options.data
       const { purchaseId, metadata } = options
       const timeoutMs = options.timeout * 1_000
-      const purchase = { url, init, client, mandate, purchaseId, metadata, timeoutMs }
+      const approvalWaitMs = (options.waitForApproval ?? 0) * 1_000
+      const terms = { purchaseId, metadata, timeoutMs, approvalWaitMs }
+      const purchase = { url, init, client, mandate, ...terms }
       await pay(purchase, options, io)
     })
 }

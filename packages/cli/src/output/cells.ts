@@ -7,6 +7,7 @@ const statusColours: Readonly<Record<string, Colour>> = {
   pending: 'yellow',
   paused: 'yellow',
   expired: 'yellow',
+  consumed: 'green',
   refunded: 'yellow',
   authorized: 'yellow',
   denied: 'red',

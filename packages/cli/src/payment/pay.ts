@@ -29,6 +29,8 @@ interface Purchase {
   readonly purchaseId: string | undefined
   readonly metadata: Record<string, string> | undefined
   readonly timeoutMs: number
+  /** How long to wait for a person's approval. */
+  readonly approvalWaitMs: number
 }
 
 interface PayOptions {
@@ -47,7 +49,7 @@ export async function pay(
   const delivery = openDelivery(output, io)
   let decision: PaymentDecision | undefined
   try {
-    const { client, mandate, url, init, purchaseId, metadata, timeoutMs } = purchase
+    const { client, mandate, url, init, purchaseId, metadata, timeoutMs, approvalWaitMs } = purchase
     const purchases = purchaseId === undefined ? undefined : await openPurchaseFiles(purchasesFolder(io))
     const payingFetch = wrapFetchWithPayment(fetch, {
       client,
@@ -57,12 +59,17 @@ export async function pay(
       purchases,
       metadata,
       random: io.random,
+      onApprovalRequired: ({ approval }) => {
+        if (approvalWaitMs === 0) return undefined
+        io.printError(harmlessLines(`Waiting for a person to approve it: ${approval.url}`))
+        return { waitMs: approvalWaitMs }
+      },
       onDecision: (made) => {
         decision = made
         if (!json) io.printError(harmlessLines(decisionWords(made, maxAmount)))
       },
     })
-    const signal = AbortSignal.any([io.interruption(), AbortSignal.timeout(timeoutMs)])
+    const signal = AbortSignal.any([io.interruption(), AbortSignal.timeout(timeoutMs + approvalWaitMs)])
     const answer = await payingFetch(url, { ...init, signal, purchaseId })
     await settle({ answer, delivery, json }, io)
   } catch (error) {

@@ -9,12 +9,23 @@ export function decisionWords(decision: PaymentDecision, maxAmount: string | und
     case 'approved':
       return [...asked, 'Decision:  approved'].join('\n')
     case 'denied':
-      return [...asked, `Decision:  denied, ${decision.reason_code}: ${decision.reason_detail}`].join('\n')
+      return [
+        ...asked,
+        `Decision:  denied, ${decision.reason_code}: ${decision.reason_detail}`,
+        ...approvalLines(decision.approval),
+      ].join('\n')
     case 'skipped':
       return [...asked, `Decision:  not paid, ${decision.why}: ${skipDetail(decision, maxAmount)}`].join('\n')
     default:
       return decision satisfies never
   }
+}
+
+/** Where a person decides. */
+function approvalLines(approval: (PaymentDecision & { outcome: 'denied' })['approval']): string[] {
+  if (!approval || approval.status === 'denied') return []
+  const { id, status, expires_at, url } = approval
+  return [`Approval:  ${id}, ${status} until ${expires_at}: ${url}`]
 }
 
 /** The client's message names its option; here the flag is more useful. */

@@ -1,4 +1,4 @@
-import type { DenialCode } from '../wire-types.ts'
+import type { ApprovalReference, DenialCode } from '../wire-types.ts'
 import type { PaymentChallenge } from './challenge.ts'
 
 /** Why a 402 was returned without requesting a payment, and what would help. */
@@ -34,6 +34,8 @@ export type PaymentDecision =
       readonly reason_detail: string
       /** The `denied` transaction that records the decision; null if only the proof was refused. */
       readonly transaction_id: string | null
+      /** For `approval_required`: the approval that a person has not given, and where an owner decides. */
+      readonly approval?: ApprovalReference | undefined
     }
   | {
       readonly outcome: 'skipped'

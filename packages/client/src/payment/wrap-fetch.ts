@@ -2,7 +2,8 @@ import { compareAmounts, formatAmount } from '../amounts.ts'
 import { PurserError } from '../errors.ts'
 import type { Sleep } from '../options.ts'
 import type { Purser } from '../purser.ts'
-import type { Denial, Proof, ProofDenial } from '../wire-types.ts'
+import type { ApprovalReference, Denial, Proof, ProofDenial } from '../wire-types.ts'
+import { awaitApproval, requestApprovedProof } from './approved-proof.ts'
 import { isCollectedByHost, isForAddress, readChallenge, type PaymentChallenge } from './challenge.ts'
 import { skipReasons, withDecision, type PaymentDecision, type SkipReason } from './decision.ts'
 import { abandonProof, finishPayment } from './finish-payment.ts'
@@ -24,7 +25,8 @@ import { PaymentNotChargedError } from './uncertain-payment.ts'
 /** The payer, the mandate, and the limits. */
 export interface PaymentOptions {
   /** A client with the agent's key. */
-  readonly client: Pick<Purser, 'policy' | 'payments'> & Partial<Pick<Purser, 'agents' | 'mandates'>>
+  readonly client: Pick<Purser, 'policy' | 'payments'> &
+    Partial<Pick<Purser, 'agents' | 'mandates' | 'approvals'>>
   /** The agent that pays; by default the only one that the key sees. */
   readonly agentId?: string | undefined
   /** The mandate to pay from; by default the agent's only usable one. */
@@ -42,6 +44,13 @@ export interface PaymentOptions {
    * Receives the decision about each 402, before the request is sent again. If it throws, nothing is bought.
    */
   readonly onDecision?: ((decision: PaymentDecision) => void | Promise<void>) | undefined
+  /**
+   * Called when a person must approve the payment: `approval.url` is where an owner decides. Return `{ waitMs }` to wait so
+   * long for the decision, at most until the approval expires, and to pay once it is given; or nothing, not to wait. Nothing
+   * is held meanwhile. Without this, or if nobody decides in time, the 402 is returned; a later call uses the approval.
+   */
+  readonly onApprovalRequired?:
+    ((required: ApprovalRequired) => ApprovalAnswer | Promise<ApprovalAnswer>) | undefined
   /**
    * Stores purchases, so that calls with the same `purchaseId` never pay twice and get the goods that were
    * paid for, even after a crash: `createPurchaseMemory()`, or `openPurchaseFiles(folder)` of
@@ -61,6 +70,15 @@ export interface PaymentOptions {
   readonly random?: (() => number) | undefined
   readonly sleep?: Sleep | undefined
 }
+
+/** An approval that a payment needs. */
+export interface ApprovalRequired {
+  readonly approval: ApprovalReference
+  readonly challenge: PaymentChallenge
+}
+
+/** How long to wait for a decision. */
+export type ApprovalAnswer = { readonly waitMs: number } | undefined | void
 
 /** Whether to pay. */
 export type PaymentAnswer = boolean | { readonly refuse: string } | undefined | void
@@ -99,7 +117,7 @@ const maxPurchaseIdLength = 255
  * const answer = await fetchPaid('https://api.example.com/data')
  */
 export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: PaymentOptions): PayingFetch {
-  const { client, onPaymentRequired, onDecision, purchases } = options
+  const { client, onPaymentRequired, onApprovalRequired, onDecision, purchases } = options
   const maxAmount = options.maxAmount === undefined ? undefined : formatAmount(options.maxAmount)
   const payer = payerOf(options)
   const running = new Map<string, Promise<unknown>>()
@@ -246,6 +264,18 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
     return answer
   }
 
+  /** Waits for a person as long as the caller wants. */
+  async function waitFor(
+    approval: ApprovalReference,
+    challenge: PaymentChallenge,
+    signal: AbortSignal | undefined,
+  ): Promise<ApprovalReference> {
+    const said = await onApprovalRequired?.({ approval, challenge })
+    const { approvals } = client
+    if (!said || !approvals) return approval
+    return awaitApproval({ approvals }, approval, { ...said, signal, sleep: options.sleep })
+  }
+
   /** Evaluates the payment, including merchant and category, then requests a proof for it. */
   async function pay(
     challenge: PaymentChallenge,
@@ -266,10 +296,16 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
     }
     const evaluation = await client.policy.evaluate({ ...payment, merchant_domain, category }, { signal })
     const { transaction_id } = evaluation
-    if (evaluation.decision === 'denied') return { decision: denied(challenge, evaluation, transaction_id) }
+    // Evaluating asks nobody for approval, which comes last: all other checks have passed.
+    if (evaluation.decision === 'denied' && evaluation.reason_code !== 'approval_required')
+      return { decision: denied(challenge, evaluation, transaction_id) }
     const idempotencyKey = await purchase?.keyFor(payment)
-    const granted = await client.payments.requestProof(payment, { signal, idempotencyKey })
-    if (granted.decision === 'denied') return { decision: denied(challenge, granted, null) }
+    const onPending = (approval: ApprovalReference) => waitFor(approval, challenge, signal)
+    const granted = await requestApprovedProof(client, payment, { signal, idempotencyKey, onPending })
+    if (granted.decision === 'denied') {
+      const { approval } = granted
+      return { decision: { ...denied(challenge, granted, null), ...(approval && { approval }) } }
+    }
     const { proof, replayed: isReplayed } = granted
     return {
       decision: { outcome: 'approved', challenge, nonce: proof.nonce, transaction_id },
@@ -297,7 +333,7 @@ function denied(
   challenge: PaymentChallenge,
   { reason_code, reason_detail }: Denial | ProofDenial,
   transaction_id: string | null,
-): PaymentDecision {
+): PaymentDecision & { readonly outcome: 'denied' } {
   return { outcome: 'denied', challenge, reason_code, reason_detail, transaction_id }
 }
 

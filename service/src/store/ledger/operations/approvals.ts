@@ -7,7 +7,7 @@ import {
   type ReasonToAsk,
 } from '../../../domain/approval.ts'
 import { auditEvent } from '../../../domain/audit.ts'
-import { exceededLimits } from '../../../domain/limits.ts'
+import { exceededLimits, type Limit } from '../../../domain/limits.ts'
 import type { Hold } from '../../../domain/records.ts'
 import { subjectOf } from '../../../domain/subjects.ts'
 import { idBytes, idText, type IdKind } from '../../../domain/type-id.ts'
@@ -62,10 +62,13 @@ export function approvalReads(
 
 /** Whether a mandate can need approval of any payment at all. */
 function canNeedApproval(mandate: MandateRow, agent: AgentRow | undefined, facts: Facts): boolean {
-  const asks = ({ action }: { readonly action: string }) => action === 'require_approval'
   if (mandate.approval !== null || mandate.limits?.some(asks)) return true
   const { accountId } = mandate
   return budgetPathOf(mandate, agent).some((id) => facts.row(budgets, { accountId, id })?.limits.some(asks))
+}
+
+function asks({ action }: Pick<Limit, 'action'>): boolean {
+  return action === 'require_approval'
 }
 
 /** Why a person must approve the payment, if it passes all other checks. Expired payments still count here. */

@@ -1,0 +1,122 @@
+import { Command, Option } from '@commander-js/extra-typings'
+import type { ApprovalRequest, ApprovalStatus } from '@purser/client'
+
+import { connect } from '../connection.ts'
+import { optionalCell, statusCell, timeCell } from '../output/cells.ts'
+import { showRecord } from '../output/show.ts'
+import type { Column } from '../output/table.ts'
+import type { Io } from '../io.ts'
+import { approvalStatuses } from '../vocabularies.ts'
+import { clientCommand, listCommand } from './client-command.ts'
+import { listItems } from './list-items.ts'
+
+const id: Column<ApprovalRequest> = { title: 'id', cell: ({ id }) => id }
+const status: Column<ApprovalRequest> = { title: 'status', cell: ({ status }) => statusCell(status) }
+const what: Column<ApprovalRequest> = { title: 'what', cell: whatIsAsked, canShrink: true }
+const why: Column<ApprovalRequest> = { title: 'why', cell: whyAsked, canShrink: true }
+const until: Column<ApprovalRequest> = {
+  title: 'until (utc)',
+  cell: ({ expires_at }) => timeCell(expires_at),
+  canDrop: true,
+}
+
+const columns = [id, status, what, why, until]
+
+const recordColumns: readonly Column<ApprovalRequest>[] = [
+  id,
+  { title: 'kind', cell: ({ kind }) => kind },
+  status,
+  what,
+  why,
+  { title: 'agent', cell: ({ agent_id }) => agent_id },
+  { title: 'mandate', cell: ({ mandate_id }) => mandate_id },
+  { title: 'requested (utc)', cell: ({ requested_at }) => timeCell(requested_at) },
+  until,
+  { title: 'people needed', cell: ({ required }) => String(required) },
+  { title: 'decisions', cell: decisionsOf },
+  { title: 'proof', cell: ({ nonce }) => optionalCell(nonce) },
+  { title: 'console', cell: ({ url }) => url },
+]
+
+function whatIsAsked({ amount, resource_url, change }: ApprovalRequest): string {
+  if (amount !== null) return `pay ${amount} USDC for ${resource_url ?? ''}`
+  return Object.entries(change ?? {})
+    .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ')
+}
+
+function whyAsked({ reason: { code, message } }: ApprovalRequest): string {
+  return message ?? code.replaceAll('_', ' ')
+}
+
+function decisionsOf({ decisions }: ApprovalRequest): string {
+  return optionalCell(
+    decisions
+      .map(
+        ({ actor, decision, note, at }) =>
+          `${decision} by ${actor} at ${timeCell(at)}${note === null ? '' : `: ${note}`}`,
+      )
+      .join('; '),
+  )
+}
+
+export function approvalsCommand(io: Io) {
+  return new Command('approvals')
+    .summary('list, show, approve and deny what waits for a person')
+    .addCommand(listApprovalsCommand(io))
+    .addCommand(showCommand(io))
+    .addCommand(decideCommand('approve', io))
+    .addCommand(decideCommand('deny', io))
+}
+
+function listApprovalsCommand(io: Io) {
+  return listCommand('list')
+    .summary('list approvals, newest first; those that wait for a decision by default')
+    .addOption(
+      new Option('--status <status>', 'only those with this status, or all')
+        .choices([...approvalStatuses, 'all'])
+        .default('pending'),
+    )
+    .option('--mandate <mandate-id>', 'only those under this mandate')
+    .action(async (options) => {
+      const { approvals } = await connect(options, io)
+      const filter = {
+        ...(options.status !== 'all' && { status: options.status as ApprovalStatus }),
+        ...(options.mandate !== undefined && { mandate_id: options.mandate }),
+      }
+      const list: typeof approvals.list = (query, call) => approvals.list({ ...query, ...filter }, call)
+      const none = options.status === 'pending' ? 'Nothing waits for a decision.' : 'There are none.'
+      await listItems({ list, columns, none }, options, io)
+    })
+}
+
+function showCommand(io: Io) {
+  return clientCommand('show')
+    .summary('show one approval, with what was decided so far')
+    .argument('<approval-id>')
+    .action(async (id, options) => {
+      const { approvals } = await connect(options, io)
+      showRecord(recordColumns, await approvals.get(id, { signal: io.interruption() }), options, io)
+    })
+}
+
+const summaries = {
+  approve: 'approve a payment, or an increase, which takes effect at once',
+  deny: 'deny a payment or an increase, or take back an approval that was not used',
+} as const
+
+function decideCommand(verb: keyof typeof summaries, io: Io) {
+  return clientCommand(verb)
+    .summary(summaries[verb])
+    .argument('<approval-id>')
+    .option('--note <text>', 'what to keep with the decision')
+    .action(async (id, options) => {
+      const { approvals } = await connect(options, io)
+      const note = { note: options.note ?? null }
+      const approval = await approvals[verb](id, note, { signal: io.interruption() })
+      showRecord(recordColumns, approval, options, io)
+      if (verb === 'approve' && approval.status === 'pending') {
+        io.printError('A second person must approve it as well.')
+      }
+    })
+}

@@ -1,0 +1,108 @@
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import type { Mandate, MandateAmendment } from '@purser/client'
+
+import { connect } from '../connection.ts'
+import { CommandError } from '../exit-codes.ts'
+import { showRecord } from '../output/show.ts'
+import type { Column } from '../output/table.ts'
+import type { Io } from '../io.ts'
+import { clientCommand, collect, collectMetadata } from './client-command.ts'
+import { parseWhen } from './when.ts'
+
+/** `purser mandates edit`: changes the terms of a mandate, unless it has changed meanwhile. */
+export function editCommand(recordColumns: readonly Column<Mandate>[], io: Io) {
+  return clientCommand('edit')
+    .summary('change the terms of a mandate at once')
+    .description(
+      'Changes the terms that are given, and leaves the others. A list replaces the whole list. An agent may narrow its own mandate; only an owner widens one. If the mandate changes at the same moment, nothing is changed.',
+    )
+    .argument('<mandate-id>')
+    .option('--purpose <text>', 'what the budget is for')
+    .option('--total <amount>', 'total budget in USDC, such as 100.00')
+    .option('--per-payment <amount>', 'max amount per payment, such as 10.00')
+    .option('--expires <when>', 'a time with a time zone, or a duration from now', parseWhen(io.now))
+    .option('--seller <domain>', 'allowed seller, or * for all; repeatable', collect)
+    .option('--category <name>', 'allowed category, or * for all; repeatable', collect)
+    .addOption(
+      new Option('--category-check <when>', 'whether a payment needs an allowed category').choices([
+        'advisory',
+        'enforced',
+      ] as const),
+    )
+    .option('--resource <url>', 'allowed resource; repeatable', collect)
+    .option('--metadata <name=text>', 'your own text about the mandate; repeatable', collectMetadata)
+    .option('--approve-above <amount>', 'a person must approve payments above this amount')
+    .option('--approve-first-purchase', 'a person must approve the first purchase at each seller')
+    .option('--approvers <count>', 'how many people must approve: 1 or 2', parseApprovers)
+    .option('--no-approval', 'no payment needs approval any more')
+    .option('--end-holds', 'end all open proofs, so that the total can be cut to what is spent')
+    .option('--if-version <version>', 'change only this version; default: the current one', parseVersion)
+    .action(async (id, options) => {
+      const changes = changesOf(options)
+      if (Object.keys(changes).length === 0) {
+        throw new CommandError('name at least one term to change, such as --total', 'usage')
+      }
+      const { mandates } = await connect(options, io)
+      const signal = io.interruption()
+      const version = options.ifVersion ?? (await mandates.get(id, { signal })).version
+      const body = { ...changes, ...(options.endHolds && { end_holds: true }) }
+      showRecord(recordColumns, await mandates.amend(id, version, body, { signal }), options, io)
+    })
+}
+
+export interface ApprovalOptions {
+  readonly approveAbove?: string | undefined
+  readonly approveFirstPurchase?: true | undefined
+  readonly approvers?: number | undefined
+}
+
+/** When a person must approve a payment; undefined if no option says so. */
+export function approvalOf({ approveAbove, approveFirstPurchase, approvers }: ApprovalOptions) {
+  if (approveAbove === undefined && !approveFirstPurchase && approvers === undefined) return undefined
+  return {
+    ...(approveAbove !== undefined && { above: approveAbove }),
+    ...(approveFirstPurchase && { first_purchase_at_seller: true }),
+    ...(approvers !== undefined && { required: approvers }),
+  }
+}
+
+interface EditOptions extends ApprovalOptions {
+  readonly purpose?: string | undefined
+  readonly total?: string | undefined
+  readonly perPayment?: string | undefined
+  readonly expires?: string | undefined
+  readonly seller?: string[] | undefined
+  readonly category?: string[] | undefined
+  readonly categoryCheck?: 'advisory' | 'enforced' | undefined
+  readonly resource?: string[] | undefined
+  readonly metadata?: Record<string, string> | undefined
+  /** False with `--no-approval`. */
+  readonly approval: boolean
+}
+
+function changesOf(options: EditOptions): MandateAmendment {
+  const approval = options.approval ? approvalOf(options) : null
+  return {
+    ...(options.purpose !== undefined && { purpose: options.purpose }),
+    ...(options.total !== undefined && { max_spend_total: options.total }),
+    ...(options.perPayment !== undefined && { max_spend_per_transaction: options.perPayment }),
+    ...(options.expires !== undefined && { expires_at: options.expires }),
+    ...(options.seller && { allowed_sellers: options.seller }),
+    ...(options.category && { allowed_categories: options.category }),
+    ...(options.categoryCheck && { category_check: options.categoryCheck }),
+    ...(options.resource && { allowed_resources: options.resource }),
+    ...(options.metadata && { metadata: options.metadata }),
+    ...(approval !== undefined && { approval }),
+  }
+}
+
+/** One or two people. */
+export function parseApprovers(text: string): number {
+  if (text === '1' || text === '2') return Number(text)
+  throw new InvalidArgumentError('It must be 1 or 2.')
+}
+
+function parseVersion(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It must be a whole number, 1 or more.')
+}
