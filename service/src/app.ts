@@ -60,6 +60,7 @@ import type { RouteContext } from './routes/context.ts'
 import { createExports } from './routes/csv-export.ts'
 import { serveHealth } from './routes/health.ts'
 import { serveApprovals } from './routes/approvals.ts'
+import { serveBacktests } from './routes/backtests.ts'
 import { serveMandates } from './routes/mandates.ts'
 import { servePayments } from './routes/payments.ts'
 import { servePolicy } from './routes/policy.ts'
@@ -155,6 +156,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   serveAgents(serve, options)
   serveMandates(serve, options)
   serveApprovals(serve, options)
+  serveBacktests(serve, options)
   serveSellers(serve, options)
   servePayments(serve, options)
   serveAuthorizations(serve, options)

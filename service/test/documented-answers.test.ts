@@ -215,6 +215,8 @@ async function askForChanges(
   ] as const) {
     await at(id, { body })
   }
+  await at('backtestMandate', { ids: { ...records }, body: sampleBodies.backtestMandate() })
+  await at('backtestMandate', { body: sampleBodies.backtestMandate() })
   await at('stopAgents', { headers: { 'idempotency-key': 'x'.repeat(256) } })
   await at('stopAgents')
   for (const [version, body] of [

@@ -111,6 +111,7 @@ export const sampleBodies = {
     allowed_categories: ['data'],
     expires_at: '2099-01-01T00:00:00Z',
   }),
+  backtestMandate: () => ({ draft: { max_spend_total: '90.00' } }),
   amendMandate: () => ({ max_spend_total: '90.00' }),
   requestIncrease: () => ({ max_spend_total: '200.00', reason: 'Reports got dearer' }),
   approveRequest: () => ({ note: 'fine' }),

@@ -19,6 +19,7 @@ import type * as consoleSystem from '@purser/wire/console/system'
 import type * as consoleTransactions from '@purser/wire/console/transactions'
 import type * as errors from '@purser/wire/errors'
 import type * as mandates from '@purser/wire/mandates'
+import type * as mandatesBacktests from '@purser/wire/mandates/backtests'
 import type * as pages from '@purser/wire/pages'
 import type * as payments from '@purser/wire/payments'
 import type * as policy from '@purser/wire/policy'
@@ -152,6 +153,16 @@ export const sameTypes: {
     client.ListMandatesQuery,
     Static<NonNullable<(typeof mandates.listMandates)['query']>>
   >
+  Backtest: Same<client.Backtest, Static<NonNullable<typeof mandatesBacktests.Backtest>>>
+  BacktestCheck: Same<client.BacktestCheck, Static<NonNullable<typeof mandatesBacktests.BacktestCheck>>>
+  BacktestDecision: Same<
+    client.BacktestDecision,
+    Static<NonNullable<typeof mandatesBacktests.BacktestDecision>>
+  >
+  BacktestExample: Same<client.BacktestExample, Static<NonNullable<typeof mandatesBacktests.BacktestExample>>>
+  BacktestFlips: Same<client.BacktestFlips, Static<NonNullable<typeof mandatesBacktests.BacktestFlips>>>
+  BacktestRequest: Same<client.BacktestRequest, Static<NonNullable<typeof mandatesBacktests.BacktestRequest>>>
+  MandateDraft: Same<client.MandateDraft, Static<NonNullable<typeof mandatesBacktests.MandateDraft>>>
   PageQuery: Same<client.PageQuery, Static<NonNullable<typeof pages.PageQuery>>>
   NotVerified: Same<client.NotVerified, Static<NonNullable<typeof payments.NotVerified>>>
   Proof: Same<client.Proof, Static<NonNullable<typeof payments.Proof>>>
@@ -254,6 +265,13 @@ export const sameTypes: {
   MandateVersion: true,
   NewMandate: true,
   ListMandatesQuery: true,
+  Backtest: true,
+  BacktestCheck: true,
+  BacktestDecision: true,
+  BacktestExample: true,
+  BacktestFlips: true,
+  BacktestRequest: true,
+  MandateDraft: true,
   PageQuery: true,
   NotVerified: true,
   Proof: true,

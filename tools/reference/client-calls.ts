@@ -17,6 +17,7 @@ export const clientCalls: Readonly<Record<string, string>> = {
   createMandate: 'purser.mandates.create(body)',
   listMandates: 'purser.mandates.list(query)',
   getMandate: 'purser.mandates.get(id)',
+  backtestMandate: 'purser.mandates.backtest(id, { draft })',
   amendMandate: 'purser.mandates.amend(id, version, changes)',
   listMandateVersions: 'purser.mandates.versions(id, query)',
   requestIncrease: 'purser.mandates.requestIncrease(id, body)',

@@ -59,6 +59,8 @@ export type CategoryCheck = 'advisory' | 'enforced'
 
 export type MandateMove = 'pause' | 'resume' | 'revoke'
 
+export type NotJudgedReason = 'shared_budget' | 'only_counted' | 'not_reproduced'
+
 export type VerificationFailure = 'proof_expired' | 'amount_mismatch' | 'invalid_signature' | 'nonce_reused'
 
 export type ProofStatus = 'open' | 'authorized' | 'captured' | 'expired' | 'voided'
@@ -1343,6 +1345,140 @@ export interface ListMandatesQuery {
   cursor?: string
   /** Only records with this text under this name of their `metadata`, as `metadata[name]=text`. All of several must match. */
   metadata?: Record<string, string>
+}
+
+export interface Backtest {
+  /** From when on records were judged. */
+  from: string
+  /** Up to when records were judged. */
+  to: string
+  /** Whether everything up to the requested time was judged. Otherwise there are too many records: continue from `to`. */
+  is_complete: boolean
+  /** Number of judged records: evaluations and proofs. */
+  judged: number
+  /** Approved records that the draft denies. */
+  to_denied: BacktestFlips
+  /** Denied records that the draft approves. */
+  to_approved: BacktestFlips
+  /** Records that were not judged, by reason. */
+  not_judged: Array<{
+    /** `shared_budget`: denied by a budget that other mandates count in, too. `only_counted`: denied proofs without a record. `not_reproduced`: their circumstances are not known exactly. */
+    reason: NotJudgedReason
+    /** Number of records. */
+    count: number
+  }>
+}
+
+export interface BacktestCheck {
+  /** Number of the check, such as `9` or `6a`. */
+  check: string
+  /** Code of the denial, before or after. */
+  reason_code:
+    | 'within_policy'
+    | 'agent_revoked'
+    | 'mandate_expired'
+    | 'merchant_not_allowed'
+    | 'resource_not_allowed'
+    | 'amount_exceeds_per_transaction_limit'
+    | 'total_budget_exceeded'
+    | 'velocity_limit_exceeded'
+    | 'shared_budget_exceeded'
+    | 'budget_frozen'
+    | 'approval_required'
+  /** Number of evaluations. */
+  evaluations: number
+  /** Number of proofs, issued or denied. */
+  payments: number
+  /** Sum of those proofs in USDC. */
+  amount: string
+}
+
+export interface BacktestDecision {
+  /** The decision. */
+  decision: ApprovalVerdict
+  /** The check that denied it; `within_policy` if it was approved. */
+  reason_code:
+    | 'within_policy'
+    | 'agent_revoked'
+    | 'mandate_expired'
+    | 'merchant_not_allowed'
+    | 'resource_not_allowed'
+    | 'amount_exceeds_per_transaction_limit'
+    | 'total_budget_exceeded'
+    | 'velocity_limit_exceeded'
+    | 'shared_budget_exceeded'
+    | 'budget_frozen'
+    | 'approval_required'
+  /** The amount and the limit; null if it was approved. */
+  reason_detail: string | null
+}
+
+export interface BacktestExample {
+  /** `payment`: an issued proof. `proof`: a denied one. `evaluation`: a decision of evaluate. */
+  kind: 'evaluation' | 'proof' | 'payment'
+  /** Transaction of the record; null for a payment that was not charged. */
+  transaction_id: string | null
+  /** UUID of the proof of a payment; null for a decision. */
+  nonce: string | null
+  /** When it was decided. */
+  created_at: string
+  /** Amount in USDC, as requested. */
+  amount: string
+  /** URL of the resource. */
+  resource_url: string
+  /** Domain of the seller; null for a payment that was not charged. */
+  merchant_domain: string | null
+  /** Category of the payment; null if there was none. */
+  category: string | null
+  /** What was decided. */
+  recorded: BacktestDecision
+  /** What the draft decides. */
+  drafted: BacktestDecision
+}
+
+export interface BacktestFlips {
+  /** Number of evaluations. */
+  evaluations: number
+  /** Number of proofs, issued or denied. */
+  payments: number
+  /** Sum of those proofs in USDC. */
+  amount: string
+  /** The same by the check that denies, before or after. */
+  by_check: Array<BacktestCheck>
+  /** The first ones, at most 10. */
+  examples: Array<BacktestExample>
+}
+
+export interface BacktestRequest {
+  /** The terms to try; those that are left out are the mandate’s. */
+  draft: MandateDraft
+  /** Only records at or after this time, with a time zone. By default 30 days before `to`. */
+  from?: string
+  /** Only records before this time, with a time zone. By default now. */
+  to?: string
+}
+
+export interface MandateDraft {
+  /** What the budget is for. Only an owner changes it. */
+  purpose?: string
+  /** Total budget in USDC, as decimal text. */
+  max_spend_total?: string
+  /** Max amount of one payment in USDC, as decimal text. */
+  max_spend_per_transaction?: string
+  /** Allowed seller domains, all of them. */
+  allowed_sellers?: Array<string>
+  /** Allowed categories, all of them. */
+  allowed_categories?: Array<string>
+  /** URLs that may be bought, all of them; an empty list allows every URL. */
+  allowed_resources?: Array<string>
+  /** When the category is checked: `enforced` also when a proof is issued. */
+  category_check?: CategoryCheck
+  /** Your own texts, by name, all of them. Only an owner changes them. */
+  metadata?: Record<string, string>
+  /** When the mandate expires, as a time with a time zone (RFC 3339). */
+  expires_at?: string
+  /** When a person must approve a payment, as a whole; null: never. */
+  approval?: ApprovalTerms | null
 }
 
 export interface PageQuery {

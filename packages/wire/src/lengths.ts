@@ -60,4 +60,6 @@ export const maxItems = {
   approvalDecisions: 4,
   nearestBudgets: 100,
   buckets: 400,
+  backtestChecks: 100,
+  backtestExamples: 10,
 } as const

@@ -5,6 +5,7 @@ import * as agents from './agents.ts'
 import * as apiKeys from './api-keys.ts'
 import * as approvals from './approvals.ts'
 import * as auditLog from './audit-log.ts'
+import * as backtests from './mandates/backtests.ts'
 import * as authorizations from './authorizations.ts'
 import * as consoleAgents from './console/agents.ts'
 import * as consoleApiKeys from './console/api-keys.ts'
@@ -36,6 +37,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   apiKeys,
   approvals,
   auditLog,
+  backtests,
   authorizations,
   consoleAgents,
   consoleApiKeys,

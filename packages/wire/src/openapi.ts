@@ -6,6 +6,7 @@ import { createAgent, getAgent, listAgents, revokeAgent } from './agents.ts'
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
 import { approveRequest, denyRequest, getApproval, listApprovals, requestIncrease } from './approvals.ts'
 import { listAuditEvents } from './audit-log.ts'
+import { backtestMandate } from './mandates/backtests.ts'
 import { authorize, capture, voidAuthorization } from './authorizations.ts'
 import { getConsoleAgent, listConsoleAgents } from './console/agents.ts'
 import { listConsoleApiKeys } from './console/api-keys.ts'
@@ -74,6 +75,7 @@ export const endpoints = [
   getMandate,
   amendMandate,
   listMandateVersions,
+  backtestMandate,
   pauseMandate,
   resumeMandate,
   revokeMandate,

@@ -179,7 +179,7 @@ export function okVersioned(record: { readonly version: number }): Answer {
 }
 
 /** The given terms, without those that are left out. */
-function termsOf(body: Omit<MandateAmendment, 'end_holds'>): Partial<MandateTerms> {
+export function termsOf(body: Omit<MandateAmendment, 'end_holds'>): Partial<MandateTerms> {
   return {
     ...(body.purpose !== undefined && { purpose: body.purpose }),
     ...(body.max_spend_total !== undefined && {

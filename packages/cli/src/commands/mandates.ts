@@ -14,6 +14,7 @@ import { listCell, metadataCell, statusCell, timeCell } from '../output/cells.ts
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
+import { backtestCommand } from './backtest.ts'
 import { clientCommand, collect, collectMetadata, listCommand } from './client-command.ts'
 import { approvalOf, editCommand, parseApprovers } from './edit-mandate.ts'
 import { listItems } from './list-items.ts'
@@ -91,11 +92,12 @@ const moves = {
 
 export function mandatesCommand(io: Io) {
   const command = new Command('mandates')
-    .summary('create, list, show, edit, pause, resume and revoke mandates')
+    .summary('create, list, show, edit, back-test, pause, resume and revoke mandates')
     .addCommand(createCommand(io))
     .addCommand(listMandatesCommand(io))
     .addCommand(showCommand(io))
     .addCommand(editCommand(recordColumns, io))
+    .addCommand(backtestCommand(io))
   for (const move of ['pause', 'resume', 'revoke'] as const) {
     command.addCommand(moveCommand(move, io))
   }

@@ -3,6 +3,8 @@ import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
 import type { Send } from '../send.ts'
 import type {
+  Backtest,
+  BacktestRequest,
   ListMandatesQuery,
   Mandate,
   ApprovalRequest,
@@ -12,6 +14,9 @@ import type {
   NewMandate,
   PageQuery,
 } from '../wire-types.ts'
+
+/** The service judges for at most 20 seconds. */
+const backtestTimeoutMs = 40_000
 
 export type Mandates = ReturnType<typeof mandates>
 
@@ -56,6 +61,23 @@ export function mandates(send: Send) {
       const asked = path`/v1/mandates/${id}/increase-requests`
       return (await send({ method: 'POST', path: asked, body, isRepeatable: true }, options))
         .body as ApprovalRequest
+    },
+    /**
+     * Tries other terms on the history of a mandate: which decisions would have been different. Changes nothing. The
+     * timeout is 40 seconds by default.
+     *
+     * @example
+     * const { to_denied } = await purser.mandates.backtest(id, { draft: { max_spend_per_transaction: '2.00' } })
+     * console.log(to_denied.payments, to_denied.amount, to_denied.examples)
+     */
+    backtest: async (id: string, body: BacktestRequest, options?: CallOptions): Promise<Backtest> => {
+      const request = {
+        method: 'POST',
+        path: path`/v1/mandates/${id}/backtests`,
+        body,
+        isRepeatable: true,
+      } as const
+      return (await send(request, { timeout: backtestTimeoutMs, ...options })).body as Backtest
     },
     /** Pauses a mandate, and voids its open proofs at once. */
     pause: async (id: string, options?: CallOptions): Promise<Mandate> =>

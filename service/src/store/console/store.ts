@@ -19,6 +19,9 @@ import type {
   Transaction,
 } from '../../domain/records.ts'
 import type { Page, PageOf, RecordKey, TransactionFilter } from '../lists.ts'
+import type { BacktestQuestion, BacktestReport } from './backtest.ts'
+
+export type { BacktestDecision, BacktestExample, BacktestFlips, BacktestReport } from './backtest.ts'
 
 /** Operations for the console only. */
 export interface ConsoleOperations {
@@ -96,6 +99,8 @@ export interface ConsoleReads {
   /** The names of the account's own agents and sellers, and the purposes of its mandates, by id. */
   findNames(scope: Scope, ids: NamedIds): Promise<ReadonlyMap<string, string>>
   findDecision(transaction: RecordKey): Promise<Decision | undefined>
+  /** What other terms would have decided about a mandate's history; undefined if there is no such mandate. */
+  backtest(mandate: RecordKey, question: BacktestQuestion): Promise<BacktestReport | undefined>
   listConsoleAgents(scope: Scope, nowMs: number, page: Page): Promise<PageOf<ConsoleAgent>>
   findConsoleAgent(agent: RecordKey, nowMs: number): Promise<ConsoleAgent | undefined>
   listConsoleSellers(scope: Scope, page: Page): Promise<PageOf<ListedSeller>>

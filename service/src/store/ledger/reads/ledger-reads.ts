@@ -7,6 +7,7 @@ import { prepareConsoleLists } from './console-lists.ts'
 import { prepareDecisions } from './decisions.ts'
 import type { ReadDialect, Reader } from './dialect.ts'
 import { findLedgerFaults } from './faults.ts'
+import { prepareHistory } from './history.ts'
 import { prepareRecordReads } from './lists.ts'
 import { prepareTransactionReads } from './transactions.ts'
 
@@ -42,6 +43,7 @@ export function prepareLedgerReads(options: LedgerReadsOptions): PortReads {
     ...prepareFigures(consoleDb, consoleDialect),
     ...prepareConsoleLists(consoleDb, consoleDialect),
     ...prepareDecisions(prepareRecordReads(consoleDb, consoleDialect), listed),
+    ...prepareHistory(consoleDb, consoleDialect),
     listTransactions,
     listConsoleTransactions,
     newestTransactions,

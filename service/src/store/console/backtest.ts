@@ -1,0 +1,64 @@
+import type { DenialCode } from '@purser/wire/policy'
+import type { NotJudgedReason } from '@purser/wire/mandates/backtests'
+
+import type { MicroUsdc } from '../../domain/money.ts'
+import type { MandateTerms } from '../../domain/records.ts'
+
+/** Which terms to try on which part of a mandate's history. */
+export interface BacktestQuestion {
+  /** Terms that are left out are the mandate's. */
+  readonly draft: Partial<MandateTerms>
+  readonly fromMs: number
+  readonly toMs: number
+  /** Milliseconds of a clock that only measures. */
+  readonly now: () => number
+}
+
+/** What a draft would have decided differently. */
+export interface BacktestReport {
+  readonly fromMs: number
+  /** Up to when the history was judged. */
+  readonly toMs: number
+  /** Whether all of the history was judged. */
+  readonly isComplete: boolean
+  readonly judged: number
+  readonly toDenied: BacktestFlips
+  readonly toApproved: BacktestFlips
+  readonly notJudged: readonly { readonly reason: NotJudgedReason; readonly count: number }[]
+}
+
+export interface BacktestFlips {
+  /** By the check that denies, before or after. */
+  readonly byCheck: readonly {
+    readonly check: number
+    readonly code: DenialCode | 'within_policy'
+    readonly evaluations: number
+    readonly payments: number
+    /** Of the payments. */
+    readonly amountMicro: MicroUsdc
+  }[]
+  /** The first ones. */
+  readonly examples: readonly BacktestExample[]
+}
+
+export interface BacktestDecision {
+  readonly decision: 'approved' | 'denied'
+  readonly code: DenialCode | null
+  readonly check: number | null
+  readonly detail: string | null
+}
+
+export interface BacktestExample {
+  readonly kind: 'evaluation' | 'proof' | 'payment'
+  /** The transaction; null for a payment that was not charged. */
+  readonly id: string | null
+  readonly nonce: string | null
+  readonly atMs: number
+  readonly amountText: string
+  readonly amountMicro: MicroUsdc
+  readonly resourceUrl: string
+  readonly merchantDomain: string | null
+  readonly category: string | null
+  readonly recorded: BacktestDecision
+  readonly drafted: BacktestDecision
+}

@@ -1,0 +1,302 @@
+import { setImmediate } from 'node:timers/promises'
+
+import type { NotJudgedReason } from '@purser/wire/mandates/backtests'
+
+import { admitsSeller, type PolicyDecision } from '../../../domain/policy.ts'
+import { addMicro, subtractMicro, type MicroUsdc } from '../../../domain/money.ts'
+import type { MandateTerms } from '../../../domain/records.ts'
+import type {
+  BacktestDecision,
+  BacktestExample,
+  BacktestFlips,
+  BacktestReport,
+} from '../../console/backtest.ts'
+import { decisionOf } from '../operations/evaluation-rows.ts'
+import type { AgentRow, EvaluationRow, MandateRow, PaymentRow } from '../tables.ts'
+import type { TimedEvent } from './history.ts'
+import { ReplayedMandate } from './replayed-mandate.ts'
+
+export interface Backtest {
+  readonly mandate: MandateRow
+  readonly agent: AgentRow
+  /** The terms to try; those that are left out are the mandate's. */
+  readonly draft: Partial<MandateTerms>
+  /** In order, from long enough before `fromMs` that all windows are known. */
+  readonly events: readonly TimedEvent[]
+  readonly fromMs: number
+  readonly toMs: number
+  /** Whether the history ends earlier than asked for, because it has too many records. */
+  readonly isCutOff: boolean
+  /** Denied proofs that were only counted. */
+  readonly onlyCounted: number
+  readonly now: () => number
+}
+
+/** How many events are replayed before payments get a turn. */
+const eventsAtOnce = 50
+/** How long a back-test may take. */
+const maxMs = 20_000
+/** Examples of each direction. */
+const maxExamples = 10
+
+/**
+ * What a draft would have decided differently. The history happens to two mandates: one with the terms in force, which follows
+ * what was recorded, and one with the draft, which follows its own decisions. A record that the first one cannot reproduce is
+ * not judged, because its circumstances are not known exactly.
+ */
+export async function runBacktest(backtest: Backtest): Promise<BacktestReport> {
+  const { events, now } = backtest
+  const judge = new Judge(backtest)
+  const startedMs = now()
+  for (const [index, event] of events.entries()) {
+    if (index % eventsAtOnce === 0) {
+      await setImmediate()
+      if (now() - startedMs > maxMs) return judge.report(event.atMs)
+    }
+    judge.next(event)
+  }
+  return judge.report(undefined)
+}
+
+class Judge {
+  readonly #backtest: Backtest
+  readonly #recorded: ReplayedMandate
+  readonly #drafted: ReplayedMandate
+  /** Those of the draft. */
+  readonly #terms: MandateTerms
+  /** Payments that the draft denies: what becomes of them does not happen to it. */
+  readonly #refused = new Set<string>()
+  /** Payments that are judged once more when they are charged, because a proof names no seller. */
+  readonly #toCharge = new Set<string>()
+  /** The epoch of the last proof: a later one shows that all open payments have ended. */
+  #epoch = 0
+  #judged = 0
+  readonly #toDenied = new Flips()
+  readonly #toApproved = new Flips()
+  readonly #notJudged = new Map<NotJudgedReason, number>()
+
+  constructor(backtest: Backtest) {
+    const { mandate, agent, draft, events, onlyCounted } = backtest
+    this.#backtest = backtest
+    const spentMicro = spentBefore(events)
+    const drafted = { ...mandate, ...draft }
+    this.#terms = drafted
+    this.#recorded = new ReplayedMandate(mandate, agent, spentMicro)
+    this.#drafted = new ReplayedMandate(drafted, agent, spentMicro)
+    if (onlyCounted > 0) this.#notJudged.set('only_counted', onlyCounted)
+  }
+
+  next({ atMs, event }: TimedEvent): void {
+    switch (event.kind) {
+      case 'issued':
+        return this.#issued(event.payment)
+      case 'decided':
+        return this.#decided(event.evaluation)
+      case 'charged':
+        return this.#charged(event.payment, event.amountMicro)
+      case 'ended':
+        this.#recorded.end(event.nonce)
+        return this.#drafted.end(event.nonce)
+      case 'refunded':
+        this.#recorded.refund(event.payment, event.amountMicro)
+        if (!this.#refused.has(event.payment.nonce)) this.#drafted.refund(event.payment, event.amountMicro)
+        return
+      case 'stopped':
+        return this.#stop(atMs, this.#epoch + 1)
+      default:
+        return event satisfies never
+    }
+  }
+
+  #stop(atMs: number, epoch: number): void {
+    this.#epoch = epoch
+    this.#recorded.stop(atMs)
+    this.#drafted.stop(atMs)
+  }
+
+  #issued(payment: PaymentRow): void {
+    const { nonce, issuedAtMs, epoch, mandateVersion } = payment
+    // Something has ended all open payments that the audit log does not tell of under the mandate.
+    if (epoch > this.#epoch) this.#stop(issuedAtMs, epoch)
+    const approved = { decision: 'approved' } as const
+    const alone = this.#recorded.decideProof(payment, issuedAtMs)
+    // A person has approved it, and would again.
+    const isApproved = alone.decision === 'denied' && alone.code === 'approval_required'
+    const isKnown = this.#isReproduced(mandateVersion, approved, isApproved ? approved : alone)
+    const drafted = this.#drafted.decideProof(payment, issuedAtMs, { isApproved })
+    this.#recorded.issue(payment)
+    if (drafted.decision === 'approved') this.#drafted.issue(payment)
+    else this.#refused.add(nonce)
+    if (!this.#isJudged(issuedAtMs, isKnown)) return
+    if (drafted.decision === 'denied') this.#toDenied.add(exampleOf(payment, approved, drafted))
+    else if (payment.transactionId !== null) this.#toCharge.add(nonce)
+  }
+
+  #charged(payment: PaymentRow, amountMicro: MicroUsdc): void {
+    const { nonce } = payment
+    const isJudged = this.#toCharge.delete(nonce)
+    this.#recorded.charge(payment, amountMicro)
+    if (this.#refused.has(nonce)) return
+    if (admitsSeller(this.#terms, payment.merchantDomain ?? ''))
+      return this.#drafted.charge(payment, amountMicro)
+    // The seller may not collect.
+    this.#drafted.end(nonce)
+    this.#refused.add(nonce)
+    if (isJudged) this.#toDenied.add(exampleOf(payment, { decision: 'approved' }, sellerDenied))
+  }
+
+  #decided(evaluation: EvaluationRow): void {
+    const { createdAtMs, subject, mandateVersion, failedCheck } = evaluation
+    const recorded = decisionOf(evaluation)
+    // Whether the agent and the mandate worked is no matter of terms: these denials stand.
+    if (failedCheck !== null && failedCheck <= 4) {
+      if (this.#isInRange(createdAtMs)) this.#judged += 1
+      return
+    }
+    const decide = (mandate: ReplayedMandate) =>
+      subject === 'proof'
+        ? mandate.decideProof(evaluation, createdAtMs)
+        : mandate.decideEvaluation(evaluation)
+    const isKnown =
+      notReplayed(recorded) ?? this.#isReproduced(mandateVersion, recorded, decide(this.#recorded))
+    const drafted = decide(this.#drafted)
+    if (subject === 'proof' && drafted.decision === 'approved') this.#payAtOnce(evaluation)
+    if (!this.#isJudged(createdAtMs, isKnown) || drafted.decision === recorded.decision) return
+    const flips = drafted.decision === 'denied' ? this.#toDenied : this.#toApproved
+    flips.add(exampleOf(evaluation, recorded, drafted))
+  }
+
+  /** Whether the terms in force decide as was recorded; records of earlier versions had others. */
+  #isReproduced(
+    version: number | null,
+    recorded: PolicyDecision,
+    replayed: PolicyDecision,
+  ): true | NotJudgedReason {
+    if ((version ?? 1) !== this.#backtest.mandate.version) return true
+    return replayed.decision === recorded.decision ? true : 'not_reproduced'
+  }
+
+  #isInRange(atMs: number): boolean {
+    return atMs >= this.#backtest.fromMs && atMs < this.#backtest.toMs
+  }
+
+  /** Counts a record as judged, or as not judged for a reason. */
+  #isJudged(atMs: number, isKnown: true | NotJudgedReason): boolean {
+    if (!this.#isInRange(atMs)) return false
+    if (isKnown === true) this.#judged += 1
+    else this.#notJudged.set(isKnown, (this.#notJudged.get(isKnown) ?? 0) + 1)
+    return isKnown === true
+  }
+
+  /** A denied proof that the draft approves is taken for charged: nobody knows what would have become of it. */
+  #payAtOnce({ id: nonce, amountMicro, resourceUrl, createdAtMs }: EvaluationRow): void {
+    const times = { issuedAtMs: createdAtMs, expiresAtMs: createdAtMs + 1, captureDeadlineMs: null }
+    this.#drafted.issue({ nonce, amountMicro, resourceUrl, ...times })
+    this.#drafted.charge({ nonce, resourceUrl }, amountMicro)
+  }
+
+  report(endedAtMs: number | undefined): BacktestReport {
+    const { fromMs, toMs, events, isCutOff } = this.#backtest
+    const last = events.at(-1)?.atMs ?? toMs
+    return {
+      fromMs,
+      toMs: endedAtMs ?? (isCutOff ? Math.min(last, toMs) : toMs),
+      isComplete: endedAtMs === undefined && !isCutOff,
+      judged: this.#judged,
+      toDenied: this.#toDenied.report(),
+      toApproved: this.#toApproved.report(),
+      notJudged: [...this.#notJudged].map(([reason, count]) => ({ reason, count })),
+    }
+  }
+}
+
+/** Why a record cannot be judged at all: other mandates count in shared budgets, too. */
+function notReplayed(recorded: PolicyDecision): NotJudgedReason | undefined {
+  return recorded.decision === 'denied' && recorded.check === 11 ? 'shared_budget' : undefined
+}
+
+const sellerDenied = {
+  decision: 'denied',
+  code: 'merchant_not_allowed',
+  detail: 'The seller that collected the payment is not allowed.',
+  check: 6,
+} as const
+
+/** Flips in one direction, summed up by the check that makes the difference. */
+class Flips {
+  readonly #byCheck = new Map<
+    string,
+    { check: BacktestDecision; evaluations: number; payments: number; amountMicro: MicroUsdc }
+  >()
+  readonly #examples: BacktestExample[] = []
+
+  add(example: BacktestExample): void {
+    if (this.#examples.length < maxExamples) this.#examples.push(example)
+    const { recorded, drafted, kind, amountMicro } = example
+    // The denial, before or after.
+    const check = drafted.decision === 'denied' ? drafted : recorded
+    const key = `${check.check} ${check.code}`
+    const sum = this.#byCheck.get(key) ?? { check, evaluations: 0, payments: 0, amountMicro: 0n as MicroUsdc }
+    this.#byCheck.set(key, sum)
+    if (kind === 'evaluation') sum.evaluations += 1
+    else {
+      sum.payments += 1
+      sum.amountMicro = addMicro(sum.amountMicro, amountMicro)
+    }
+  }
+
+  report(): BacktestFlips {
+    const byCheck = [...this.#byCheck.values()]
+      .map(({ check: { check, code }, ...sums }) => ({
+        check: check ?? 0,
+        code: code ?? ('within_policy' as const),
+        ...sums,
+      }))
+      .sort((one, other) => one.check - other.check)
+    return { byCheck, examples: this.#examples }
+  }
+}
+
+function exampleOf(
+  record: PaymentRow | EvaluationRow,
+  recorded: PolicyDecision,
+  drafted: PolicyDecision,
+): BacktestExample {
+  const isPayment = 'nonce' in record
+  return {
+    kind: isPayment ? 'payment' : record.subject === 'proof' ? 'proof' : 'evaluation',
+    id: isPayment ? record.transactionId : record.id,
+    nonce: isPayment ? record.nonce : null,
+    atMs: isPayment ? record.issuedAtMs : record.createdAtMs,
+    amountText: record.amountText,
+    amountMicro: record.amountMicro,
+    resourceUrl: record.resourceUrl,
+    merchantDomain: record.merchantDomain,
+    category: record.category,
+    recorded: toDecision(recorded),
+    drafted: toDecision(drafted),
+  }
+}
+
+function toDecision(decision: PolicyDecision): BacktestDecision {
+  if (decision.decision === 'approved') return { decision: 'approved', code: null, check: null, detail: null }
+  const { code, check, detail } = decision
+  return { decision: 'denied', code, check, detail }
+}
+
+/** What had been spent when a history begins: what its first record with a sum says, without what was charged before that. */
+function spentBefore(events: readonly TimedEvent[]): MicroUsdc {
+  let chargedMicro = 0n as MicroUsdc
+  for (const { event } of events) {
+    if (event.kind === 'charged') chargedMicro = addMicro(chargedMicro, event.amountMicro)
+    if (event.kind === 'refunded') chargedMicro = subtractMicro(chargedMicro, event.amountMicro)
+    const known =
+      event.kind === 'issued'
+        ? event.payment.spentBeforeMicro
+        : event.kind === 'decided'
+          ? event.evaluation.spentBeforeMicro
+          : null
+    if (known !== null) return subtractMicro(known, chargedMicro)
+  }
+  return 0n as MicroUsdc
+}

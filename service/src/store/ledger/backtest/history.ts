@@ -1,0 +1,97 @@
+import type { MicroUsdc } from '../../../domain/money.ts'
+import { idBytes, type IdKind } from '../../../domain/type-id.ts'
+import type { EvaluationRow, PaymentRow } from '../tables.ts'
+
+/** What happened under a mandate, as far as it concerns decisions. */
+export type HistoryEvent =
+  /** A proof was issued. */
+  | { readonly kind: 'issued'; readonly payment: PaymentRow }
+  /** A denied proof, or an evaluation. */
+  | { readonly kind: 'decided'; readonly evaluation: EvaluationRow }
+  | { readonly kind: 'charged'; readonly payment: PaymentRow; readonly amountMicro: MicroUsdc }
+  | { readonly kind: 'refunded'; readonly payment: PaymentRow; readonly amountMicro: MicroUsdc }
+  /** An open or authorized payment was voided, or its capture deadline passed. */
+  | { readonly kind: 'ended'; readonly nonce: string }
+  /** All open payments ended at once. */
+  | { readonly kind: 'stopped' }
+
+export interface TimedEvent {
+  readonly atMs: number
+  /** Orders events of one millisecond, as their ids do. */
+  readonly order: string
+  readonly event: HistoryEvent
+}
+
+/** An entry of the audit log that ended payments: its subject is a mandate or a nonce. */
+export interface EndingEvent {
+  readonly id: string
+  readonly type: string
+  readonly subjectId: string
+  readonly data: Readonly<Record<string, unknown>>
+  readonly createdAtMs: number
+}
+
+/** A part of a payment that was given back. */
+export interface RefundEntry {
+  readonly id: string
+  readonly nonce: string
+  readonly amountMicro: MicroUsdc
+  readonly atMs: number
+}
+
+/** What a mandate's history is made of. */
+export interface HistoryRows {
+  /** Each once. */
+  readonly payments: readonly PaymentRow[]
+  readonly evaluations: readonly EvaluationRow[]
+  readonly endings: readonly EndingEvent[]
+  readonly refunds: readonly RefundEntry[]
+}
+
+/** The events of a history, in the order in which they happened. */
+export function eventsOf({ payments, evaluations, endings, refunds }: HistoryRows): TimedEvent[] {
+  const byNonce = new Map(payments.map((payment) => [payment.nonce, payment]))
+  return [
+    ...payments.flatMap(eventsOfPayment),
+    ...evaluations.map((evaluation) => ({
+      atMs: evaluation.createdAtMs,
+      order: orderOf('transaction', evaluation.id),
+      event: { kind: 'decided' as const, evaluation },
+    })),
+    ...endings.flatMap(eventsOfEnding),
+    ...refunds.flatMap(({ id, nonce, amountMicro, atMs }): TimedEvent[] => {
+      const payment = byNonce.get(nonce)
+      // That of an older payment changes no window, and `spentBefore` counts it.
+      if (!payment) return []
+      return [{ atMs, order: orderOf('transaction', id), event: { kind: 'refunded', payment, amountMicro } }]
+    }),
+  ].sort((one, other) => one.atMs - other.atMs || (one.order < other.order ? -1 : 1))
+}
+
+function eventsOfPayment(payment: PaymentRow): TimedEvent[] {
+  const { nonce, issuedAtMs, capturedAtMs, captureDeadlineMs, transactionId } = payment
+  const events: TimedEvent[] = [
+    { atMs: issuedAtMs, order: orderOf('nonce', nonce), event: { kind: 'issued', payment } },
+  ]
+  if (capturedAtMs !== null && transactionId !== null) {
+    const amountMicro = payment.capturedMicro ?? payment.amountMicro
+    const order = orderOf('transaction', transactionId)
+    events.push({ atMs: capturedAtMs, order, event: { kind: 'charged', payment, amountMicro } })
+  } else if (captureDeadlineMs !== null) {
+    // A deadline holds from its first millisecond.
+    events.push({ atMs: captureDeadlineMs, order: '', event: { kind: 'ended', nonce } })
+  }
+  return events
+}
+
+function eventsOfEnding({ id, type, subjectId, data, createdAtMs }: EndingEvent): TimedEvent[] {
+  const at = { atMs: createdAtMs, order: orderOf('auditEvent', id) }
+  if (!subjectId.startsWith('mandate_')) return [{ ...at, event: { kind: 'ended', nonce: subjectId } }]
+  // An amendment ends open payments only if it is asked to.
+  const isStop = type !== 'mandate.amended' || Number(data['voided_holds'] ?? 0) > 0
+  return isStop ? [{ ...at, event: { kind: 'stopped' } }] : []
+}
+
+function orderOf(kind: IdKind | 'nonce', id: string): string {
+  return idBytes(kind, id)?.toString('hex') ?? id
+}

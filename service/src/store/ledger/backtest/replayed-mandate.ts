@@ -1,0 +1,225 @@
+import { addMicro, type MicroUsdc } from '../../../domain/money.ts'
+import { checkPolicy, type PolicyDecision, type PolicyPayment } from '../../../domain/policy.ts'
+import { subjectOf } from '../../../domain/subjects.ts'
+import type { Change, Facts, RangeRead } from '../operation.ts'
+import { Bookings } from '../operations/bookings.ts'
+import { releaseExpired } from '../operations/ended-payments.ts'
+import { keyText, type Table, type TableRow } from '../table.ts'
+import {
+  mandates,
+  payments,
+  subjectUsage,
+  type AgentRow,
+  type EvaluationRow,
+  type MandateRow,
+  type PaymentRow,
+  type SubjectUsageRow,
+} from '../tables.ts'
+
+/**
+ * A mandate in memory, to which a history happens again. Decisions and bookings are those of the ledger. Shared budgets are
+ * not replayed, because other mandates count in them, too.
+ */
+export class ReplayedMandate {
+  readonly #agent: AgentRow
+  #mandate: MandateRow
+  readonly #subjects = new Map<string, SubjectUsageRow>()
+  /** Payments that are open or authorized. */
+  readonly #payments = new Map<string, ReplayedPayment>()
+  /** By subject. */
+  readonly #paidSellers = new Set<string>()
+  /** The nonces of open payments, soonest to expire first, with many that have ended. */
+  #byExpiry: { readonly nonce: string; readonly expiresAtMs: number }[] = []
+
+  constructor(mandate: MandateRow, agent: AgentRow, spentMicro: MicroUsdc) {
+    this.#agent = { ...agent, status: 'active', budgetPath: null }
+    this.#mandate = {
+      ...mandate,
+      status: 'active',
+      spentMicro,
+      heldMicro: 0n as MicroUsdc,
+      authorizedMicro: 0n as MicroUsdc,
+      authorizedPayments: 0,
+      openPayments: 0,
+      releasedUntilMs: 0,
+      epoch: 0,
+      usage: null,
+      budgetPath: null,
+    }
+  }
+
+  /** The decision about a proof, which a person may have approved. */
+  decideProof(
+    { amountText, amountMicro, resourceUrl, category }: Asked,
+    atMs: number,
+    { isApproved = false } = {},
+  ): PolicyDecision {
+    const payment = { amountText, amountMicro, resourceUrl, category, countHolds: true }
+    return this.#decide(payment, { atMs, isApproved })
+  }
+
+  /** The decision about an evaluation. */
+  decideEvaluation(evaluation: EvaluationRow): PolicyDecision {
+    const { amountText, amountMicro, resourceUrl, category, merchantDomain, createdAtMs } = evaluation
+    const payment = { amountText, amountMicro, resourceUrl, category, countHolds: false }
+    return this.#decide(
+      { ...payment, seller: { merchantDomain: merchantDomain ?? '' } },
+      { atMs: createdAtMs },
+    )
+  }
+
+  #decide(
+    payment: PolicyPayment,
+    { atMs, isApproved = false }: { readonly atMs: number; readonly isApproved?: boolean },
+  ): PolicyDecision {
+    const bookings = new Bookings(this.#mandate, this.#facts)
+    const { changes } = releaseExpired(bookings, this.#facts, atMs)
+    this.#apply([...changes, ...bookings.changes])
+    const limits = payment.countHolds
+      ? new Bookings(this.#mandate, this.#facts).limitFacts(
+          { resourceUrl: payment.resourceUrl, nowMs: atMs },
+          this.#agent,
+        )
+      : undefined
+    const approval = { isKnownSeller: this.#isKnownSeller(payment.resourceUrl), isApproved }
+    return checkPolicy({ agent: this.#agent, mandate: this.#mandate, limits, approval }, payment, atMs)
+  }
+
+  /** Whether something was bought from the seller before, or may still be. */
+  #isKnownSeller(resourceUrl: string): boolean {
+    if (!this.#mandate.approval?.firstPurchaseAtSeller) return false
+    const subject = subjectOf('seller', resourceUrl)
+    if (this.#paidSellers.has(subject)) return true
+    return [...this.#payments.values()].some(
+      (payment) => this.#isHeld(payment) && subjectOf('seller', payment.resourceUrl) === subject,
+    )
+  }
+
+  /** Holds the amount of a proof, or reserves it if it was authorized: then no stop ends it. */
+  issue(payment: IssuedPayment): void {
+    const bookings = new Bookings(this.#mandate, this.#facts)
+    const booking = bookings.hold(payment, this.#agent)
+    const isAuthorized = payment.captureDeadlineMs !== null
+    const held: ReplayedPayment = {
+      ...payment,
+      ...booking,
+      status: isAuthorized ? 'authorized' : 'open',
+      epoch: this.#mandate.epoch,
+    }
+    if (isAuthorized) bookings.authorize(held)
+    this.#apply(bookings.changes)
+    // Authorized payments end by events: those of `overdueOf` are not read.
+    this.#mandate = { ...this.#mandate, authorizedPayments: 0 }
+    this.#payments.set(held.nonce, held)
+    if (!isAuthorized) this.#byExpiry.push({ nonce: held.nonce, expiresAtMs: held.expiresAtMs })
+  }
+
+  /** Charges a payment. One that is not open here, because it was issued before the history begins, is only spent. */
+  charge({ nonce, resourceUrl }: Pick<PaymentRow, 'nonce' | 'resourceUrl'>, amountMicro: MicroUsdc): void {
+    this.#paidSellers.add(subjectOf('seller', resourceUrl))
+    const payment = this.#payments.get(nonce)
+    this.#payments.delete(nonce)
+    if (!payment || !this.#isHeld(payment)) {
+      this.#mandate = { ...this.#mandate, spentMicro: addMicro(this.#mandate.spentMicro, amountMicro) }
+      return
+    }
+    this.#change((bookings) =>
+      payment.status === 'authorized'
+        ? bookings.settle(payment, { spentMicro: amountMicro })
+        : bookings.spend(payment),
+    )
+  }
+
+  /** Ends a payment that is not charged. */
+  end(nonce: string): void {
+    const payment = this.#payments.get(nonce)
+    this.#payments.delete(nonce)
+    if (!payment || !this.#isHeld(payment)) return
+    this.#change((bookings) =>
+      payment.status === 'authorized'
+        ? bookings.settle(payment, { spentMicro: 0n as MicroUsdc })
+        : bookings.release(payment),
+    )
+  }
+
+  /** Gives back a part of what a payment has spent. */
+  refund(payment: PaymentRow, amountMicro: MicroUsdc): void {
+    this.#change((bookings) => bookings.refund(payment, { amountMicro }))
+  }
+
+  /** Ends all open payments. */
+  stop(atMs: number): void {
+    const bookings = new Bookings(this.#mandate, this.#facts)
+    const { changes } = releaseExpired(bookings, this.#facts, atMs)
+    bookings.endAll()
+    this.#apply([...changes, ...bookings.changes])
+    for (const [nonce, { status }] of this.#payments) if (status === 'open') this.#payments.delete(nonce)
+    this.#byExpiry = []
+  }
+
+  #isHeld({ status, epoch }: ReplayedPayment): boolean {
+    return status === 'authorized' || epoch === this.#mandate.epoch
+  }
+
+  #change(act: (bookings: Bookings) => void): void {
+    const bookings = new Bookings(this.#mandate, this.#facts)
+    act(bookings)
+    this.#apply(bookings.changes)
+    this.#mandate = { ...this.#mandate, authorizedPayments: 0 }
+  }
+
+  readonly #facts: Facts = {
+    isRerun: false,
+    knows: () => true,
+    row: <Of extends Table>(table: Of, key: object) => this.#find(table, key) as TableRow<Of> | undefined,
+    rows: <Of extends Table>(_table: Of, range: RangeRead) =>
+      this.#expiringIn(range) as unknown as TableRow<Of>[],
+  }
+
+  #find(table: Table, key: object): unknown {
+    if (table.name === mandates.name) return this.#mandate
+    return table.name === subjectUsage.name ? this.#subjects.get(keyText(table, key as never)) : undefined
+  }
+
+  /** The open payments that expire in a range. */
+  #expiringIn({ after, upTo, limit }: RangeRead): ReplayedPayment[] {
+    const found: ReplayedPayment[] = []
+    for (let index = this.#firstAfter(Number(after)); index < this.#byExpiry.length; index++) {
+      const { nonce, expiresAtMs } = this.#byExpiry[index]!
+      if (found.length >= limit || (upTo !== undefined && expiresAtMs > Number(upTo))) break
+      const payment = this.#payments.get(nonce)
+      if (payment) found.push(payment)
+    }
+    return found
+  }
+
+  #firstAfter(afterMs: number): number {
+    let [low, high] = [0, this.#byExpiry.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.#byExpiry[middle]!.expiresAtMs > afterMs) high = middle
+      else low = middle + 1
+    }
+    return low
+  }
+
+  #apply(changes: readonly Change[]): void {
+    for (const { table, row } of changes) {
+      if (table.name === mandates.name) this.#mandate = row as unknown as MandateRow
+      else if (table.name === subjectUsage.name)
+        this.#subjects.set(keyText(table, row), row as unknown as SubjectUsageRow)
+      else if (table.name === payments.name && row['status'] === 'expired')
+        this.#payments.delete(String(row['nonce']))
+    }
+  }
+}
+
+type Asked = Pick<PaymentRow, 'amountText' | 'amountMicro' | 'resourceUrl' | 'category'>
+
+/** What a replay needs to know of a payment. */
+type IssuedPayment = Pick<
+  PaymentRow,
+  'nonce' | 'amountMicro' | 'resourceUrl' | 'issuedAtMs' | 'expiresAtMs' | 'captureDeadlineMs'
+>
+
+type ReplayedPayment = IssuedPayment & Pick<PaymentRow, 'status' | 'epoch' | 'bookedAtMs' | 'budgetPath'>
