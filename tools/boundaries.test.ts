@@ -124,6 +124,7 @@ const areas: readonly Area[] = [
       'service/src/limits.ts',
       'service/src/domain/api-key.ts',
       'service/src/domain/resource-patterns.ts',
+      'service/src/domain/calendar.ts',
       'service/src/domain/session.ts',
       'service/src/store/store.ts',
       'packages/wire/src',

@@ -44,6 +44,7 @@ import { serveAgents } from './routes/agents.ts'
 import { serveApiKeys } from './routes/api-keys.ts'
 import { serveAuditLog } from './routes/audit-log.ts'
 import { serveAuthorizations } from './routes/authorizations.ts'
+import { serveBudgets } from './routes/budgets.ts'
 import { serveConsoleAgents } from './routes/console/agents.ts'
 import { serveConsoleApiKeys } from './routes/console/api-keys.ts'
 import { serveConsoleFeed } from './routes/console/feed.ts'
@@ -157,6 +158,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   serveMandates(serve, options)
   serveApprovals(serve, options)
   serveBacktests(serve, options)
+  serveBudgets(serve, options)
   serveSellers(serve, options)
   servePayments(serve, options)
   serveAuthorizations(serve, options)

@@ -18,6 +18,8 @@ import type * as consoleStop from '@purser/wire/console/stop'
 import type * as consoleSystem from '@purser/wire/console/system'
 import type * as consoleTransactions from '@purser/wire/console/transactions'
 import type * as errors from '@purser/wire/errors'
+import type * as limitsBudgets from '@purser/wire/limits/budgets'
+import type * as limitsLimits from '@purser/wire/limits/limits'
 import type * as mandates from '@purser/wire/mandates'
 import type * as mandatesBacktests from '@purser/wire/mandates/backtests'
 import type * as pages from '@purser/wire/pages'
@@ -41,6 +43,7 @@ export const sameTypes: {
   CreatedAccount: Same<client.CreatedAccount, Static<NonNullable<typeof accounts.CreatedAccount>>>
   NewAccount: Same<client.NewAccount, Static<NonNullable<typeof accounts.NewAccount>>>
   Agent: Same<client.Agent, Static<NonNullable<typeof agents.Agent>>>
+  AgentChanges: Same<client.AgentChanges, Static<NonNullable<typeof agents.AgentChanges>>>
   NewAgent: Same<client.NewAgent, Static<NonNullable<typeof agents.NewAgent>>>
   ApiKey: Same<client.ApiKey, Static<NonNullable<typeof apiKeys.ApiKey>>>
   IssuedApiKey: Same<client.IssuedApiKey, Static<NonNullable<typeof apiKeys.IssuedApiKey>>>
@@ -143,6 +146,11 @@ export const sameTypes: {
     Static<NonNullable<typeof errors.ValidationErrorBody>>
   >
   ValidationItem: Same<client.ValidationItem, Static<NonNullable<typeof errors.ValidationItem>>>
+  Budget: Same<client.Budget, Static<NonNullable<typeof limitsBudgets.Budget>>>
+  NewBudget: Same<client.NewBudget, Static<NonNullable<typeof limitsBudgets.NewBudget>>>
+  Limit: Same<client.Limit, Static<NonNullable<typeof limitsLimits.Limit>>>
+  LimitUsage: Same<client.LimitUsage, Static<NonNullable<typeof limitsLimits.LimitUsage>>>
+  NewLimit: Same<client.NewLimit, Static<NonNullable<typeof limitsLimits.NewLimit>>>
   ApprovalTerms: Same<client.ApprovalTerms, Static<NonNullable<typeof mandates.ApprovalTerms>>>
   BelowCommitted: Same<client.BelowCommitted, Static<NonNullable<typeof mandates.BelowCommitted>>>
   Mandate: Same<client.Mandate, Static<NonNullable<typeof mandates.Mandate>>>
@@ -204,6 +212,7 @@ export const sameTypes: {
   CreatedAccount: true,
   NewAccount: true,
   Agent: true,
+  AgentChanges: true,
   NewAgent: true,
   ApiKey: true,
   IssuedApiKey: true,
@@ -258,6 +267,11 @@ export const sameTypes: {
   ErrorBody: true,
   ValidationErrorBody: true,
   ValidationItem: true,
+  Budget: true,
+  NewBudget: true,
+  Limit: true,
+  LimitUsage: true,
+  NewLimit: true,
   ApprovalTerms: true,
   BelowCommitted: true,
   Mandate: true,

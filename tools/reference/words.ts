@@ -148,6 +148,8 @@ export const remedies: Readonly<Record<Word, string>> = {
     'Wait until `limit.resets_at`, pay less, or ask the owner to raise the limit. Null means that it never resets.',
   shared_budget_exceeded:
     'Wait until `limit.resets_at`, pay less, or ask the owner to raise the limit of the shared budget.',
+  budget_not_found: 'Check the id against `GET /v1/budgets`, in the environment of the key.',
+  budget_too_deep: 'Put the budget below one that has at most two budgets above it.',
   budget_frozen: 'Ask the owner to unfreeze the shared budget. Proofs from before the freeze stay void.',
   total_budget_exceeded: 'Pay less, wait up to six minutes for open proofs to expire, or get a new mandate.',
   approval_required:

@@ -4,6 +4,7 @@ import { agents, type Agents } from './resources/agents.ts'
 import { apiKeys, type ApiKeys } from './resources/api-keys.ts'
 import { approvals, type Approvals } from './resources/approvals.ts'
 import { auditLog, type AuditLog } from './resources/audit-log.ts'
+import { budgets, type Budgets } from './resources/budgets.ts'
 import { consoleOf, type Console } from './resources/console.ts'
 import { health, type Health } from './resources/health.ts'
 import { mandates, type Mandates } from './resources/mandates.ts'
@@ -27,6 +28,8 @@ export class Purser {
   readonly mandates: Mandates
   /** What people decide: payments that need approval, and increases. */
   readonly approvals: Approvals
+  /** Budgets that mandates and agents share; for keys of owners and operators. */
+  readonly budgets: Budgets
   readonly sellers: Sellers
   readonly payments: Payments
   readonly policy: Policy
@@ -47,6 +50,7 @@ export class Purser {
     this.agents = agents(send)
     this.mandates = mandates(send)
     this.approvals = approvals(send)
+    this.budgets = budgets(send)
     this.sellers = sellers(send)
     this.payments = payments(send)
     this.policy = policy(send)

@@ -33,6 +33,13 @@ export type AuditEventType =
   | 'mandate.paused'
   | 'mandate.resumed'
   | 'mandate.revoked'
+  | 'limit.exceeded'
+  | 'budget.created'
+  | 'budget.changed'
+  | 'budget.frozen'
+  | 'budget.unfrozen'
+  | 'agent.budget_changed'
+  | 'test_clock.advanced'
   | 'seller.created'
   | 'seller.released'
   | 'seller.verified'
@@ -97,10 +104,12 @@ export type ErrorCode =
   | 'production_payments_not_supported'
   | 'There was an error parsing the body'
   | 'not_found'
+  | 'budget_not_found'
   | 'Not Found'
   | 'Method Not Allowed'
   | 'request_timeout'
   | 'account_exists'
+  | 'budget_too_deep'
   | 'own_account'
   | 'seller_exists'
   | 'last_owner_key'
@@ -199,12 +208,19 @@ export interface Agent {
   description: string | null
   /** What the agent says it can do; informational, not checked. */
   capabilities: Array<string>
+  /** Shared budget that the payments of all its mandates count in; null for none. */
+  budget_id: string | null
   /** Whether the agent can spend. A `revoked` agent never can again. */
   status: AgentStatus
   /** When the agent was created. */
   created_at: string
   /** When the agent was revoked; null while it is active. */
   revoked_at: string | null
+}
+
+export interface AgentChanges {
+  /** Shared budget that the payments of all its mandates count in from now on, with all budgets above it; null for none. */
+  budget_id: string | null
 }
 
 export interface NewAgent {
@@ -471,6 +487,8 @@ export interface AgentSummary {
   description: string | null
   /** What the agent says it can do; informational, not checked. */
   capabilities: Array<string>
+  /** Shared budget that the payments of all its mandates count in; null for none. */
+  budget_id: string | null
   /** Whether the agent can spend. A `revoked` agent never can again. */
   status: AgentStatus
   /** When the agent was created. */
@@ -592,6 +610,12 @@ export interface ListedMandate {
   remaining_budget: string
   /** Max time in seconds between the authorization of a payment and its capture. */
   max_capture_seconds: number
+  /** Limits over time; empty if there are none. */
+  limits: Array<Limit>
+  /** Shared budget of the mandate; null for none. */
+  budget_id: string | null
+  /** How far each limit is used up: those of the mandate, then those of its shared budgets, nearest first. */
+  usage?: Array<LimitUsage>
   /** When the mandate was created. */
   created_at: string
   /** When its status or its terms last changed; initially when it was created. */
@@ -652,6 +676,12 @@ export interface MandateDetail {
   remaining_budget: string
   /** Max time in seconds between the authorization of a payment and its capture. */
   max_capture_seconds: number
+  /** Limits over time; empty if there are none. */
+  limits: Array<Limit>
+  /** Shared budget of the mandate; null for none. */
+  budget_id: string | null
+  /** How far each limit is used up: those of the mandate, then those of its shared budgets, nearest first. */
+  usage?: Array<LimitUsage>
   /** When the mandate was created. */
   created_at: string
   /** When its status or its terms last changed; initially when it was created. */
@@ -1172,6 +1202,117 @@ export interface ValidationItem {
   ctx?: Record<string, unknown>
 }
 
+export interface Budget {
+  /** Id of the budget. */
+  id: string
+  /** Display name of the budget. */
+  name: string
+  /** Budget above it; null for none. It never changes. */
+  parent_id: string | null
+  /** Limits over time; empty if there are none. */
+  limits: Array<Limit>
+  /** When it was frozen; null if it is not. */
+  frozen_at: string | null
+  /** Version number of its name and limits. Send it in `If-Match` to change the budget. */
+  version: number
+  /** How far each limit is used up: those of the mandate, then those of its shared budgets, nearest first. */
+  usage?: Array<LimitUsage>
+  /** Number of budgets directly below it. */
+  children?: number
+  /** When the budget was created. */
+  created_at: string
+  /** When it last changed; initially when it was created. */
+  updated_at: string
+}
+
+export interface NewBudget {
+  /** Display name of the budget; need not be unique. */
+  name: string
+  /** Budget above it, whose limits apply too; null or omitted for none. At most four levels. */
+  parent_id?: string | null
+  /** Limits that all payments below the budget share. None of them counts `per` subject. */
+  limits: Array<NewLimit>
+}
+
+export interface Limit {
+  /** Id of the limit. It stays when only its max or action changes. */
+  id: string
+  /** When it counts. */
+  window:
+    | {
+        /** Unit of the periods, which start at midnight in `time_zone`; or at the first instant of a day without midnight. */
+        calendar: 'day' | 'week' | 'month' | 'year'
+        /** IANA time zone, such as `Europe/Berlin`. */
+        time_zone: string
+        /** First day of a week; only for weeks. Default `monday`. */
+        week_start?: 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday'
+        /** The number of the day on which a month starts; only for months. In shorter months it is the last day. Default 1. */
+        day_of_month?: number
+      }
+    | {
+        /** Length in seconds of a window that always ends now. It never admits more than the max in any such window, and counts at most 1/24 longer. */
+        rolling_seconds: number
+      }
+    | 'lifetime'
+  /** Max sum in a window in USDC; null for none. */
+  max_amount: string | null
+  /** Max number of payments in a window; null for none. */
+  max_count: number | null
+  /** What it counts apart for: each `seller` or `resource`; null for all together. */
+  per: 'seller' | 'resource' | null
+  /** What happens to a payment that does not fit. */
+  action: 'deny' | 'require_approval' | 'notify'
+}
+
+export interface LimitUsage {
+  /** Id of the limit. */
+  limit_id: string
+  /** Whether it is a limit of the mandate or of a shared budget. */
+  scope: 'mandate' | 'budget'
+  /** Id of the mandate or of the budget. */
+  scope_id: string
+  /** From when on payments count now; null for `lifetime`. */
+  period_starts_at: string | null
+  /** When the next of what counts now stops counting; null if nothing will. */
+  resets_at: string | null
+  /** What counts in USDC: held, authorized and spent, minus what was given back. Null for limits `per` seller or resource. */
+  committed: string | null
+  /** Number of payments that count; null for limits `per` seller or resource. */
+  count: number | null
+  /** Max sum in USDC; null for none. */
+  max_amount: string | null
+  /** Max number of payments; null for none. */
+  max_count: number | null
+}
+
+export interface NewLimit {
+  /** When it counts: calendar periods, the last seconds, or `lifetime`. Payments count when their proof is issued. */
+  window:
+    | {
+        /** Unit of the periods, which start at midnight in `time_zone`; or at the first instant of a day without midnight. */
+        calendar: 'day' | 'week' | 'month' | 'year'
+        /** IANA time zone, such as `Europe/Berlin`. */
+        time_zone: string
+        /** First day of a week; only for weeks. Default `monday`. */
+        week_start?: 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday'
+        /** The number of the day on which a month starts; only for months. In shorter months it is the last day. Default 1. */
+        day_of_month?: number
+      }
+    | {
+        /** Length in seconds of a window that always ends now. It never admits more than the max in any such window, and counts at most 1/24 longer. */
+        rolling_seconds: number
+      }
+    | 'lifetime'
+  /** Max sum of the payments in a window in USDC, as decimal text; null or omitted for none. */
+  max_amount?: string | null
+  /** Max number of payments in a window; null or omitted for none. */
+  max_count?: number | null
+  /** Counts apart for each host of a resource (`seller`), or for each URL without its query (`resource`); null or omitted for all together. Not for shared budgets. */
+  per?: 'seller' | 'resource' | null
+  /** What happens to a payment that does not fit: `deny` (default) refuses it, `require_approval` asks a person, `notify` approves it and records an event once a period. */
+  action?: 'deny' | 'require_approval' | 'notify'
+}
+
 export interface ApprovalTerms {
   /** A payment above this amount in USDC needs approval; null or omitted: no amount does. */
   above?: string | null
@@ -1242,6 +1383,12 @@ export interface Mandate {
   remaining_budget: string
   /** Max time in seconds between the authorization of a payment and its capture. */
   max_capture_seconds: number
+  /** Limits over time; empty if there are none. */
+  limits: Array<Limit>
+  /** Shared budget of the mandate; null for none. */
+  budget_id: string | null
+  /** How far each limit is used up: those of the mandate, then those of its shared budgets, nearest first. */
+  usage?: Array<LimitUsage>
   /** When the mandate was created. */
   created_at: string
   /** When its status or its terms last changed; initially when it was created. */
@@ -1330,6 +1477,10 @@ export interface NewMandate {
   category_check?: CategoryCheck
   /** Your own texts, by name: at most 20 names of at most 40 characters, and 500 for each text. */
   metadata?: Record<string, string>
+  /** Limits over time, in addition to the other limits; an empty list means none. */
+  limits?: Array<NewLimit>
+  /** Shared budget that its payments also count in, with all budgets above it; null or omitted for none. */
+  budget_id?: string | null
   /** When the mandate expires, as a time with a time zone (RFC 3339). */
   expires_at: string
   /** Max time in seconds between the authorization of a payment and its capture; 600 by default. */
@@ -1531,6 +1682,30 @@ export interface ProofDenial {
   mandate_id: string
   /** The approval to wait for or to use, if `reason_code` is `approval_required`. */
   approval?: ApprovalReference
+  /** The limit that refuses the payment; only for checks 10 and 11. */
+  limit?: {
+    /** Id of the limit. */
+    id: string
+    /** Whether it is a limit of the mandate or of a shared budget. */
+    scope: 'mandate' | 'budget'
+    /** Id of the mandate or of the budget. */
+    scope_id: string
+    /** Whether the amount or the number of payments is too high. */
+    unit: 'amount' | 'count'
+    /** The max: an amount in USDC as decimal text, or a number as digits. */
+    max: string
+    /** What counts so far, in the same unit. */
+    committed: string
+    /** When there is room for this payment if nothing else is bought; null if never. */
+    resets_at: string | null
+  }
+  /** The shared budget that refuses the payment; only for check 11. */
+  budget?: {
+    /** Id of the budget. */
+    id: string
+    /** Name of the budget. */
+    name: string
+  }
 }
 
 export interface ProofRecord {
@@ -1629,6 +1804,30 @@ export interface Denial {
   mandate_id: string
   /** Transaction that records the decision; null for a dry run, which records nothing. */
   transaction_id: string | null
+  /** The limit that refuses the payment; only for checks 10 and 11. */
+  limit?: {
+    /** Id of the limit. */
+    id: string
+    /** Whether it is a limit of the mandate or of a shared budget. */
+    scope: 'mandate' | 'budget'
+    /** Id of the mandate or of the budget. */
+    scope_id: string
+    /** Whether the amount or the number of payments is too high. */
+    unit: 'amount' | 'count'
+    /** The max: an amount in USDC as decimal text, or a number as digits. */
+    max: string
+    /** What counts so far, in the same unit. */
+    committed: string
+    /** When there is room for this payment if nothing else is bought; null if never. */
+    resets_at: string | null
+  }
+  /** The shared budget that refuses the payment; only for check 11. */
+  budget?: {
+    /** Id of the budget. */
+    id: string
+    /** Name of the budget. */
+    name: string
+  }
 }
 
 export interface EvaluateRequest {

@@ -18,6 +18,10 @@ export const Agent = Type.Object({
     'What the agent does, as free text; null if not provided.',
   ),
   capabilities: Capabilities,
+  budget_id: described(
+    Nullable(Id),
+    'Shared budget that the payments of all its mandates count in; null for none.',
+  ),
   status: described(AgentStatus, 'Whether the agent can spend. A `revoked` agent never can again.'),
   created_at: described(Timestamp, 'When the agent was created.'),
   revoked_at: described(Nullable(Timestamp), 'When the agent was revoked; null while it is active.'),
@@ -84,6 +88,27 @@ export const getAgent = endpoint({
   responses: { 200: Agent },
   responseDescriptions: { 200: 'The agent.' },
   errors: ['not_found'],
+})
+
+export const AgentChanges = Type.Object({
+  budget_id: described(
+    Nullable(Text(maxLengths.id)),
+    'Shared budget that the payments of all its mandates count in from now on, with all budgets above it; null for none.',
+  ),
+})
+
+export const updateAgent = endpoint({
+  id: 'updateAgent',
+  method: 'PATCH',
+  path: '/v1/agents/{agent_id}',
+  tag: 'Agents',
+  summary: 'Assigns an agent to a shared budget. Earlier payments keep counting where they were booked.',
+  roles: ownerRoles,
+  params: AgentParams,
+  body: AgentChanges,
+  responses: { 200: Agent },
+  responseDescriptions: { 200: 'The agent.' },
+  errors: ['not_found', 'budget_not_found'],
 })
 
 export const revokeAgent = endpoint({

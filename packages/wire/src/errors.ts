@@ -38,6 +38,10 @@ export const errorAnswers = {
     status: 404,
     when: 'no record with that id exists in the account and environment of the key',
   },
+  budget_not_found: {
+    status: 404,
+    when: 'no shared budget with the id in the body exists in the account and environment of the key',
+  },
   'Not Found': { status: 404, when: 'the service has no such path' },
   'Method Not Allowed': {
     status: 405,
@@ -45,6 +49,7 @@ export const errorAnswers = {
   },
   request_timeout: { status: 408, when: 'the complete request did not arrive in time' },
   account_exists: { status: 409, when: 'an account with the same idp_user_id exists' },
+  budget_too_deep: { status: 409, when: 'the parent of the budget already has three budgets above it' },
   own_account: { status: 409, when: "an operator tries to disable the account of the operator's own key" },
   seller_exists: { status: 409, when: 'the domain is already registered in this environment' },
   last_owner_key: { status: 409, when: "the key is the account's last working owner or operator key" },

@@ -62,4 +62,7 @@ export const maxItems = {
   buckets: 400,
   backtestChecks: 100,
   backtestExamples: 10,
+  /** Limits of a mandate or a shared budget, and of a mandate with the budgets above it and its agent. */
+  limits: 10,
+  limitUsages: 90,
 } as const

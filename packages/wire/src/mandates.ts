@@ -20,6 +20,7 @@ import {
   Usdc,
   UsdcByDefault,
 } from './fields.ts'
+import { Limits, LimitUsages, NewLimits } from './limits/limits.ts'
 import { PageOf, pageParameters, PageQuery } from './pages.ts'
 import { maxItems, maxLengths } from './lengths.ts'
 
@@ -117,6 +118,13 @@ export const NewMandate = Type.Object({
     default: 'advisory',
   }),
   metadata: Type.Optional(Metadata),
+  limits: Type.Optional(NewLimits),
+  budget_id: Type.Optional(
+    described(
+      Nullable(Text(maxLengths.id)),
+      'Shared budget that its payments also count in, with all budgets above it; null or omitted for none.',
+    ),
+  ),
   expires_at: described(Timestamp, 'When the mandate expires, as a time with a time zone (RFC 3339).'),
   max_capture_seconds: Type.Optional(
     described(
@@ -212,6 +220,9 @@ export const Mandate = Type.Object({
     CaptureSeconds,
     'Max time in seconds between the authorization of a payment and its capture.',
   ),
+  limits: Limits,
+  budget_id: described(Nullable(Id), 'Shared budget of the mandate; null for none.'),
+  usage: Type.Optional(LimitUsages),
   created_at: described(Timestamp, 'When the mandate was created.'),
   updated_at: described(
     Timestamp,
@@ -294,7 +305,7 @@ export const createMandate = endpoint({
   body: NewMandate,
   responses: { 201: Mandate },
   responseDescriptions: { 201: 'The mandate was created and is active.' },
-  errors: ['not_found', 'agent_revoked'],
+  errors: ['not_found', 'budget_not_found', 'agent_revoked'],
   errorDescriptions: {
     not_found: 'the agent does not exist in the account and environment of the key',
     agent_revoked: 'the agent of the mandate is revoked',
@@ -322,7 +333,7 @@ export const getMandate = endpoint({
   method: 'GET',
   path: '/mandates/{mandate_id}',
   tag: 'Mandates',
-  summary: 'One mandate.',
+  summary: 'One mandate, with the usage of its limits.',
   roles: [...readerRoles, 'agent'],
   params: MandateParams,
   responses: { 200: Mandate },

@@ -2,12 +2,13 @@ import type { TObject, TSchema } from 'typebox'
 
 import { createAccount, disableAccount, enableAccount, getAccount, listAccounts } from './accounts.ts'
 import { answerHeaders, headersOf, type AnswerHeaderId } from './answer-headers.ts'
-import { createAgent, getAgent, listAgents, revokeAgent } from './agents.ts'
+import { createAgent, getAgent, listAgents, revokeAgent, updateAgent } from './agents.ts'
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
 import { approveRequest, denyRequest, getApproval, listApprovals, requestIncrease } from './approvals.ts'
 import { listAuditEvents } from './audit-log.ts'
 import { backtestMandate } from './mandates/backtests.ts'
 import { authorize, capture, voidAuthorization } from './authorizations.ts'
+import { createBudget, freezeBudget, getBudget, listBudgets, unfreezeBudget } from './limits/budgets.ts'
 import { getConsoleAgent, listConsoleAgents } from './console/agents.ts'
 import { listConsoleApiKeys } from './console/api-keys.ts'
 import { streamTransactions } from './console/feed.ts'
@@ -69,6 +70,7 @@ export const endpoints = [
   createAgent,
   listAgents,
   getAgent,
+  updateAgent,
   revokeAgent,
   createMandate,
   listMandates,
@@ -84,6 +86,11 @@ export const endpoints = [
   getApproval,
   approveRequest,
   denyRequest,
+  createBudget,
+  listBudgets,
+  getBudget,
+  freezeBudget,
+  unfreezeBudget,
   createSeller,
   listSellers,
   releaseDomain,

@@ -20,6 +20,7 @@ import {
   UsdcByDefault,
 } from './fields.ts'
 import { ApprovalReference } from './approvals.ts'
+import { refusalDetails } from './limits/limits.ts'
 import { DenialCode } from './policy.ts'
 import { maxLengths } from './lengths.ts'
 
@@ -123,6 +124,7 @@ export const ProofDenial = Type.Object({
       'The approval to wait for or to use, if `reason_code` is `approval_required`.',
     ),
   ),
+  ...refusalDetails,
 })
 
 const issuedProof = Type.Object(

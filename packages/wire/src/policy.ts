@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 
+import { refusalDetails } from './limits/limits.ts'
 import { ownerRoles } from './roles.ts'
 import { endpoint } from './endpoint.ts'
 import {
@@ -91,6 +92,7 @@ export const Denial = Type.Object({
   agent_id: described(Id, 'Agent of the request.'),
   mandate_id: described(Id, 'Mandate of the request.'),
   transaction_id: decisionId,
+  ...refusalDetails,
 })
 
 export const evaluate = endpoint({

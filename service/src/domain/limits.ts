@@ -106,6 +106,94 @@ export function exceededLimits(
   return [...ofMandate, ...ofBudgets].filter((exceeded) => exceeded !== undefined)
 }
 
+/** A limit as it is requested, without an id. */
+export type LimitTerms = Omit<Limit, 'id'>
+
+/**
+ * The requested limits with their ids: one that counts the same as an earlier limit keeps its id, and with it what was
+ * counted; the others get new ones.
+ */
+export function identifyLimits(
+  wanted: readonly LimitTerms[],
+  before: readonly Limit[],
+  nextId: () => string,
+): readonly Limit[] {
+  const left = [...before]
+  return wanted.map((terms) => {
+    const index = left.findIndex((limit) => countsSame(limit, terms))
+    const [same] = index < 0 ? [] : left.splice(index, 1)
+    return { id: same?.id ?? nextId(), ...terms }
+  })
+}
+
+function countsSame(one: LimitTerms, other: LimitTerms): boolean {
+  return one.per === other.per && windowText(one.window) === windowText(other.window)
+}
+
+/** A window as text: equal for windows with the same periods. */
+export function windowText(window: LimitWindow): string {
+  if (window === 'lifetime') return window
+  if ('rollingSeconds' in window) return `${window.rollingSeconds} s`
+  const { calendar, timeZone, weekStart = 'monday', dayOfMonth = 1 } = window
+  const start = calendar === 'week' ? weekStart : calendar === 'month' ? dayOfMonth : ''
+  return `${calendar} ${start} ${timeZone}`
+}
+
+/** Whether limits admit anything that earlier ones did not. A limit may be added, and a max lowered. */
+export function widensLimits(before: readonly LimitTerms[], after: readonly LimitTerms[]): boolean {
+  return before.some((old) => !after.some((limit) => countsSame(old, limit) && isWithin(limit, old)))
+}
+
+function isWithin(limit: LimitTerms, old: LimitTerms): boolean {
+  const [amount, oldAmount] = [limit.maxAmountMicro, old.maxAmountMicro]
+  if (oldAmount !== null && !(amount !== null && BigInt(amount) <= BigInt(oldAmount))) return false
+  if (old.maxCount !== null && !(limit.maxCount !== null && limit.maxCount <= old.maxCount)) return false
+  return strictness.indexOf(limit.action) >= strictness.indexOf(old.action)
+}
+
+const strictness: readonly LimitAction[] = ['notify', 'require_approval', 'deny']
+
+/** How far a limit is used up at a time. */
+export interface LimitUsage {
+  readonly limit: Limit
+  readonly scope: 'mandate' | 'budget'
+  readonly scopeId: string
+  readonly startsAtMs: number | null
+  readonly resetsAtMs: number | null
+  /** Null for a limit per subject. */
+  readonly committed: Committed | null
+}
+
+export function usageOf(
+  { limit, tally }: CountedLimit,
+  scope: Pick<LimitUsage, 'scope' | 'scopeId'>,
+  atMs: number,
+): LimitUsage {
+  const isTogether = limit.per === null
+  return {
+    limit,
+    ...scope,
+    startsAtMs: windowStartsAtMs(limit.window, atMs),
+    resetsAtMs: isTogether || isCalendar(limit.window) ? nextResetAtMs(tally, limit, atMs) : null,
+    committed: isTogether ? committedAt(tally, limit, atMs) : null,
+  }
+}
+
+function isCalendar(window: LimitWindow): boolean {
+  return typeof window === 'object' && 'calendar' in window
+}
+
+/** When the next of what counts now stops counting; null if nothing will. */
+function nextResetAtMs(tally: Tally, { id, window }: Limit, atMs: number): number | null {
+  if (window === 'lifetime') return null
+  if ('calendar' in window) return calendarPeriodAt(window, atMs).endsAtMs
+  const first = firstBucketAt(window, atMs)
+  const oldest = (tally[id] ?? []).find(
+    ([key, amount, count]) => key >= first && (count > 0 || amount !== '0'),
+  )
+  return oldest ? sliceStartsAtMs(window.rollingSeconds, oldest[0] + slices + 1) : null
+}
+
 const none: Committed = { amountMicro: 0n as MicroUsdc, count: 0 }
 
 /**
@@ -125,6 +213,12 @@ export function bucketAt(window: LimitWindow, atMs: number): number {
 function firstBucketAt(window: LimitWindow, atMs: number): number {
   const current = bucketAt(window, atMs)
   return typeof window === 'object' && 'rollingSeconds' in window ? current - slices : current
+}
+
+/** The number of the period in which an exceeded limit is reported once. */
+export function reportPeriodAt(window: LimitWindow, atMs: number): number {
+  const isRolling = typeof window === 'object' && 'rollingSeconds' in window
+  return isRolling ? Math.floor(atMs / (window.rollingSeconds * 1_000)) : bucketAt(window, atMs)
 }
 
 /** When the part of a window that counts at this time starts; null for `lifetime`. */
@@ -210,6 +304,15 @@ export function exceeds(
     return 'amount'
   if (maxCount !== null && !(committed.count + 1 <= maxCount)) return 'count'
   return undefined
+}
+
+/** Whether what is committed is above a max of the limit. */
+export function exceedsMax(
+  { maxAmountMicro, maxCount }: Pick<Limit, 'maxAmountMicro' | 'maxCount'>,
+  { amountMicro, count }: Committed,
+): boolean {
+  if (maxAmountMicro !== null && !(amountMicro <= BigInt(maxAmountMicro))) return true
+  return maxCount !== null && !(count <= maxCount)
 }
 
 /**

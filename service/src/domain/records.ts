@@ -132,6 +132,19 @@ export interface Mandate extends Scope, MandateTerms {
   readonly updatedAtMs: number
 }
 
+/** A budget that mandates and agents share. */
+export interface Budget extends Scope {
+  readonly id: string
+  readonly name: string
+  /** The budgets above it, nearest first. */
+  readonly ancestors: readonly string[]
+  readonly limits: readonly Limit[]
+  readonly frozenAtMs: number | null
+  readonly version: number
+  readonly createdAtMs: number
+  readonly updatedAtMs: number
+}
+
 export interface Seller extends Scope {
   readonly id: string
   readonly name: string

@@ -1,4 +1,11 @@
-import { createAgent, getAgent, listAgents, revokeAgent, type Agent as WireAgent } from '@purser/wire/agents'
+import {
+  createAgent,
+  getAgent,
+  listAgents,
+  revokeAgent,
+  updateAgent,
+  type Agent as WireAgent,
+} from '@purser/wire/agents'
 
 import { auditEvent } from '../domain/audit.ts'
 import type { Agent } from '../domain/records.ts'
@@ -43,6 +50,18 @@ export function serveAgents(serve: Serve, { store, now, ids }: RouteContext): vo
     return agent ? ok(toWire(agent)) : refuse('not_found')
   })
 
+  serve(updateAgent, async ({ caller, params, body }) => {
+    const event = auditEvent(caller, caller, {
+      id: ids.next('auditEvent'),
+      type: 'agent.budget_changed',
+      subjectId: params.agent_id,
+      data: { budget_id: body.budget_id },
+      atMs: now(),
+    })
+    const agent = await store.assignAgent({ ...caller, id: params.agent_id }, body.budget_id, event)
+    return typeof agent === 'string' ? refuse(agent) : ok(toWire(agent))
+  })
+
   serve(revokeAgent, async ({ caller, params }) => {
     const event = auditEvent(caller, caller, {
       id: ids.next('auditEvent'),
@@ -63,6 +82,7 @@ export function toWire(agent: Agent): WireAgent {
     name: agent.name,
     description: agent.description,
     capabilities: [...agent.capabilities],
+    budget_id: agent.budgetPath?.[0] ?? null,
     status: agent.status,
     created_at: toTimestamp(agent.createdAtMs),
     revoked_at: toNullableTimestamp(agent.revokedAtMs),

@@ -52,6 +52,8 @@ test('POST /mandates answers 201 with every field that was sent, and its sums [e
     authorized_total: '0.00',
     max_capture_seconds: 600,
     remaining_budget: '100.50',
+    limits: [],
+    budget_id: null,
     created_at: '2026-11-20T12:00:00.000Z',
     updated_at: '2026-11-20T12:00:00.000Z',
   })

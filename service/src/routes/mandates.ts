@@ -23,15 +23,19 @@ import { formatSum, parseAmount } from '../domain/money.ts'
 import { mandateDefaults } from '../domain/new-records.ts'
 import { remainingBudget } from '../domain/policy.ts'
 import type { ApprovalTerms, Caller, Mandate, MandateTerms } from '../domain/records.ts'
-import { created, ok, refuse, type Answer } from '../http/answers.ts'
+import { created, ok, refuse, unprocessable, type Answer } from '../http/answers.ts'
 import { answerPage, type PageRequest } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
 import { readDateTime } from '../http/validation/date-time.ts'
 import type { MandateVersion } from '../store/store.ts'
 import { isOwner, metadataOf, ownAgentOnly, speaksFor, toTimestamp, type RouteContext } from './context.ts'
+import { limitFaults, toLimits, toWireLimit, toWireUsage } from './limits.ts'
 
 export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): void {
   serve(createMandate, async ({ caller, body }) => {
+    const faults = limitFaults(body.limits ?? [], { maySplit: true })
+    if (faults.length > 0) return unprocessable(faults)
+    const limits = toLimits(body.limits ?? [], [], () => ids.next('limit'))
     const nowMs = now()
     const mandate: Mandate = {
       accountId: caller.accountId,
@@ -47,9 +51,9 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
       allowedSellers: body.allowed_sellers ?? [],
       allowedCategories: body.allowed_categories ?? [],
       ...expiryOf(body.expires_at),
-      limits: null,
-      budgetPath: null,
       ...mandateDefaults,
+      limits: limits.length === 0 ? null : limits,
+      budgetPath: typeof body.budget_id === 'string' ? [body.budget_id] : null,
       approval: body.approval ? approvalTermsOf(body.approval) : null,
       allowedResources: listOrNull(body.allowed_resources),
       categoryCheck: checkOrNull(body.category_check),
@@ -85,7 +89,11 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
 
   serve(getMandate, async ({ caller, params }) => {
     const mandate = await store.findMandate({ ...caller, id: params.mandate_id })
-    return mandate && speaksFor(caller, mandate.agentId) ? okVersioned(toWire(mandate)) : refuse('not_found')
+    if (!mandate || !speaksFor(caller, mandate.agentId)) return refuse('not_found')
+    const usage = await store.readMandateUsage(mandate, now())
+    const shown = usage.length === 0 ? {} : { usage: usage.map(toWireUsage) }
+    const body: WireMandate = { ...toWire(mandate), ...shown }
+    return okVersioned(body)
   })
 
   serve(amendMandate, async ({ caller, params, body, header }) => {
@@ -246,6 +254,8 @@ export function toWire(mandate: Mandate): WireMandate {
     authorized_total: formatSum(mandate.authorizedMicro),
     remaining_budget: formatSum(remainingBudget(mandate)),
     max_capture_seconds: mandate.maxCaptureSeconds,
+    limits: (mandate.limits ?? []).map(toWireLimit),
+    budget_id: mandate.budgetPath?.[0] ?? null,
     created_at: toTimestamp(mandate.createdAtMs),
     updated_at: toTimestamp(mandate.updatedAtMs),
   }

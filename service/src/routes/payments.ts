@@ -32,6 +32,7 @@ import {
   type RouteContext,
   type VerificationRefusal,
 } from './context.ts'
+import { refusalDetailsOf } from './limits.ts'
 
 export function servePayments(
   serve: Serve,
@@ -91,6 +92,7 @@ export function servePayments(
             agent_id: hold.agentId,
             mandate_id: hold.mandateId,
             ...(outcome.approval && { approval: toReference(outcome.approval, consoleUrl(site, header)) }),
+            ...refusalDetailsOf(outcome),
           },
         }
       default:

@@ -4,6 +4,7 @@ import { parseAmount } from '../domain/money.ts'
 import { ok, refuse } from '../http/answers.ts'
 import type { Serve } from '../http/serve.ts'
 import { metadataOf, speaksFor, type RouteContext } from './context.ts'
+import { refusalDetailsOf } from './limits.ts'
 
 export function servePolicy(serve: Serve, { store, now, ids, decisions }: RouteContext): void {
   serve(evaluate, async ({ caller, body }) => {
@@ -39,7 +40,13 @@ export function servePolicy(serve: Serve, { store, now, ids, decisions }: RouteC
         if (!isDryRun) decisions?.countEvaluation(caller.environment, 'denied', decision.code)
         return {
           status: 402,
-          body: { decision: 'denied', reason_code: decision.code, reason_detail: decision.detail, ...echo },
+          body: {
+            decision: 'denied',
+            reason_code: decision.code,
+            reason_detail: decision.detail,
+            ...echo,
+            ...refusalDetailsOf(decision),
+          },
         }
       default:
         return decision satisfies never

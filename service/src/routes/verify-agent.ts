@@ -19,12 +19,22 @@ export function serveVerifyAgent(serve: Serve, { store, now }: RouteContext): vo
       merchantDomain: body.merchant_domain,
       nowMs,
     })
-    const { mandate } = facts
+    const { agent, mandate } = facts
     const purchase = { resourceUrl: body.resource_url, issuedAtMs: nowMs }
     const isKnownSeller =
       mandate?.approval?.firstPurchaseAtSeller === true && (await store.isKnownSeller(mandate, purchase))
+    const isLimited = mandate && (mandate.limits ?? mandate.budgetPath ?? agent?.budgetPath ?? null) !== null
+    const limits = isLimited
+      ? await store.readLimits({
+          accountId: mandate.accountId,
+          agentId: mandate.agentId,
+          mandateId: mandate.id,
+          resourceUrl: body.resource_url,
+          atMs: nowMs,
+        })
+      : undefined
     const decision = checkPolicy(
-      { ...facts, approval: { isKnownSeller, isApproved: false } },
+      { agent, mandate, limits, approval: { isKnownSeller, isApproved: false } },
       {
         amountText: body.amount,
         amountMicro: parseAmount(body.amount),

@@ -8,12 +8,14 @@ import type { ConsoleOperations, ConsoleReads, StoredSession } from './console/s
 import type { Approval, Increase } from '../domain/approval.ts'
 import type { CollectionRefusal } from '../domain/collection.ts'
 import type { MicroUsdc } from '../domain/money.ts'
+import type { Committed, Limit, LimitFacts, LimitUsage } from '../domain/limits.ts'
 import type { PolicyDecision, PolicyDenial, PolicyFacts } from '../domain/policy.ts'
 import type {
   Account,
   Agent,
   ApiKey,
   AuditEvent,
+  Budget,
   Caller,
   Hold,
   ListedSeller,
@@ -75,7 +77,36 @@ export interface StoreOperations {
   /** Revokes an agent and voids its open holds. Idempotent. */
   revokeAgent(agent: RecordKey, event: AuditEvent): Promise<Agent | 'not_found'>
 
-  createMandate(mandate: Mandate, event: AuditEvent): Promise<'created' | 'not_found' | 'agent_revoked'>
+  /** Assigns an agent to a shared budget; null for none. */
+  assignAgent(
+    agent: RecordKey,
+    budgetId: string | null,
+    event: AuditEvent,
+  ): Promise<Agent | 'not_found' | 'budget_not_found'>
+
+  /** Records a mandate. Its `budgetPath` names its shared budget; the store adds the budgets above it. */
+  createMandate(
+    mandate: Mandate,
+    event: AuditEvent,
+  ): Promise<'created' | 'not_found' | 'budget_not_found' | 'agent_revoked'>
+
+  /** Records a shared budget. Its `ancestors` name its parent; the store adds the budgets above that. */
+  createBudget(budget: Budget, event: AuditEvent): Promise<Budget | 'budget_not_found' | 'budget_too_deep'>
+
+  /** Freezes or unfreezes a shared budget. Idempotent. Freezing it voids all open holds below it. */
+  freezeBudget(budget: RecordKey, isFrozen: boolean, event: AuditEvent): Promise<Budget | 'not_found'>
+
+  /** Changes the name and the limits of a shared budget. */
+  changeBudget(budget: RecordKey, change: BudgetChange, event: AuditEvent): Promise<BudgetChangeOutcome>
+
+  /** What checks 10 and 11 look at for a payment of an agent; undefined if nothing is counted. */
+  readLimits(proposed: ProposedBooking): Promise<LimitFacts | undefined>
+
+  /** How far the limits of a mandate and of its shared budgets are used up. */
+  readMandateUsage(mandate: RecordKey, atMs: number): Promise<readonly LimitUsage[]>
+
+  /** How far the limits of a shared budget are used up. */
+  readBudgetUsage(budget: RecordKey, atMs: number): Promise<readonly LimitUsage[]>
 
   /**
    * Changes the terms of a mandate of the scope, and of the filter's agent if it has one. The store adds to the event what
@@ -217,6 +248,8 @@ export interface StoreReads {
 
   findAgent(agent: RecordKey): Promise<Agent | undefined>
   findMandate(mandate: RecordKey): Promise<Mandate | undefined>
+  findBudget(budget: RecordKey): Promise<(Budget & { readonly children: number }) | undefined>
+  listBudgets(scope: Scope, page: Page): Promise<PageOf<Budget>>
   findTransaction(transaction: RecordKey, filter: TransactionFilter): Promise<Transaction | undefined>
 
   /** The hold of a proof of this scope, or of one that this scope's account collected. */
@@ -280,6 +313,28 @@ export interface MandateVersion {
   readonly changedBy: string | null
   readonly createdAtMs: number
 }
+/** A payment that may be made, as far as limits need it. */
+export interface ProposedBooking {
+  readonly accountId: string
+  readonly agentId: string
+  readonly mandateId: string
+  readonly resourceUrl: string
+  readonly atMs: number
+}
+
+export interface BudgetChange {
+  readonly expectedVersion: number
+  readonly name?: string | undefined
+  readonly limits?: readonly Limit[] | undefined
+  /** Whether open holds below the budget end if a limit is below what is committed. */
+  readonly endsHolds: boolean
+}
+
+export type BudgetChangeOutcome =
+  | { readonly outcome: 'changed'; readonly budget: Budget }
+  | { readonly outcome: 'refused'; readonly code: 'not_found' | 'version_mismatch' }
+  /** A limit would be below what counts in it. */
+  | { readonly outcome: 'below_committed'; readonly limit: Limit; readonly committed: Committed }
 
 export interface Registration {
   readonly environment: Environment

@@ -108,6 +108,8 @@ test('A duplicate allows what its model does, also in a category of two words', 
     authorized_total: '0.00',
     remaining_budget: '1199.00',
     max_capture_seconds: 600,
+    limits: [],
+    budget_id: null,
     created_at: '2026-11-20T12:00:00Z',
     updated_at: '2026-11-20T12:00:00Z',
   }

@@ -2,7 +2,7 @@ import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
 import type { Send } from '../send.ts'
-import type { Agent, NewAgent, PageQuery } from '../wire-types.ts'
+import type { Agent, AgentChanges, NewAgent, PageQuery } from '../wire-types.ts'
 
 export type Agents = ReturnType<typeof agents>
 
@@ -16,6 +16,9 @@ export function agents(send: Send) {
     /** One agent. Throws a `NotFoundError` if the key cannot see it. */
     get: async (id: string, options?: CallOptions): Promise<Agent> =>
       (await send({ method: 'GET', path: path`/agents/${id}` }, options)).body as Agent,
+    /** Assigns an agent to a shared budget: `{ budget_id }`; null for none. */
+    update: async (id: string, body: AgentChanges, options?: CallOptions): Promise<Agent> =>
+      (await send({ method: 'PATCH', path: path`/v1/agents/${id}`, body }, options)).body as Agent,
     /** Revokes an agent permanently, and voids its open proofs at once. */
     revoke: async (id: string, options?: CallOptions): Promise<Agent> =>
       (await send({ method: 'PATCH', path: path`/agents/${id}/revoke` }, options)).body as Agent,

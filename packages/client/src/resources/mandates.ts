@@ -28,7 +28,7 @@ export function mandates(send: Send) {
     /** The mandates of the account, newest first. */
     list: (query?: ListMandatesQuery, options?: CallOptions): List<Mandate> =>
       listOf(send, '/mandates', query, options),
-    /** One mandate. Throws a `NotFoundError` if the key cannot see it. */
+    /** One mandate, with the usage of its limits. Throws a `NotFoundError` if the key cannot see it. */
     get: async (id: string, options?: CallOptions): Promise<Mandate> =>
       (await send({ method: 'GET', path: path`/mandates/${id}` }, options)).body as Mandate,
     /**

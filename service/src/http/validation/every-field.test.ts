@@ -36,6 +36,8 @@ interface Schema {
   readonly required?: readonly string[]
   readonly minLength?: number
   readonly maxLength?: number
+  readonly minimum?: number
+  readonly maxItems?: number
   readonly 'x-max-whole-digits'?: number
   readonly 'x-above-zero'?: boolean
 }
@@ -86,6 +88,20 @@ const kinds = {
       },
     ],
   },
+  timeZone: {
+    fits: 'Europe/Berlin',
+    wrongType: notText,
+    wrongValue: [
+      'Mars/Olympus',
+      {
+        type: 'value_error',
+        msg: 'Value error, value is not a time zone such as Europe/Berlin',
+        ctx: { error: 'value is not a time zone such as Europe/Berlin' },
+      },
+    ],
+  },
+  integer: { fits: 0, wrongType: { type: 'int_type', msg: 'Input should be a valid integer' } },
+  boolean: { fits: true, wrongType: { type: 'bool_type', msg: 'Input should be a valid boolean' } },
   list: { fits: [], wrongType: notList },
   dict: { fits: {}, wrongType: notDict },
 } as const satisfies Record<string, Kind>
@@ -119,7 +135,10 @@ function kindOf(schema: Schema): Kind {
     email: kinds.email,
     hostname: kinds.hostName,
     'resource-pattern': kinds.url,
+    'time-zone': kinds.timeZone,
   }
+  if (schema.type === 'integer') return { ...kinds.integer, fits: schema.minimum ?? 0 }
+  if (schema.type === 'boolean') return kinds.boolean
   const kind = schema.format === undefined ? kinds.text : formats[schema.format]
   assert.ok(schema.type === 'string' && kind, `no kind for ${JSON.stringify(schema)}`)
   return kind
@@ -142,6 +161,8 @@ function* casesOf(path: string, schema: Schema, required: boolean): Generator<Ca
     ...(required && { errors: { [path]: missing } }),
   }
   for (const value of jsonValues) {
+    // Whether a number fits depends on its bounds.
+    if (typeof value === 'number' && typeof kind.fits === 'number') continue
     const title = `${path} is ${JSON.stringify(value)}`
     const fits =
       jsonType(value) === jsonType(kind.fits) ||
@@ -219,7 +240,9 @@ function* casesWithin(path: string, schema: Schema): Generator<Case> {
   }
   if (schema.items) {
     const { fits, wrongType } = kindOf(schema.items)
-    const wrong = jsonValues.filter((value) => jsonType(value) !== jsonType(fits))
+    const wrong = jsonValues
+      .filter((value) => jsonType(value) !== jsonType(fits))
+      .slice(0, (schema.maxItems ?? Infinity) / 2)
     const errors = Object.fromEntries(wrong.map((_, index) => [`${path}.${2 * index + 1}`, wrongType]))
     const items = wrong.flatMap((value) => [fits, value])
     yield { title: `every other item of ${path} is wrong`, change: { [path]: items }, errors }

@@ -13,6 +13,8 @@ import { dictReader, modelReader } from './model.ts'
 import { errorOf, Refusal, refuse, type Reader } from './refusal.ts'
 import { resourcePatternReader } from './resource-pattern.ts'
 import { boundedReader, textReader, type TextRules } from './text.ts'
+import { timeZoneReader } from './time-zone.ts'
+import { unionReader } from './union.ts'
 import { urlReader } from './url.ts'
 import { uuidReader } from './uuid.ts'
 
@@ -64,7 +66,7 @@ function readerOf(schema: Schema, where: Where): Reader {
   const expect = (...keywords: string[]) => refuseOtherKeywords(schema, ['type', ...keywords])
   if (schema.anyOf) {
     expect('anyOf')
-    return nullableReader(schema.anyOf, where)
+    return anyOfReader(schema.anyOf, where)
   }
   if (schema.const !== undefined || schema.enum) {
     expect('const', 'enum')
@@ -106,6 +108,9 @@ function stringReader(schema: Schema, expect: (...keywords: string[]) => void): 
     case 'resource-pattern':
       expect('format', 'maxLength')
       return resourcePatternReader(schema.maxLength)
+    case 'time-zone':
+      expect('format', 'maxLength')
+      return boundedReader(timeZoneReader, schema.maxLength)
     case 'hostname':
       expect('format', 'maxLength')
       return boundedReader(hostNameReader, schema.maxLength)
@@ -147,10 +152,23 @@ function objectReader(schema: Schema, where: Where, expect: (...keywords: string
   })
 }
 
-function nullableReader(options: readonly Schema[], where: Where): Reader {
+/** One schema and null, or several objects and a text. */
+function anyOfReader(options: readonly Schema[], where: Where): Reader {
   const [option, ...others] = options.filter(({ type }) => type !== 'null')
-  if (!option || others.length > 0 || options.length !== 2) {
-    throw new TypeError('a union can only be of one schema and null')
+  const isNullable = others.length + 1 < options.length
+  if (!option || others.length > 0 === isNullable) {
+    throw new TypeError('a union can only be of one schema and null, or of several schemas')
+  }
+  if (others.length > 0) {
+    const isText = (one: Schema) => one.const !== undefined
+    if (!options.every((one) => one.type === 'object' || isText(one)))
+      throw new TypeError('a union of several schemas has only objects and fixed texts')
+    return unionReader(
+      options.map((one) => ({
+        required: one.type === 'object' ? (one.required ?? []) : undefined,
+        read: readerOf(one, where),
+      })),
+    )
   }
   const read = readerOf(option, where)
   return (input) => (input === null ? null : read(input))

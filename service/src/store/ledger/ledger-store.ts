@@ -27,14 +27,16 @@ import {
 } from './operations/authorizations.ts'
 import { capture, settleLate } from './operations/captures.ts'
 import { decideApproval, requestIncrease } from './operations/approval-decisions.ts'
+import { assignAgent, changeBudget, createBudget, freezeBudget } from './operations/limits/budgets.ts'
 import { evaluate } from './operations/evaluations.ts'
 import { addTallies, recordEvent } from './operations/figures.ts'
+import { readBudgetUsage, readLimits, readMandateUsage } from './operations/limits/limit-usage.ts'
 import { createMandate, moveMandate } from './operations/mandates.ts'
 import { findEntry, refund } from './operations/refunds.ts'
 import { claimDomain, createSeller, releaseDomain } from './operations/sellers.ts'
 import { createSession, endSession, endSessionById, touchSession } from './operations/sessions.ts'
 import { voidPayment } from './operations/voids.ts'
-import { toAccount, toAgent, toApiKey, toHold, toMandate } from './reads/records.ts'
+import { toAccount, toAgent, toApiKey, toBudget, toHold, toMandate } from './reads/records.ts'
 import type { Rollup } from './rollup.ts'
 import { continueStop, resumeAll, stopAll } from './stop-all.ts'
 import type { Sweep } from './sweep.ts'
@@ -169,6 +171,30 @@ export function createLedgerOperations({
         const revoked = await revokeAgent(ledger, { agent, event })
         return revoked === 'not_found' ? revoked : toAgent(revoked)
       }),
+
+    assignAgent: (agent, budgetId, event) =>
+      track(async () => {
+        const assigned = await ledger.run(assignAgent, { agent, budgetId, event })
+        return typeof assigned === 'string' ? assigned : toAgent(assigned)
+      }),
+
+    createBudget: (budget, event) =>
+      track(async () => {
+        const made = await ledger.run(createBudget, { budget, event })
+        return typeof made === 'string' ? made : toBudget(made)
+      }),
+
+    freezeBudget: (budget, isFrozen, event) =>
+      track(async () => {
+        const moved = await ledger.run(freezeBudget, { budget, isFrozen, event })
+        return typeof moved === 'string' ? moved : toBudget(moved)
+      }),
+
+    changeBudget: (budget, change, event) =>
+      track(() => ledger.run(changeBudget, { budget, ...change, event })),
+    readLimits: (proposed) => track(() => ledger.run(readLimits, proposed)),
+    readMandateUsage: (mandate, atMs) => track(() => ledger.run(readMandateUsage, { mandate, atMs })),
+    readBudgetUsage: (budget, atMs) => track(() => ledger.run(readBudgetUsage, { budget, atMs })),
 
     createMandate: (mandate, event) => track(() => ledger.run(createMandate, { mandate, event })),
 

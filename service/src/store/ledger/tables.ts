@@ -240,7 +240,12 @@ export interface MandateUsage {
   readonly open: Tally
   /** For each budget that open payments count in: their part, and the epoch of the budget when they were booked. */
   readonly budgets: Readonly<Record<string, { readonly epoch: number; readonly open: Tally }>>
+  /** The period in which each limit was last reported as exceeded. */
+  readonly reported?: Reported | undefined
 }
+
+/** By limit id, the number of a period. */
+export type Reported = Readonly<Record<string, number>>
 
 /** What the payments of a mandate to one seller, or for one resource, count in its limits `per` subject. */
 export const subjectUsage = table('subject_usage', ['accountId', 'mandateId', 'subject'], {
@@ -263,7 +268,8 @@ export const budgets = table(
     id: id('budget'),
     environment,
     name: text(),
-    /** The budgets above it, nearest first. They never change. */
+    parentId: nullable(id('budget')),
+    /** The parent and the budgets above it, nearest first. They never change. */
     ancestors: json<readonly string[]>(),
     limits: json<readonly Limit[]>(),
     /** Incremented whenever all open payments below it end at once. */
@@ -285,6 +291,8 @@ export const budgetUsage = table('budget_usage', ['accountId', 'budgetId'], {
   /** When the last payment was booked: the next one is booked no earlier. */
   bookedAtMs: integer(),
   counted: json<Tally>(),
+  /** The period in which each limit was last reported as exceeded; null for none. */
+  reported: nullable(json<Reported>()),
 })
 
 /** The versions of a mandate's terms. A mandate that was never amended has none here. */

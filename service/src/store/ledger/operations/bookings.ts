@@ -1,9 +1,11 @@
 import {
   addToTally,
+  reportPeriodAt,
   takeFromTally,
   takeTally,
   type Committed,
   type CountedLimit,
+  type ExceededLimit,
   type Limit,
   type LimitFacts,
   type Tally,
@@ -230,6 +232,28 @@ export class Bookings {
     }
   }
 
+  /**
+   * Those of some exceeded limits that were not reported in their period, which from now on are. Needs the reads of the payment
+   * that exceeds them.
+   */
+  report(exceeded: readonly ExceededLimit[], atMs: number): readonly ExceededLimit[] {
+    return exceeded.filter((one) => {
+      const { accountId, limits } = this.#mandate
+      const ofBudget = one.scope === 'budget' ? this.#budgetUsage(one.scopeId) : undefined
+      const among = ofBudget ? this.#facts.row(budgets, { accountId, id: one.scopeId })?.limits : limits
+      const window = among?.find(({ id }) => id === one.id)?.window
+      if (window === undefined) return false
+      const usage = this.#mandate.usage ?? unused
+      const reported = (ofBudget ? ofBudget.reported : usage.reported) ?? {}
+      const period = reportPeriodAt(window, atMs)
+      if (reported[one.id] === period) return false
+      const raised = { ...reported, [one.id]: period }
+      if (ofBudget) this.#budgets.set(one.scopeId, { ...ofBudget, reported: raised })
+      else this.#mandate = { ...this.#mandate, usage: { ...usage, reported: raised } }
+      return true
+    })
+  }
+
   /** Releases an open payment of the mandate's epoch, which was not captured: it counts no more. */
   release(payment: BookedPayment): void {
     this.#mandate = releasePayment(this.#mandate, payment)
@@ -357,7 +381,7 @@ export class Bookings {
     const key = { accountId, budgetId }
     return (
       this.#budgets.get(budgetId) ??
-      this.#facts.row(budgetUsage, key) ?? { ...key, bookedAtMs: 0, counted: {} }
+      this.#facts.row(budgetUsage, key) ?? { ...key, bookedAtMs: 0, counted: {}, reported: null }
     )
   }
 }

@@ -7,9 +7,11 @@ import * as apiKeys from './api-keys.ts'
 import * as authorizations from './authorizations.ts'
 import * as captures from './captures.ts'
 import * as approvalDecisions from './approval-decisions.ts'
+import * as budgets from './limits/budgets.ts'
 import * as denials from './denials.ts'
 import * as evaluations from './evaluations.ts'
 import * as figures from './figures.ts'
+import * as limits from './limits/limit-usage.ts'
 import * as mandates from './mandates.ts'
 import * as payments from './payments.ts'
 import * as refunds from './refunds.ts'
@@ -27,9 +29,11 @@ const modules = [
   approvalDecisions,
   authorizations,
   captures,
+  budgets,
   denials,
   evaluations,
   figures,
+  limits,
   mandates,
   payments,
   refunds,

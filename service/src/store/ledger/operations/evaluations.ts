@@ -5,6 +5,7 @@ import { look, put, unchanged, type Operation, type Read } from '../operation.ts
 import { agents, entries, evaluations, mandates, sellerDomains } from '../tables.ts'
 import { isKnownSeller, readsOfSeller } from './approvals.ts'
 import { decisionOf, evaluationOf, strayOf } from './evaluation-rows.ts'
+import { proposalReads, proposedLimits } from './limits/limit-usage.ts'
 
 /** Records an evaluation with the policy's decision. A dry run leaves nothing. */
 export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
@@ -17,6 +18,7 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
       look(mandates, { accountId, id: mandateId }),
       look(sellerDomains, domainOf(call)),
     ]
+    reads.push(...proposalReads(bookingOf(call), facts))
     if (facts.isRerun) reads.push(look(evaluations, call))
     const mandate = look(mandates, { accountId, id: mandateId })
     const found = facts.knows(mandate) ? facts.row(mandates, { accountId, id: mandateId }) : undefined
@@ -37,7 +39,8 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
       isKnownSeller: isKnownSeller(mandate, purchaseOf(call), facts),
       isApproved: false,
     }
-    const decision = checkPolicy({ agent, mandate, approval }, payment, createdAtMs)
+    const limits = mandate && agent ? proposedLimits(bookingOf(call), facts) : undefined
+    const decision = checkPolicy({ agent, mandate, limits, approval }, payment, createdAtMs)
     if (call.isDryRun) return unchanged(decision)
     const seller = facts.row(sellerDomains, domainOf(call))
     const row = evaluationOf(call, decision, {
@@ -67,6 +70,10 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
 
 function purchaseOf({ resourceUrl, createdAtMs: issuedAtMs }: ProposedTransaction) {
   return { resourceUrl, issuedAtMs }
+}
+
+function bookingOf({ accountId, agentId, mandateId, resourceUrl, createdAtMs: atMs }: ProposedTransaction) {
+  return { accountId, agentId, mandateId, resourceUrl, atMs }
 }
 
 function domainOf({ environment, merchantDomain }: ProposedTransaction) {

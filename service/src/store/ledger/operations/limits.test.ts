@@ -5,7 +5,7 @@ import { openMemoryLedger, type MemoryLedger } from '../../../../testing/memory-
 import type { Limit } from '../../../domain/limits.ts'
 import { parseAmount } from '../../../domain/money.ts'
 import type { Mandate } from '../../../domain/records.ts'
-import { mandates, subjectUsage } from '../tables.ts'
+import { auditEvents, mandates, subjectUsage } from '../tables.ts'
 import { createMandate, moveMandate, releaseExpiredPayments } from './mandates.ts'
 import { issueProof } from './payments.ts'
 import { voidPayment } from './voids.ts'
@@ -133,4 +133,19 @@ test('A mandate without limits has no usage', async () => {
   const { accountId, id: mandateId } = mandate
   await setup.run(releaseExpiredPayments, { accountId, mandateId, nowMs: hold.expiresAtMs + 1 })
   assert.equal(setup.row(mandates, mandate).usage, null)
+})
+
+test('A limit that only notifies records one event for each period', async () => {
+  const setup = await openMemoryLedger()
+  const mandate = await mandateWith(setup, [{ maxCount: 1, action: 'notify' }])
+  for (let time = 0; time < 3; time++) {
+    assert.deepEqual((await pay(setup, mandate)).outcome, { decision: 'approved' })
+  }
+  const reported = () => setup.rows(auditEvents).filter(({ type }) => type === 'limit.exceeded')
+  assert.equal(reported().length, 1)
+  assert.equal(reported()[0]?.subjectId, mandate.id)
+  assert.equal(reported()[0]?.data['committed'], '1')
+  setup.clock.nowMs += 24 * hourMs
+  for (let time = 0; time < 3; time++) await pay(setup, mandate)
+  assert.equal(reported().length, 2)
 })

@@ -5,6 +5,7 @@ import type { RecordKey } from '../../store.ts'
 import { lock, look, put, unchanged, type Operation } from '../operation.ts'
 import { agents, auditEvents, mandateAccounts, mandates, type MandateRow } from '../tables.ts'
 import { Bookings, isEndedByBudget } from './bookings.ts'
+import { pathOf, readsOfPath } from './limits/budgets.ts'
 import { closeMinuteOf } from './denials.ts'
 import { endPayments, expiredReads, releaseExpired } from './ended-payments.ts'
 
@@ -13,12 +14,16 @@ export interface NewMandate {
   readonly event: AuditEvent
 }
 
-export const createMandate: Operation<NewMandate, 'created' | 'not_found' | 'agent_revoked'> = {
+export type NewMandateOutcome = 'created' | 'not_found' | 'budget_not_found' | 'agent_revoked'
+
+/** Creates a mandate. Its `budgetPath` names only its budget; the budgets above it are added. */
+export const createMandate: Operation<NewMandate, NewMandateOutcome> = {
   name: 'createMandate',
 
   reads: ({ mandate }, facts) => [
     // A concurrent revocation of the agent must see the mandate.
     lock(agents, { accountId: mandate.accountId, id: mandate.agentId }),
+    ...readsOfPath(mandate),
     ...(facts.isRerun ? [look(mandates, mandate)] : []),
   ],
 
@@ -26,12 +31,14 @@ export const createMandate: Operation<NewMandate, 'created' | 'not_found' | 'age
     if (facts.isRerun && facts.row(mandates, mandate)) return unchanged('created')
     const agent = facts.row(agents, { accountId: mandate.accountId, id: mandate.agentId })
     if (agent?.environment !== mandate.environment) return unchanged('not_found')
+    const budgetPath = pathOf(mandate, facts)
+    if (budgetPath === 'budget_not_found') return unchanged(budgetPath)
     if (agent.status !== 'active') return unchanged('agent_revoked')
     const { id: mandateId, accountId } = mandate
     return {
       outcome: 'created',
       changes: [
-        put(mandates, newRowOf(mandate)),
+        put(mandates, newRowOf({ ...mandate, budgetPath })),
         put(mandateAccounts, { mandateId, accountId }),
         put(auditEvents, event),
       ],

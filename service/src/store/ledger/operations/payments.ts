@@ -1,7 +1,9 @@
+import { auditEvent, systemActor } from '../../../domain/audit.ts'
+import { exceededLimits, type ExceededLimit } from '../../../domain/limits.ts'
 import { subtractMicro } from '../../../domain/money.ts'
-import { exceededLimits } from '../../../domain/limits.ts'
 import { checkPolicy } from '../../../domain/policy.ts'
-import { metadataText, type Hold, type OptionalFacts } from '../../../domain/records.ts'
+import { metadataText, type AuditEvent, type Hold, type OptionalFacts } from '../../../domain/records.ts'
+import { idBytes, idText } from '../../../domain/type-id.ts'
 import type { ProofOutcome, RequestKey } from '../../store.ts'
 import {
   lock,
@@ -15,6 +17,7 @@ import {
 } from '../operation.ts'
 import {
   agents,
+  auditEvents,
   evaluations,
   mandates,
   orders,
@@ -124,14 +127,20 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     const closed = closeMinuteOf(mandate, hold.issuedAtMs, () => denialCountId(hold))
     bookings.mandate = closed.count
     const booking = bookings.hold(hold, agent)
-    changes.push(...closed.changes, ...bookings.changes, put(payments, paymentOf(hold, mandate, booking)))
+    const reported = bookings.report(decision.exceeded ?? [], booking.bookedAtMs ?? hold.issuedAtMs)
+    changes.push(
+      ...closed.changes,
+      ...bookings.changes,
+      put(payments, paymentOf(hold, mandate, booking)),
+      ...reported.map((limit, index) => put(auditEvents, exceededEvent(hold, limit, index))),
+    )
     const order = orderOf(hold)
     if (order) changes.push(put(orders, { ...order, nonce: hold.nonce }))
     if (gate) changes.push(...changesOfIssue(call, mandate, gate, facts))
     if (request) {
       changes.push(put(proofRequests, { ...request, nonce: hold.nonce, createdAtMs: hold.issuedAtMs }))
     }
-    return { outcome: decision, changes }
+    return { outcome: { decision: 'approved' }, changes }
   },
 }
 
@@ -245,6 +254,29 @@ function paymentOf(hold: Hold, mandate: MandateRow, booking: Booking): PaymentRo
 /** Whether two requests for a proof agree in what the proof does not show. */
 function isNotedLike(payment: OptionalFacts, hold: OptionalFacts): boolean {
   return payment.category === hold.category && metadataText(payment.metadata) === metadataText(hold.metadata)
+}
+
+/** The event of a limit that a payment exceeds without being denied. Its id is that of the nonce, apart from a byte. */
+function exceededEvent(hold: Hold, limit: ExceededLimit, index: number): AuditEvent {
+  const bytes = idBytes('nonce', hold.nonce)
+  if (!bytes) throw new TypeError(`not a nonce: ${hold.nonce}`)
+  bytes[14]! ^= index + 1
+  return auditEvent(systemActor, hold, {
+    id: idText('auditEvent', bytes),
+    type: 'limit.exceeded',
+    subjectId: limit.scopeId,
+    data: {
+      limit_id: limit.id,
+      mandate_id: hold.mandateId,
+      agent_id: hold.agentId,
+      nonce: hold.nonce,
+      amount: hold.amountText,
+      unit: limit.unit,
+      committed: limit.committed,
+      max: limit.max,
+    },
+    atMs: hold.issuedAtMs,
+  })
 }
 
 /**

@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely'
 
 import { idsFrom, timeOfNonce } from '../../../domain/id-time.ts'
 import { holdGraceMs, validityWindowMs } from '../../../domain/proof.ts'
-import type { Agent, Hold, Mandate, Metadata, Scope } from '../../../domain/records.ts'
+import type { Agent, Budget, Hold, Mandate, Metadata, Scope } from '../../../domain/records.ts'
 import { sessionIdleMs } from '../../../domain/session.ts'
 import type { IdKind } from '../../../domain/type-id.ts'
 import type { ConsoleReads, SessionKey, StoredSession } from '../../console/store.ts'
@@ -23,6 +23,7 @@ import {
   agents,
   apiKeys,
   authorizationPayers,
+  budgets,
   entries,
   identities,
   mandates,
@@ -44,7 +45,16 @@ import {
   type ReadDialect,
   type Reader,
 } from './dialect.ts'
-import { toAccount, toAgent, toApiKey, toHold, toListedSeller, toMandate, toSession } from './records.ts'
+import {
+  toAccount,
+  toAgent,
+  toApiKey,
+  toBudget,
+  toHold,
+  toListedSeller,
+  toMandate,
+  toSession,
+} from './records.ts'
 
 /** How many mandates a page with a filter reads. */
 const maxMandatesLookedAt = 1_000
@@ -124,6 +134,19 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
           where account_id = ${id('account', accountId)} and mandate_id = ${id('mandate', mandateId)} ${older}
           order by version desc limit ${sql.lit(limit)}`,
       )
+    },
+
+    async findBudget(key: RecordKey): Promise<(Budget & { readonly children: number }) | undefined> {
+      const row = await findOne(budgets, sql`${inScope(key)} and id = ${id('budget', key.id)}`)
+      if (!row) return undefined
+      const { rows } = await sql<{ children: unknown }>`
+        select count(*) as children from ${from(budgets)}
+        where ${inScope(key)} and parent_id = ${id('budget', key.id)}`.execute(db)
+      return { ...toBudget(row), children: Number(rows[0]?.children) }
+    },
+
+    async listBudgets(scope: Scope, page: Page) {
+      return pageOf(await takePage(budgets, 'budget', inScope(scope), page), page, toBudget)
     },
 
     async findProof({

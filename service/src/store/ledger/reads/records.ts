@@ -4,11 +4,12 @@ import type {
   Agent,
   ApiKey,
   AuditEvent,
+  Budget,
   Hold,
   ListedSeller,
   Mandate,
 } from '../../../domain/records.ts'
-import type { AccountRow, AgentRow, ApiKeyRow, MandateRow, PaymentRow } from '../tables.ts'
+import type { AccountRow, AgentRow, ApiKeyRow, BudgetRow, MandateRow, PaymentRow } from '../tables.ts'
 import type { StoredSession } from '../../console/store.ts'
 import type { TableRow } from '../table.ts'
 import type { auditEvents, sellers, sessions } from '../tables.ts'
@@ -25,6 +26,15 @@ export function toApiKey({ secretHash: _secretHash, ...key }: ApiKeyRow): ApiKey
 
 export function toAgent(row: AgentRow): Agent {
   return row
+}
+
+export function toBudget({
+  parentId: _parentId,
+  epoch: _epoch,
+  endedAtMs: _endedAtMs,
+  ...budget
+}: BudgetRow): Budget {
+  return budget
 }
 
 export function toMandate({

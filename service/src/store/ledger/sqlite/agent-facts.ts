@@ -34,7 +34,8 @@ const dialect: FactsDialect = {
 
 /** What changes in an agent and in a mandate, of a mandate that is known by its number. */
 const selectChanging = `
-  select a.status, a.revoked_at_ms, m.status, m.updated_at_ms, n.spent_micro, n.held_micro, n.authorized_micro
+  select a.status, a.revoked_at_ms, a.budget_path, m.status, m.updated_at_ms,
+    n.spent_micro, n.held_micro, n.authorized_micro
   from ${first.name} m join ${sums.name} n on n.no = m.no
     join ${agents.name} a on a.account_id = m.account_id and a.id = m.agent_id
   where m.no = ?`
@@ -95,9 +96,14 @@ export function prepareAgentFacts(
         ? findOwn.get(known.no)
         : findTheirs.get(known.no, environment, merchantDomain, encodeAccount(caller.accountId))
     if (!found) return undefined
-    const [status, revokedAtMs, mandateStatus, updatedAtMs, spentMicro, heldMicro, authorizedMicro] = found
+    const [status, revokedAtMs, budgetPath, mandateStatus, updatedAtMs, ...sums] = found
+    const [spentMicro, heldMicro, authorizedMicro] = sums
     const changed = {
-      agent: { status, revokedAtMs: revokedAtMs === null ? null : Number(revokedAtMs) },
+      agent: {
+        status,
+        revokedAtMs: revokedAtMs === null ? null : Number(revokedAtMs),
+        budgetPath: budgetPath === null ? null : (JSON.parse(budgetPath as string) as readonly string[]),
+      },
       mandate: {
         status: mandateStatus,
         updatedAtMs: Number(updatedAtMs),

@@ -1,0 +1,27 @@
+import { listOf, type List } from '../list.ts'
+import type { CallOptions } from '../options.ts'
+import { path } from '../path.ts'
+import type { Send } from '../send.ts'
+import type { Budget, NewBudget, PageQuery } from '../wire-types.ts'
+
+export type Budgets = ReturnType<typeof budgets>
+
+export function budgets(send: Send) {
+  return {
+    /** Creates a budget that mandates and agents can share. Never retried automatically. */
+    create: async (body: NewBudget, options?: CallOptions): Promise<Budget> =>
+      (await send({ method: 'POST', path: '/v1/budgets', body }, options)).body as Budget,
+    /** The shared budgets of the account, newest first. */
+    list: (query?: PageQuery, options?: CallOptions): List<Budget> =>
+      listOf(send, '/v1/budgets', query, options),
+    /** One shared budget, with the usage of its limits. Throws a `NotFoundError` if the key cannot see it. */
+    get: async (id: string, options?: CallOptions): Promise<Budget> =>
+      (await send({ method: 'GET', path: path`/v1/budgets/${id}` }, options)).body as Budget,
+    /** Freezes a shared budget: nothing below it can be paid, and its open proofs are void at once. */
+    freeze: async (id: string, options?: CallOptions): Promise<Budget> =>
+      (await send({ method: 'POST', path: path`/v1/budgets/${id}/freeze` }, options)).body as Budget,
+    /** Unfreezes a shared budget. Proofs from before the freeze stay void. */
+    unfreeze: async (id: string, options?: CallOptions): Promise<Budget> =>
+      (await send({ method: 'POST', path: path`/v1/budgets/${id}/unfreeze` }, options)).body as Budget,
+  }
+}

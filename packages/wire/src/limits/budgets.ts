@@ -1,0 +1,112 @@
+import { Type, type Static } from 'typebox'
+
+import { ownerRoles, readerRoles } from '../roles.ts'
+import { endpoint } from '../endpoint.ts'
+import { described, Id, Name, Nullable, Text, Timestamp } from '../fields.ts'
+import { Limits, LimitUsages, NewLimits } from './limits.ts'
+import { PageOf, PageQuery } from '../pages.ts'
+import { maxLengths } from '../lengths.ts'
+
+/** Max budgets above each other. */
+export const maxBudgetLevels = 4
+
+export const Budget = Type.Object({
+  id: described(Id, 'Id of the budget.'),
+  name: described(Name, 'Display name of the budget.'),
+  parent_id: described(Nullable(Id), 'Budget above it; null for none. It never changes.'),
+  limits: Limits,
+  frozen_at: described(Nullable(Timestamp), 'When it was frozen; null if it is not.'),
+  version: Type.Integer({
+    minimum: 1,
+    description: 'Version number of its name and limits. Send it in `If-Match` to change the budget.',
+  }),
+  usage: Type.Optional(LimitUsages),
+  children: Type.Optional(Type.Integer({ minimum: 0, description: 'Number of budgets directly below it.' })),
+  created_at: described(Timestamp, 'When the budget was created.'),
+  updated_at: described(Timestamp, 'When it last changed; initially when it was created.'),
+})
+export type Budget = Static<typeof Budget>
+
+export const NewBudget = Type.Object({
+  name: described(Name, 'Display name of the budget; need not be unique.'),
+  parent_id: Type.Optional(
+    described(
+      Nullable(Text(maxLengths.id)),
+      'Budget above it, whose limits apply too; null or omitted for none. At most four levels.',
+    ),
+  ),
+  limits: described(
+    NewLimits,
+    'Limits that all payments below the budget share. None of them counts `per` subject.',
+  ),
+})
+
+const BudgetParams = Type.Object({ budget_id: described(Id, 'Id of the budget.') })
+
+export const createBudget = endpoint({
+  id: 'createBudget',
+  method: 'POST',
+  path: '/v1/budgets',
+  tag: 'Budgets',
+  summary: 'Creates a budget that mandates and agents can share.',
+  roles: ownerRoles,
+  body: NewBudget,
+  responses: { 201: Budget },
+  responseDescriptions: { 201: 'The budget was created.' },
+  errors: ['budget_not_found', 'budget_too_deep'],
+  errorDescriptions: {
+    budget_not_found: 'the parent does not exist in the account and environment of the key',
+  },
+})
+
+export const listBudgets = endpoint({
+  id: 'listBudgets',
+  method: 'GET',
+  path: '/v1/budgets',
+  tag: 'Budgets',
+  summary: 'Lists shared budgets, newest first.',
+  roles: readerRoles,
+  query: PageQuery,
+  responses: { 200: PageOf(Budget) },
+  responseDescriptions: { 200: 'A page of budgets.' },
+  errors: [],
+})
+
+export const getBudget = endpoint({
+  id: 'getBudget',
+  method: 'GET',
+  path: '/v1/budgets/{budget_id}',
+  tag: 'Budgets',
+  summary: 'One shared budget, with the usage of its limits.',
+  roles: readerRoles,
+  params: BudgetParams,
+  responses: { 200: Budget },
+  responseDescriptions: { 200: 'The budget.' },
+  errors: ['not_found'],
+})
+
+export const freezeBudget = endpoint({
+  id: 'freezeBudget',
+  method: 'POST',
+  path: '/v1/budgets/{budget_id}/freeze',
+  tag: 'Budgets',
+  summary: 'Freezes a shared budget: nothing below it can be paid, and its open proofs are void at once.',
+  roles: ownerRoles,
+  params: BudgetParams,
+  responses: { 200: Budget },
+  responseDescriptions: { 200: 'The budget is frozen, now or before.' },
+  errors: ['not_found'],
+})
+
+export const unfreezeBudget = endpoint({
+  id: 'unfreezeBudget',
+  method: 'POST',
+  path: '/v1/budgets/{budget_id}/unfreeze',
+  tag: 'Budgets',
+  summary: 'Unfreezes a shared budget. Proofs from before the freeze stay void.',
+  roles: ownerRoles,
+  params: BudgetParams,
+  responses: { 200: Budget },
+  responseDescriptions: { 200: 'The budget is not frozen.' },
+  errors: ['not_found'],
+})

@@ -1,0 +1,86 @@
+import type { AuditEventType } from '@purser/wire/audit-log'
+import {
+  createBudget,
+  freezeBudget,
+  getBudget,
+  listBudgets,
+  unfreezeBudget,
+  type Budget as WireBudget,
+} from '@purser/wire/limits/budgets'
+
+import { auditEvent } from '../domain/audit.ts'
+import type { Budget, Caller } from '../domain/records.ts'
+import { created, ok, refuse, unprocessable, type Answer } from '../http/answers.ts'
+import { answerPage } from '../http/pagination.ts'
+import type { Serve } from '../http/serve.ts'
+import { toNullableTimestamp, toTimestamp, type RouteContext } from './context.ts'
+import { limitFaults, toLimits, toWireLimit, toWireUsage } from './limits.ts'
+
+export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): void {
+  serve(createBudget, async ({ caller, body }) => {
+    const faults = limitFaults(body.limits, { maySplit: false })
+    if (faults.length > 0) return unprocessable(faults)
+    const nowMs = now()
+    const budget: Budget = {
+      accountId: caller.accountId,
+      environment: caller.environment,
+      id: ids.next('budget'),
+      name: body.name,
+      ancestors: typeof body.parent_id === 'string' ? [body.parent_id] : [],
+      limits: toLimits(body.limits, [], () => ids.next('limit')),
+      frozenAtMs: null,
+      version: 1,
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+    }
+    const limits = budget.limits.map(toWireLimit)
+    const data = { name: budget.name, parent_id: body.parent_id ?? null, limits }
+    const outcome = await store.createBudget(budget, eventOf(caller, 'budget.created', budget.id, data))
+    return typeof outcome === 'string' ? refuse(outcome) : created(toWire(outcome))
+  })
+
+  serve(listBudgets, ({ caller, query, url }) =>
+    answerPage(query, url, (page) => store.listBudgets(caller, page), toWire),
+  )
+
+  serve(getBudget, async ({ caller, params }) => {
+    const key = { ...caller, id: params.budget_id }
+    const budget = await store.findBudget(key)
+    if (!budget) return refuse('not_found')
+    const usage = await store.readBudgetUsage(key, now())
+    const { children } = budget
+    return ok({ ...toWire(budget), usage: usage.map(toWireUsage), children })
+  })
+
+  serve(freezeBudget, ({ caller, params }) => freeze(caller, params.budget_id, true))
+  serve(unfreezeBudget, ({ caller, params }) => freeze(caller, params.budget_id, false))
+
+  async function freeze(caller: Caller, budgetId: string, isFrozen: boolean): Promise<Answer> {
+    const event = eventOf(caller, isFrozen ? 'budget.frozen' : 'budget.unfrozen', budgetId, {})
+    const budget = await store.freezeBudget({ ...caller, id: budgetId }, isFrozen, event)
+    return typeof budget === 'string' ? refuse(budget) : ok(toWire(budget))
+  }
+
+  function eventOf(
+    caller: Caller,
+    type: AuditEventType,
+    subjectId: string,
+    data: Readonly<Record<string, unknown>>,
+  ) {
+    return auditEvent(caller, caller, { id: ids.next('auditEvent'), type, subjectId, data, atMs: now() })
+  }
+}
+
+/** As the interface writes it. */
+function toWire(budget: Budget): WireBudget {
+  return {
+    id: budget.id,
+    name: budget.name,
+    parent_id: budget.ancestors[0] ?? null,
+    limits: budget.limits.map(toWireLimit),
+    frozen_at: toNullableTimestamp(budget.frozenAtMs),
+    version: budget.version,
+    created_at: toTimestamp(budget.createdAtMs),
+    updated_at: toTimestamp(budget.updatedAtMs),
+  }
+}

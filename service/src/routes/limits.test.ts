@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { askForProof, preparePurchase, startTestService, type TestService } from '../../testing/service.ts'
+
+const daily = { calendar: 'day', time_zone: 'Europe/Berlin' }
+
+/** A purchase of an agent whose mandate has some limits. */
+async function purchaseWith(service: TestService, fields: Record<string, unknown>) {
+  const purchase = await preparePurchase(service, fields)
+  return { ...purchase, ask: (amount = '1.00') => askForProof(service, purchase, amount) }
+}
+
+test('A mandate shows its limits and how far they are used up', async (t) => {
+  const service = await startTestService(t)
+  const limits = [
+    { window: daily, max_amount: '2.50' },
+    { window: { rolling_seconds: 3600 }, max_count: 10, per: 'seller', action: 'deny' },
+    { window: 'lifetime', max_count: 5, action: 'notify' },
+  ]
+  const { mandateId, ask } = await purchaseWith(service, { limits })
+  assert.equal((await ask()).status, 201)
+  const { body } = await service.call('GET', `/mandates/${mandateId}`)
+  assert.deepEqual(
+    body.limits.map(({ id: _id, ...limit }: { id: string }) => limit),
+    [
+      { window: daily, max_amount: '2.50', max_count: null, per: null, action: 'deny' },
+      { window: { rolling_seconds: 3600 }, max_amount: null, max_count: 10, per: 'seller', action: 'deny' },
+      { window: 'lifetime', max_amount: null, max_count: 5, per: null, action: 'notify' },
+    ],
+  )
+  const [first, second, third] = body.usage
+  assert.deepEqual(first, {
+    limit_id: body.limits[0].id,
+    scope: 'mandate',
+    scope_id: mandateId,
+    period_starts_at: '2026-11-19T23:00:00.000Z',
+    resets_at: '2026-11-20T23:00:00.000Z',
+    committed: '1.00',
+    count: 1,
+    max_amount: '2.50',
+    max_count: null,
+  })
+  assert.deepEqual([second.committed, second.count], [null, null])
+  assert.deepEqual([third.count, third.resets_at, third.period_starts_at], [1, null, null])
+})
+
+test('A proof above a limit is refused with the limit, and granted in the next period', async (t) => {
+  const service = await startTestService(t)
+  const { ask, mandateId } = await purchaseWith(service, { limits: [{ window: daily, max_amount: '1.50' }] })
+  assert.equal((await ask()).status, 201)
+  const { status, body } = await ask()
+  assert.equal(status, 402)
+  const { id, ...limit } = body.limit
+  assert.match(id, /^limit_/)
+  assert.equal(body.reason_code, 'velocity_limit_exceeded')
+  assert.deepEqual(limit, {
+    scope: 'mandate',
+    scope_id: mandateId,
+    unit: 'amount',
+    max: '1.50',
+    committed: '1.00',
+    resets_at: '2026-11-20T23:00:00.000Z',
+  })
+  service.clock.nowMs = Date.parse(limit.resets_at)
+  assert.equal((await ask()).status, 201)
+})
+
+test('evaluate and verify-agent judge limits and shared budgets, and hold nothing', async (t) => {
+  const service = await startTestService(t)
+  const { body: budget } = await service.call('POST', '/v1/budgets', {
+    body: { name: 'Team', limits: [{ window: daily, max_count: 1 }] },
+  })
+  const { ask, agentId, mandateId, merchantDomain, resourceUrl } = await purchaseWith(service, {
+    budget_id: budget.id,
+  })
+  const proposal = {
+    agent_id: agentId,
+    mandate_id: mandateId,
+    merchant_domain: merchantDomain,
+    amount: '1.00',
+    resource_url: resourceUrl,
+  }
+  assert.equal((await service.call('POST', '/v1/policy/evaluate', { body: proposal })).status, 200)
+  assert.equal((await service.call('POST', '/v1/verify-agent', { body: proposal })).status, 200)
+  assert.equal((await ask()).status, 201)
+  const evaluated = await service.call('POST', '/v1/policy/evaluate', { body: proposal })
+  assert.equal(evaluated.status, 402)
+  assert.equal(evaluated.body.reason_code, 'shared_budget_exceeded')
+  assert.deepEqual(evaluated.body.budget, { id: budget.id, name: 'Team' })
+  const verified = await service.call('POST', '/v1/verify-agent', { body: proposal })
+  assert.equal(verified.body.reason_code, 'shared_budget_exceeded')
+})
+
+test('A limit without a max, and one of a budget per seller, is a 422', async (t) => {
+  const service = await startTestService(t)
+  const budgetOf = (limit: unknown) =>
+    service.call('POST', '/v1/budgets', { body: { name: 'Team', limits: [limit] } })
+  const cases: [limit: unknown, place: (string | number)[]][] = [
+    [{ window: daily }, ['body', 'limits', 0, 'max_amount']],
+    [{ window: daily, max_count: 1, per: 'seller' }, ['body', 'limits', 0, 'per']],
+    [{ window: 'daily', max_count: 1 }, ['body', 'limits', 0, 'window']],
+    [{ window: {}, max_count: 1 }, ['body', 'limits', 0, 'window', 'calendar']],
+    [
+      { window: { calendar: 'day', time_zone: 'Mars/Olympus' }, max_count: 1 },
+      ['body', 'limits', 0, 'window', 'time_zone'],
+    ],
+    [{ window: { rolling_seconds: 59 }, max_count: 1 }, ['body', 'limits', 0, 'window', 'rolling_seconds']],
+    [{ window: { ...daily, day_of_month: 3 }, max_count: 1 }, ['body', 'limits', 0, 'window']],
+  ]
+  for (const [limit, place] of cases) {
+    const { status, body } = await budgetOf(limit)
+    assert.equal(status, 422, JSON.stringify(limit))
+    assert.deepEqual(body.detail[0].loc, place)
+  }
+})
+
+test('Budgets above each other are checked nearest first; more than four levels are refused', async (t) => {
+  const service = await startTestService(t)
+  const create = async (name: string, parentId: string | null, maxCount: number) => {
+    const limits = [{ window: daily, max_count: maxCount }]
+    return service.call('POST', '/v1/budgets', { body: { name, parent_id: parentId, limits } })
+  }
+  let parentId: string | null = null
+  const ids: string[] = []
+  for (const [name, maxCount] of [
+    ['Company', 3],
+    ['Team', 2],
+    ['Squad', 5],
+    ['Bot', 9],
+  ] as const) {
+    const { body } = await create(name, parentId, maxCount)
+    parentId = body.id as string
+    ids.push(parentId)
+  }
+  const deep = await create('Too deep', parentId, 1)
+  assert.deepEqual([deep.status, deep.body], [409, { detail: 'budget_too_deep' }])
+  const unknown = await create('Orphan', 'budget_01jd0000000000000000000000', 1)
+  assert.deepEqual([unknown.status, unknown.body], [404, { detail: 'budget_not_found' }])
+  const { ask } = await purchaseWith(service, { budget_id: parentId })
+  await ask()
+  await ask()
+  const { body } = await ask()
+  assert.equal(body.reason_code, 'shared_budget_exceeded')
+  assert.deepEqual(body.budget, { id: ids[1], name: 'Team' })
+  const { body: company } = await service.call('GET', `/v1/budgets/${ids[0]}`)
+  assert.equal(company.children, 1)
+  assert.equal(company.usage[0].count, 2)
+  const { body: list } = await service.call('GET', '/v1/budgets')
+  assert.deepEqual(
+    list.map(({ id }: { id: string }) => id),
+    ids.toReversed(),
+  )
+})
+
+test('An agent with a budget shares it over all its mandates', async (t) => {
+  const service = await startTestService(t)
+  const { body: budget } = await service.call('POST', '/v1/budgets', {
+    body: { name: 'Bot', limits: [{ window: { rolling_seconds: 600 }, max_amount: '1.50' }] },
+  })
+  const { ask, agentId, mandateId } = await purchaseWith(service, {})
+  const patched = await service.call('PATCH', `/v1/agents/${agentId}`, { body: { budget_id: budget.id } })
+  assert.equal(patched.body.budget_id, budget.id)
+  assert.equal((await ask()).status, 201)
+  assert.equal((await ask()).body.reason_code, 'shared_budget_exceeded')
+  const { body: mandate } = await service.call('GET', `/mandates/${mandateId}`)
+  assert.deepEqual([mandate.budget_id, mandate.usage[0].committed], [null, '1.00'])
+  await service.call('PATCH', `/v1/agents/${agentId}`, { body: { budget_id: null } })
+  assert.equal((await ask()).status, 201)
+})
+
+test('A freeze voids open proofs below it for good, and nothing is paid until it is undone', async (t) => {
+  const service = await startTestService(t)
+  const limits = [{ window: 'lifetime', max_amount: '5.00' }]
+  const { body: parent } = await service.call('POST', '/v1/budgets', { body: { name: 'Company', limits } })
+  const { body: child } = await service.call('POST', '/v1/budgets', {
+    body: { name: 'Team', parent_id: parent.id, limits: [] },
+  })
+  const purchase = await purchaseWith(service, { budget_id: child.id })
+  const { body: issued } = await purchase.ask()
+  const frozen = await service.call('POST', `/v1/budgets/${parent.id}/freeze`)
+  assert.equal(frozen.body.frozen_at, '2026-11-20T12:00:00.000Z')
+  const verify = () =>
+    service.call('POST', '/v1/payments/verify', {
+      body: {
+        proof: issued.proof,
+        merchant_domain: purchase.merchantDomain,
+        expected_amount: issued.proof.amount,
+      },
+    })
+  assert.deepEqual((await verify()).body, { verified: false, reason: 'proof_expired' })
+  const refused = await purchase.ask()
+  assert.equal(refused.body.reason_code, 'budget_frozen')
+  assert.deepEqual(refused.body.budget, { id: parent.id, name: 'Company' })
+  const unfrozen = await service.call('POST', `/v1/budgets/${parent.id}/unfreeze`)
+  assert.equal(unfrozen.body.frozen_at, null)
+  assert.deepEqual((await verify()).body, { verified: false, reason: 'proof_expired' })
+  assert.equal((await purchase.ask('5.00')).status, 201)
+  const { body } = await service.call('GET', `/v1/budgets/${parent.id}`)
+  assert.equal(body.usage[0].committed, '5.00')
+})
+
+test("Another account's budget is unknown", async (t) => {
+  const service = await startTestService(t)
+  const { body: budget } = await service.call('POST', '/v1/budgets', { body: { name: 'Team', limits: [] } })
+  const { body: other } = await service.call('POST', '/accounts', {
+    body: { name: 'Other', email: 'other@example.com', idp_user_id: 'other' },
+  })
+  const key = other.api_keys[0].key
+  assert.equal((await service.call('GET', `/v1/budgets/${budget.id}`, { key })).status, 404)
+  const theirs = await service.call('POST', `/v1/budgets/${budget.id}/freeze`, { key })
+  assert.equal(theirs.status, 404)
+})

@@ -1,0 +1,128 @@
+import type { ValidationItem } from '@purser/wire/errors'
+import type {
+  Limit as WireLimit,
+  LimitUsage as WireUsage,
+  LimitWindow,
+  NewLimit,
+} from '@purser/wire/limits/limits'
+
+import {
+  identifyLimits,
+  type ExceededLimit,
+  type Limit,
+  type LimitTerms,
+  type LimitUsage,
+  type LimitWindow as DomainWindow,
+} from '../domain/limits.ts'
+import { formatSum, parseAmount } from '../domain/money.ts'
+import type { PolicyDenial } from '../domain/policy.ts'
+import { toNullableTimestamp } from './context.ts'
+
+/** The errors of requested limits that their schemas do not show. */
+export function limitFaults(
+  limits: readonly NewLimit[],
+  { maySplit }: { readonly maySplit: boolean },
+): ValidationItem[] {
+  return limits.flatMap((limit, index) => {
+    const loc = ['body', 'limits', index]
+    const fault = (field: string, error: string, input: unknown) => ({
+      type: 'value_error',
+      loc: [...loc, field],
+      msg: `Value error, ${error}`,
+      input,
+      ctx: { error },
+    })
+    const faults: ValidationItem[] = []
+    if ((limit.max_amount ?? null) === null && (limit.max_count ?? null) === null) {
+      faults.push(
+        fault('max_amount', 'a limit needs max_amount, max_count, or both', limit.max_amount ?? null),
+      )
+    }
+    if (!maySplit && (limit.per ?? null) !== null) {
+      faults.push(fault('per', 'a limit of a shared budget counts all payments together', limit.per))
+    }
+    const { window } = limit
+    if (typeof window === 'object' && 'calendar' in window) {
+      if (window.week_start !== undefined && window.calendar !== 'week')
+        faults.push(fault('window', 'week_start goes with the calendar week', window))
+      if (window.day_of_month !== undefined && window.calendar !== 'month')
+        faults.push(fault('window', 'day_of_month goes with the calendar month', window))
+    }
+    return faults
+  })
+}
+
+/** The requested limits: those that count the same as an earlier one keep its id. */
+export function toLimits(
+  requested: readonly NewLimit[],
+  before: readonly Limit[],
+  nextId: () => string,
+): readonly Limit[] {
+  return identifyLimits(requested.map(toTerms), before, nextId)
+}
+
+function toTerms(limit: NewLimit): LimitTerms {
+  const maxAmountText = limit.max_amount ?? null
+  return {
+    window: toWindow(limit.window),
+    maxAmountText,
+    maxAmountMicro: maxAmountText === null ? null : String(parseAmount(maxAmountText)),
+    maxCount: limit.max_count ?? null,
+    per: limit.per ?? null,
+    action: limit.action ?? 'deny',
+  }
+}
+
+function toWindow(window: LimitWindow): DomainWindow {
+  if (window === 'lifetime') return window
+  if ('rolling_seconds' in window) return { rollingSeconds: window.rolling_seconds }
+  return {
+    calendar: window.calendar,
+    timeZone: window.time_zone,
+    weekStart: window.week_start,
+    dayOfMonth: window.day_of_month,
+  }
+}
+
+/** As the interface writes it. */
+export function toWireLimit({ id, window, maxAmountText, maxCount, per, action }: Limit): WireLimit {
+  return { id, window: toWireWindow(window), max_amount: maxAmountText, max_count: maxCount, per, action }
+}
+
+function toWireWindow(window: DomainWindow): LimitWindow {
+  if (window === 'lifetime') return window
+  if ('rollingSeconds' in window) return { rolling_seconds: window.rollingSeconds }
+  const { calendar, timeZone, weekStart, dayOfMonth } = window
+  return {
+    calendar,
+    time_zone: timeZone,
+    ...(weekStart === undefined ? {} : { week_start: weekStart }),
+    ...(dayOfMonth === undefined ? {} : { day_of_month: dayOfMonth }),
+  }
+}
+
+/** As the interface writes it. */
+export function toWireUsage(usage: LimitUsage): WireUsage {
+  const { limit, scope, scopeId, startsAtMs, resetsAtMs, committed } = usage
+  return {
+    limit_id: limit.id,
+    scope,
+    scope_id: scopeId,
+    period_starts_at: toNullableTimestamp(startsAtMs),
+    resets_at: toNullableTimestamp(resetsAtMs),
+    committed: committed ? formatSum(committed.amountMicro) : null,
+    count: committed?.count ?? null,
+    max_amount: limit.maxAmountText,
+    max_count: limit.maxCount,
+  }
+}
+
+/** What a refusal says about the limit and the shared budget that refuse a payment. */
+export function refusalDetailsOf({ limit, budget }: Pick<PolicyDenial, 'limit' | 'budget'>) {
+  return { ...(limit ? { limit: toRefusing(limit) } : {}), ...(budget ? { budget } : {}) }
+}
+
+function toRefusing({ id, scope, scopeId, unit, max, committed, resetsAtMs }: ExceededLimit) {
+  const resets_at = toNullableTimestamp(resetsAtMs)
+  return { id, scope, scope_id: scopeId, unit, max, committed, resets_at }
+}

@@ -1,0 +1,166 @@
+import { committedAt, exceedsMax, type Limit } from '../../../../domain/limits.ts'
+import type { AuditEvent, Budget, Scope } from '../../../../domain/records.ts'
+import type { BudgetChange, BudgetChangeOutcome, RecordKey } from '../../../store.ts'
+import { lock, look, put, unchanged, type Facts, type Operation, type Read } from '../../operation.ts'
+import { agents, auditEvents, budgets, budgetUsage, type AgentRow, type BudgetRow } from '../../tables.ts'
+
+/** Max budgets above each other. */
+export const maxLevels = 4
+
+/** The reads of `pathOf`. */
+export function readsOfPath({ accountId, budgetPath }: PathHolder): readonly Read[] {
+  const [id] = budgetPath ?? []
+  return id === undefined ? [] : [look(budgets, { accountId, id })]
+}
+
+/** The whole path of a record that names its budget; null for none. */
+export function pathOf(
+  { accountId, environment, budgetPath }: PathHolder,
+  facts: Facts,
+): readonly string[] | null | 'budget_not_found' {
+  const [id] = budgetPath ?? []
+  if (id === undefined) return null
+  const budget = facts.row(budgets, { accountId, id })
+  return budget?.environment === environment ? [id, ...budget.ancestors] : 'budget_not_found'
+}
+
+type PathHolder = Scope & { readonly budgetPath: readonly string[] | null }
+
+export interface NewBudget {
+  /** Its `ancestors` name only its parent; the budgets above that are added. */
+  readonly budget: Budget
+  readonly event: AuditEvent
+}
+
+export const createBudget: Operation<NewBudget, BudgetRow | 'budget_not_found' | 'budget_too_deep'> = {
+  name: 'createBudget',
+
+  reads: ({ budget }, facts) => [
+    ...readsOfPath(withParent(budget)),
+    ...(facts.isRerun ? [look(budgets, budget)] : []),
+  ],
+
+  decide({ budget, event }, facts) {
+    const earlier = facts.isRerun ? facts.row(budgets, budget) : undefined
+    if (earlier) return unchanged(earlier)
+    const ancestors = pathOf(withParent(budget), facts)
+    if (ancestors === 'budget_not_found') return unchanged(ancestors)
+    if (ancestors && ancestors.length >= maxLevels) return unchanged('budget_too_deep')
+    const parentId = ancestors?.[0] ?? null
+    const row = { ...budget, parentId, ancestors: ancestors ?? [], epoch: 0, endedAtMs: null }
+    return { outcome: row, changes: [put(budgets, row), put(auditEvents, event)] }
+  },
+}
+
+function withParent({ accountId, environment, ancestors }: Budget): PathHolder {
+  return { accountId, environment, budgetPath: ancestors }
+}
+
+export interface BudgetFreeze {
+  readonly budget: RecordKey
+  readonly isFrozen: boolean
+  readonly event: AuditEvent
+}
+
+/** Freezes a budget, which ends all open payments below it with a new epoch, or unfreezes it. */
+export const freezeBudget: Operation<BudgetFreeze, BudgetRow | 'not_found'> = {
+  name: 'freezeBudget',
+
+  reads: ({ budget: key }) => [lock(budgets, key)],
+
+  decide({ budget: key, isFrozen, event }, facts) {
+    const budget = facts.row(budgets, key)
+    if (budget?.environment !== key.environment) return unchanged('not_found')
+    if ((budget.frozenAtMs !== null) === isFrozen) return unchanged(budget)
+    const atMs = event.createdAtMs
+    const changed = isFrozen
+      ? { ...endOpen(budget, atMs), frozenAtMs: atMs, updatedAtMs: atMs }
+      : { ...budget, frozenAtMs: null, updatedAtMs: atMs }
+    return { outcome: changed, changes: [put(budgets, changed), put(auditEvents, event)] }
+  },
+}
+
+/** The budget after all open payments below it have ended: those of an earlier epoch cannot be captured. */
+function endOpen(budget: BudgetRow, atMs: number): BudgetRow {
+  return { ...budget, epoch: budget.epoch + 1, endedAtMs: atMs }
+}
+
+export interface BudgetChangeCall extends BudgetChange {
+  readonly budget: RecordKey
+  readonly event: AuditEvent
+}
+
+/** Changes the name and the limits of a budget. */
+export const changeBudget: Operation<BudgetChangeCall, BudgetChangeOutcome> = {
+  name: 'changeBudget',
+
+  reads: ({ budget: key, event }, facts) => [
+    lock(budgets, key),
+    lock(budgetUsage, usageKey(key)),
+    ...(facts.isRerun ? [look(auditEvents, event)] : []),
+  ],
+
+  decide({ budget: key, expectedVersion, name, limits, endsHolds, event }, facts) {
+    const budget = facts.row(budgets, key)
+    if (budget?.environment !== key.environment) return unchanged({ outcome: 'refused', code: 'not_found' })
+    if (facts.isRerun && facts.row(auditEvents, event)) return unchanged({ outcome: 'changed', budget })
+    if (budget.version !== expectedVersion) return unchanged({ outcome: 'refused', code: 'version_mismatch' })
+    const usage = facts.row(budgetUsage, usageKey(key))
+    const atMs = event.createdAtMs
+    const bookedAtMs = Math.max(atMs, usage?.bookedAtMs ?? 0)
+    const over = (limits ?? [])
+      .filter((limit) => isCut(limit, budget.limits))
+      .map((limit) => ({ limit, committed: committedAt(usage?.counted ?? {}, limit, bookedAtMs) }))
+      .find(({ limit, committed }) => exceedsMax(limit, committed))
+    if (over && !endsHolds) return unchanged({ outcome: 'below_committed', ...over })
+    const changed: BudgetRow = {
+      ...(over ? endOpen(budget, atMs) : budget),
+      name: name ?? budget.name,
+      limits: limits ?? budget.limits,
+      version: budget.version + 1,
+      updatedAtMs: atMs,
+    }
+    return {
+      outcome: { outcome: 'changed', budget: changed },
+      changes: [put(budgets, changed), put(auditEvents, event)],
+    }
+  },
+}
+
+/** Whether a limit is lower than before. A limit that is added cuts nothing. */
+function isCut(limit: Limit, before: readonly Limit[]): boolean {
+  const old = before.find(({ id }) => id === limit.id)
+  if (!old) return false
+  return limit.maxAmountMicro !== old.maxAmountMicro || limit.maxCount !== old.maxCount
+}
+
+function usageKey({ accountId, id: budgetId }: RecordKey) {
+  return { accountId, budgetId }
+}
+
+export interface AgentBudget {
+  readonly agent: RecordKey
+  readonly budgetId: string | null
+  readonly event: AuditEvent
+}
+
+/** Assigns an agent to a budget. Payments that were booked before keep counting where they were booked. */
+export const assignAgent: Operation<AgentBudget, AgentRow | 'not_found' | 'budget_not_found'> = {
+  name: 'assignAgent',
+
+  reads: ({ agent: key, budgetId }) => [lock(agents, key), ...readsOfPath(holderOf(key, budgetId))],
+
+  decide({ agent: key, budgetId, event }, facts) {
+    const agent = facts.row(agents, key)
+    if (agent?.environment !== key.environment) return unchanged('not_found')
+    const budgetPath = pathOf(holderOf(key, budgetId), facts)
+    if (budgetPath === 'budget_not_found') return unchanged(budgetPath)
+    if ((agent.budgetPath?.[0] ?? null) === budgetId) return unchanged(agent)
+    const assigned = { ...agent, budgetPath }
+    return { outcome: assigned, changes: [put(agents, assigned), put(auditEvents, event)] }
+  },
+}
+
+function holderOf({ accountId, environment }: RecordKey, budgetId: string | null): PathHolder {
+  return { accountId, environment, budgetPath: budgetId === null ? null : [budgetId] }
+}
