@@ -6,8 +6,8 @@ import { operationsByName } from './by-name.ts'
 
 test('Every operation is found by its name, which no other has', async () => {
   const names: string[] = []
-  for (const file of readdirSync(new URL('.', import.meta.url))) {
-    if (file.endsWith('.test.ts') || file === 'by-name.ts') continue
+  for (const file of readdirSync(new URL('.', import.meta.url), { recursive: true, encoding: 'utf8' })) {
+    if (!file.endsWith('.ts') || file.endsWith('.test.ts') || file === 'by-name.ts') continue
     const exported = (await import(new URL(file, import.meta.url).href)) as Record<string, unknown>
     for (const value of Object.values(exported)) {
       if (typeof value !== 'object' || value === null || !('decide' in value)) continue
