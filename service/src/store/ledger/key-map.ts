@@ -4,7 +4,7 @@ type Key = Readonly<Record<string, unknown>>
 
 /** A map by row keys. It has a level per column, so that keys need not be joined into one text. */
 export class KeyMap<Value> {
-  #tables: (Level | undefined)[] = []
+  #tables: (Tree | undefined)[] = []
 
   get(table: Table, key: Key): Value | undefined {
     return this.#levelOf(table, key)?.get(lastOf(table, key)) as Value | undefined
@@ -12,7 +12,8 @@ export class KeyMap<Value> {
 
   /** Whether the key was new. */
   set(table: Table, key: Key, value: Value): boolean {
-    let level = (this.#tables[table.lockOrder] ??= new Map())
+    const tree = (this.#tables[table.lockOrder] ??= { root: new Map(), first: undefined, level: undefined })
+    let level = tree.root
     for (let index = 0; index < table.key.length - 1; index++) {
       level = inside(level, partOf(key[table.key[index]!]))
     }
@@ -31,15 +32,29 @@ export class KeyMap<Value> {
 
   /** Maps the last column of a key to its value. */
   #levelOf(table: Table, key: Key): Level | undefined {
-    let level = this.#tables[table.lockOrder]
-    for (let index = 0; level && index < table.key.length - 1; index++) {
+    const tree = this.#tables[table.lockOrder]
+    const { length } = table.key
+    if (!tree || length === 1) return tree?.root
+    const first = key[table.key[0]!]
+    if (length === 2 && tree.level && first === tree.first) return tree.level
+    let level: Level | undefined = tree.root
+    for (let index = 0; level && index < length - 1; index++) {
       level = level.get(partOf(key[table.key[index]!])) as Level | undefined
     }
+    tree.first = first
+    tree.level = level
     return level
   }
 }
 
 type Level = Map<unknown, unknown>
+
+interface Tree {
+  readonly root: Level
+  /** The first column of the last key of two columns, and its level: most keys that follow have the same account. */
+  first: unknown
+  level: Level | undefined
+}
 
 /** The next level, created if missing. */
 function inside(level: Level, part: unknown): Level {

@@ -32,16 +32,20 @@ import {
  * is counted once, however late it is committed and whatever the clock says.
  */
 export function activityPartsOf(changes: readonly NetChange[]): NetChange[] {
-  const added = changes.filter(({ table, before }) => table === entries && !before)
-  if (added.length === 0) return []
-  const known = new Map<string, unknown>()
-  for (const { table, now } of changes) {
-    if (now && (table === payments || table === evaluations)) known.set(keyText(table, now), now)
+  const accounts = new Map<string, EntryRow[]>()
+  /** What the entries are about. */
+  const known = new Map<string, PaymentRow | EvaluationRow>()
+  for (const { table, before, now } of changes) {
+    if (!now) continue
+    if (table === payments) known.set(now['nonce'] as string, now as PaymentRow)
+    else if (table === evaluations) known.set(now['id'] as string, now as EvaluationRow)
+    else if (table === entries && !before) {
+      const entry = now as EntryRow
+      const own = accounts.get(entry.accountId)
+      if (own) own.push(entry)
+      else accounts.set(entry.accountId, [entry])
+    }
   }
-  const accounts = Map.groupBy(
-    added.map(({ now }) => now as EntryRow),
-    ({ accountId }) => accountId,
-  )
   return [...accounts].map(([accountId, own]) => ({
     table: activityParts,
     before: undefined,
@@ -50,25 +54,39 @@ export function activityPartsOf(changes: readonly NetChange[]): NetChange[] {
   }))
 }
 
-function partsOf(own: readonly EntryRow[], known: ReadonlyMap<string, unknown>): ActivityPart[] {
-  const parts = new Map<string, Map<string, { count: number; micro: bigint }>>()
+/** A part in the making, with its sums by mandate. */
+interface OpenPart {
+  readonly of: Group
+  readonly sums: Map<string, { count: number; micro: bigint }>
+}
+
+function partsOf(
+  own: readonly EntryRow[],
+  known: ReadonlyMap<string, PaymentRow | EvaluationRow>,
+): ActivityPart[] {
+  const parts = new Map<string, OpenPart>()
+  let latest: OpenPart | undefined
   for (const entry of own) {
     const { environment, kind, mandateId, amountMicro, count, atMs } = entry
-    const group = JSON.stringify([environment, atMs - (atMs % quarterMs), kind, ...subjectsOf(entry, known)])
-    let sums = parts.get(group)
-    if (!sums) parts.set(group, (sums = new Map<string, { count: number; micro: bigint }>()))
+    const of: Group = [environment, atMs - (atMs % quarterMs), kind, ...subjectsOf(entry, known)]
+    // Entries in turn are mostly alike.
+    if (!latest?.of.every((subject, index) => subject === of[index])) {
+      const name = JSON.stringify(of)
+      latest = parts.get(name) ?? { of, sums: new Map() }
+      parts.set(name, latest)
+    }
     const id = isOfOtherAccount(kind) ? '' : (mandateId ?? '')
-    const sum = sums.get(id)
     const micro = isMoney(kind) ? amountMicro : 0n
-    if (!sum) sums.set(id, { count, micro })
+    const sum = latest.sums.get(id)
+    if (!sum) latest.sums.set(id, { count, micro })
     else {
       sum.count += count
       sum.micro += micro
     }
   }
-  return [...parts].map(([group, sums]) => {
+  return [...parts.values()].map(({ of, sums }) => {
     const mandates = [...sums].map(([id, { count, micro }]) => [id, count, String(micro)] as const)
-    return [...(JSON.parse(group) as Group), mandates]
+    return [...of, mandates]
   })
 }
 
@@ -82,15 +100,15 @@ type Group = readonly [Environment, number, EntryRow['kind'], ...Subjects]
 
 /** Why it was denied, its seller's domain, and whether it is revenue of the entry's account. */
 function subjectsOf(
-  { accountId, id, payerId, nonce, kind }: EntryRow,
-  known: ReadonlyMap<string, unknown>,
+  { accountId, id, nonce, kind }: EntryRow,
+  known: ReadonlyMap<string, PaymentRow | EvaluationRow>,
 ): Subjects {
   if (kind === 'more_denied') return [null, null, false]
   if (kind === 'approved' || kind === 'denied') {
-    const evaluation = known.get(keyText(evaluations, { accountId, id })) as EvaluationRow | undefined
+    const evaluation = known.get(id) as EvaluationRow | undefined
     return [evaluation?.reasonCode ?? null, evaluation?.merchantDomain ?? null, false]
   }
-  const payment = known.get(keyText(payments, { accountId: payerId, nonce })) as PaymentRow | undefined
+  const payment = nonce === null ? undefined : (known.get(nonce) as PaymentRow | undefined)
   return [null, payment?.merchantDomain ?? null, payment?.sellerAccountId === accountId]
 }
 

@@ -1,19 +1,16 @@
 import { idText } from '../../../domain/type-id.ts'
 import type { SqliteDatabase } from './open.ts'
 import { isWithin } from '../batch-facts.ts'
-import type { NetChange } from '../driver.ts'
 import type { RangeRead } from '../operation.ts'
 import { canHold, sqlName, type Table } from '../table.ts'
-import { entries, payments, type EntryRow, type PaymentRow } from '../tables.ts'
+import { entries, payments, type PaymentRow } from '../tables.ts'
 import { RowCodec, type Row, type SqlValue } from './row-codec.ts'
 import { columnList } from './schema.ts'
+import { insertedTogether, type FoundRow } from './table-statements.ts'
 
-/** What is kept of a row until it is indexed. */
-type Kept = Row & { readonly mandateId: string }
-
-/** Rows that were added one after the other, by mandate and id. */
-interface Generation<Of> {
-  readonly groups: Map<string, Map<string, Of>>
+/** Rows that were added one after the other. */
+interface Generation {
+  readonly groups: Map<string, FoundRow[]>
   added: number
   /** No row of it has a lesser id. */
   leastId: string
@@ -25,13 +22,13 @@ const defaultGenerationSize = 16_384
 /** After every id. */
 const noId = '~'
 
-interface LateIndexOptions<Of> {
+interface LateIndexOptions {
   readonly name: string
   readonly table: Table
-  /** Its columns; the last is the id of a row. */
+  /** Its columns, which never change; the last is the id of a row. */
   readonly columns: readonly string[]
-  /** What is kept of a row; undefined when it is not to be indexed, or no longer. */
-  readonly keep: (row: Row) => Of | undefined
+  /** Whether a row is to be indexed, as far as it is known. */
+  readonly has: (found: Pick<FoundRow, 'row'>) => boolean
   readonly generationSize?: number | undefined
 }
 
@@ -40,40 +37,42 @@ interface LateIndexOptions<Of> {
  * another of a different mandate. So new rows are kept in memory, and the index gets them one or two generations later,
  * mandate by mandate. Rows whose ids are before its mark are indexed; a new start reads the others from the file.
  */
-class LateIndex<Of extends Kept> {
-  readonly #table: Table
-  readonly #keep: LateIndexOptions<Of>['keep']
+class LateIndex {
+  readonly #has: LateIndexOptions['has']
   readonly #idName: string
   readonly #generationSize: number
   readonly #encode: (row: Row) => SqlValue[]
   readonly #encodeId: (row: Row) => SqlValue[]
-  readonly #insert: (...values: SqlValue[]) => unknown
+  /** By the number of rows. */
+  readonly #inserts: ((...values: SqlValue[]) => unknown)[]
   readonly #setMark: (...values: SqlValue[]) => unknown
-  #young: Generation<Of> = newGeneration()
+  #young: Generation = newGeneration()
   /** What is being written into the index. */
-  #old: Generation<Of> = newGeneration()
+  #old = new Map<string, FoundRow[]>()
   #mark = ''
-  /** What the current transaction has written of it, and the mark that it has set. */
-  #written: Of[] = []
+  /** What the current transaction leaves of the rows of a mandate, and the mark that it has set. */
+  #left: { readonly mandateId: string; readonly group: FoundRow[]; readonly length: number }[] = []
   #newMark: string | undefined
 
   constructor(
     database: SqliteDatabase,
-    { name, table, columns, keep, generationSize = defaultGenerationSize }: LateIndexOptions<Of>,
+    { name, table, columns, generationSize = defaultGenerationSize, ...options }: LateIndexOptions,
   ) {
     const codec = new RowCodec(table)
     const idName = columns.at(-1)!
-    this.#table = table
-    this.#keep = keep
+    this.#has = options.has
     this.#idName = idName
     this.#generationSize = generationSize
     this.#encode = codec.encoderOf(columns)
     this.#encodeId = codec.encoderOf([idName])
-    const places = columns.map(() => '?').join(', ')
-    const insert = database.prepare(
-      `insert or ignore into ${name} (${columnList(columns)}) values (${places})`,
-    )
-    this.#insert = insert.run.bind(insert)
+    const places = `(${columns.map(() => '?').join(', ')})`
+    this.#inserts = Array.from({ length: insertedTogether + 1 }, (_, count) => {
+      const rows = Array.from({ length: Math.max(1, count) }, () => places)
+      const insert = database.prepare(
+        `insert or ignore into ${name} (${columnList(columns)}) values ${rows.join(', ')}`,
+      )
+      return insert.run.bind(insert)
+    })
     const setMark = database.prepare(`insert or replace into index_marks (name, mark) values ('${name}', ?)`)
     this.#setMark = setMark.run.bind(setMark)
     const mark = database
@@ -91,125 +90,150 @@ class LateIndex<Of extends Kept> {
          where ${sqlName(idName)} >= ?`,
       )
       .raw()
-    for (const values of rest.iterate(mark ?? Buffer.alloc(0))) this.#add(codec.decode(values))
+    for (const values of rest.iterate(mark ?? Buffer.alloc(0)))
+      this.#add({ row: codec.decode(values), no: undefined })
   }
 
-  /** What waits of a mandate. */
-  waitingOf(mandateId: string): Of[] {
-    return [this.#old, this.#young].flatMap(({ groups }) => [...(groups.get(mandateId)?.values() ?? [])])
+  /** What waits of a mandate, as it was added. */
+  waitingOf(mandateId: string): readonly Row[] {
+    return [...this.#groupsOf(mandateId)].flatMap((group) => {
+      const left = group.filter(this.#has)
+      if (left.length < group.length) group.splice(0, group.length, ...left)
+      return left.map(({ row }) => row!)
+    })
   }
 
   /** In a transaction that changes nothing else: writes what waits of a mandate. */
   writeOf(mandateId: string): void {
-    this.#written = this.waitingOf(mandateId)
-    this.#newMark = undefined
-    for (const row of this.#written) this.#insert(...this.#encode(row))
+    this.#begin()
+    for (const group of this.#groupsOf(mandateId)) this.#writeSome(mandateId, group, group.length)
   }
 
-  /** In a transaction that adds rows: writes twice as many old ones, which keeps ahead of the young. */
-  write(changes: readonly NetChange[]): void {
-    this.#written = []
-    this.#newMark = undefined
-    let added = 0
+  /** In the transaction that adds rows: writes twice as many old ones, which keeps ahead of the young. */
+  write(added: readonly Row[]): void {
+    this.#begin()
     let { leastId } = this.#young
-    for (const { table, before, now } of changes) {
-      if (table !== this.#table || before || !now) continue
-      const id = this.#idOf(now)
-      added += 1
+    for (const row of added) {
+      const id = row[this.#idName] as string
       if (id < leastId) leastId = id
       // The clock was set back.
-      const kept = id < this.#mark && this.#keep(now)
-      if (kept) this.#insert(...this.#encode(kept))
+      if (id < this.#mark && this.#has({ row })) this.#insert([row])
     }
-    if (added === 0 || this.#old.added === 0) return
-    for (const group of this.#old.groups.values()) {
-      for (const row of group.values()) {
-        if (this.#written.length >= 2 * added) return
-        this.#insert(...this.#encode(row))
-        this.#written.push(row)
-      }
+    if (added.length === 0 || this.#old.size === 0) return
+    let most = 2 * added.length
+    for (const [mandateId, group] of this.#old) {
+      if (most === 0) return
+      most -= this.#writeSome(mandateId, group, most)
     }
+    if (this.#left.some(({ length }) => length > 0)) return
     this.#newMark = leastId
     this.#setMark(...this.#encodeId({ [this.#idName]: leastId }))
   }
 
-  /** After a transaction: takes in what it has changed. */
-  committed(changes: readonly NetChange[]): void {
-    for (const row of this.#written) this.#forget(row)
-    this.#written = []
-    for (const { table, before, now } of changes) {
-      if (table !== this.#table || !now) continue
-      if (!before) this.#add(now)
-      else if (!this.#keep(now)) this.#forget(now as Kept)
+  /** After the transaction: takes in what it has added. */
+  committed(added: readonly FoundRow[]): void {
+    for (const { mandateId, group, length } of this.#left) {
+      group.length = length
+      if (length > 0) continue
+      if (this.#old.get(mandateId) === group) this.#old.delete(mandateId)
+      else this.#young.groups.delete(mandateId)
     }
-    if (this.#newMark !== undefined) {
-      this.#mark = this.#newMark
-      this.#newMark = undefined
-      this.#old = newGeneration()
-    }
-    if (this.#old.added > 0 || this.#young.added < this.#generationSize) return
-    this.#old = this.#young
+    for (const found of added) this.#add(found)
+    if (this.#newMark !== undefined) this.#mark = this.#newMark
+    this.#begin()
+    if (this.#old.size > 0 || this.#young.added < this.#generationSize) return
+    this.#old = this.#young.groups
     this.#young = newGeneration()
   }
 
-  #add(row: Row): void {
-    const id = this.#idOf(row)
-    const kept = this.#keep(row)
+  #begin(): void {
+    this.#left = []
+    this.#newMark = undefined
+  }
+
+  /** Writes the last rows of a group; returns their number. */
+  #writeSome(mandateId: string, group: FoundRow[], most: number): number {
+    const length = Math.max(0, group.length - most)
+    const rows: Row[] = []
+    for (let index = length; index < group.length; index++) {
+      const found = group[index]!
+      if (this.#has(found)) rows.push(found.row!)
+    }
+    this.#insert(rows)
+    this.#left.push({ mandateId, group, length })
+    return group.length - length
+  }
+
+  #insert(rows: readonly Row[]): void {
+    for (let index = 0; index < rows.length; index += insertedTogether) {
+      const some = rows.slice(index, index + insertedTogether)
+      this.#inserts[some.length]!(...some.flatMap(this.#encode))
+    }
+  }
+
+  #add(found: FoundRow): void {
+    const row = found.row!
+    const id = row[this.#idName] as string
     if (id < this.#mark) return
     const young = this.#young
     young.added += 1
     if (id < young.leastId) young.leastId = id
-    if (!kept) return
-    const group = young.groups.get(kept.mandateId)
-    if (group) group.set(id, kept)
-    else young.groups.set(kept.mandateId, new Map([[id, kept]]))
+    if (!this.#has(found)) return
+    const mandateId = row['mandateId'] as string
+    const group = young.groups.get(mandateId)
+    if (group) group.push(found)
+    else young.groups.set(mandateId, [found])
   }
 
-  #forget(row: Kept): void {
-    const id = this.#idOf(row)
-    if (!this.#young.groups.get(row.mandateId)?.delete(id)) this.#old.groups.get(row.mandateId)?.delete(id)
-  }
-
-  #idOf(row: Row): string {
-    return row[this.#idName] as string
+  *#groupsOf(mandateId: string): Iterable<FoundRow[]> {
+    for (const groups of [this.#old, this.#young.groups]) {
+      const group = groups.get(mandateId)
+      if (group) yield group
+    }
   }
 }
 
-function newGeneration<Of>(): Generation<Of> {
+function newGeneration(): Generation {
   return { groups: new Map(), added: 0, leastId: noId }
 }
 
 /** The entries of each mandate. Those that an account has received are of mandates that it does not have. */
-export class EntriesOfMandates extends LateIndex<Pick<EntryRow, 'accountId' | 'mandateId' | 'id'> & Kept> {
+export class EntriesOfMandates extends LateIndex {
   constructor(database: SqliteDatabase, generationSize?: number) {
     super(database, {
       name: 'entries_of_mandates',
       table: entries,
       columns: ['accountId', 'mandateId', 'id'],
-      keep: (row) => {
-        const { accountId, mandateId, id, payerId } = row as EntryRow
-        return mandateId === null || payerId !== accountId ? undefined : { accountId, mandateId, id }
-      },
+      has: ({ row }) => row !== undefined && row['mandateId'] !== null && row['payerId'] === row['accountId'],
       generationSize,
     })
   }
 }
 
+interface OpenPaymentsOptions {
+  /** A payment as it is now. */
+  readonly lookUp: (key: Row) => Row | undefined
+  readonly generationSize?: number | undefined
+}
+
 /** The open payments of each mandate, in the order in which they expire. Most are captured before they are indexed. */
-export class OpenPayments extends LateIndex<PaymentRow> {
+export class OpenPayments extends LateIndex {
+  readonly #lookUp: OpenPaymentsOptions['lookUp']
   readonly #codec = new RowCodec(payments)
   readonly #encodeScope = this.#codec.encoderOf(['accountId', 'mandateId', 'epoch'])
   readonly #findFirst: (...values: SqlValue[]) => SqlValue[] | undefined
   readonly #select: (...values: SqlValue[]) => SqlValue[][]
 
-  constructor(database: SqliteDatabase, generationSize?: number) {
+  constructor(database: SqliteDatabase, { lookUp, generationSize }: OpenPaymentsOptions) {
     super(database, {
       name: 'open_payments',
       table: payments,
       columns: ['accountId', 'mandateId', 'epoch', 'expiresAtMs', 'nonce'],
-      keep: (row) => (row['status'] === 'open' ? (row as PaymentRow) : undefined),
+      // An ended payment is not kept, or not as open.
+      has: ({ row }) => row?.['status'] === 'open',
       generationSize,
     })
+    this.#lookUp = lookUp
     const isInRange =
       'account_id = ? and mandate_id = ? and epoch = ? and expires_at_ms > ? and expires_at_ms <= ?'
     const findFirst = database
@@ -239,7 +263,10 @@ export class OpenPayments extends LateIndex<PaymentRow> {
       rows.set(row.nonce, row)
     }
     const indexed = rows.size
-    for (const row of this.waitingOf(mandateId)) if (isWithin(range, row)) rows.set(row.nonce, row)
+    for (const key of this.waitingOf(mandateId)) {
+      const row = isWithin(range, key) && (this.#lookUp(key) as PaymentRow | undefined)
+      if (row) rows.set(row.nonce, row)
+    }
     if (rows.size === indexed) return [...rows.values()]
     return [...rows.values()].sort((one, other) => one.expiresAtMs - other.expiresAtMs).slice(0, limit)
   }

@@ -65,8 +65,17 @@ function codecOf({ kind, idKind }: Column): ColumnCodec {
   switch (kind) {
     case 'id': {
       if (!idKind) throw new TypeError('a column of ids says of what they are')
+      // Rows in turn are often of the same account and mandate.
+      let last: unknown
+      let lastBytes: Buffer
       return {
-        encode: (value) => idBytes(idKind, value as string) ?? refuse(value),
+        encode(value) {
+          if (value !== last) {
+            lastBytes = idBytes(idKind, value as string) ?? refuse(value)
+            last = value
+          }
+          return lastBytes
+        },
         decode: (value) => idText(idKind, value as Buffer),
       }
     }

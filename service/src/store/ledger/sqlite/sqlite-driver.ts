@@ -7,10 +7,10 @@ import { RowExistsError, type Driver, type DriverTransaction } from '../driver.t
 import type { Read } from '../operation.ts'
 import { RowCache } from '../row-cache.ts'
 import type { Table } from '../table.ts'
-import { payments } from '../tables.ts'
+import { entries, payments } from '../tables.ts'
 import { EntriesOfMandates, OpenPayments } from './late-index.ts'
 import type { Row } from './row-codec.ts'
-import { TableStatements, type FoundRow } from './table-statements.ts'
+import { TableStatements, type FoundRow, type NewRow } from './table-statements.ts'
 
 export interface SqliteDriverOptions {
   readonly database: SqliteDatabase
@@ -42,7 +42,10 @@ export function createSqliteDriver({
 }: SqliteDriverOptions): SqliteDriver {
   const statements = new Map<Table, TableStatements>()
   const cache = new RowCache<FoundRow | null>()
-  const openPayments = new OpenPayments(database, generationSize)
+  const openPayments = new OpenPayments(database, {
+    lookUp: (key) => findRow(payments, key)?.row,
+    generationSize,
+  })
   const entriesOfMandates = new EntriesOfMandates(database, generationSize)
   const begin = database.prepare('begin immediate')
   const end = database.prepare('commit')
@@ -61,22 +64,25 @@ export function createSqliteDriver({
     if (read.kind === 'range') {
       return read.table === payments ? openPayments.find(read) : statementsOf(read.table).findRange(read)
     }
-    const { table, key } = read
+    const row = findRow(read.table, read.key)?.row
+    return row ? [row] : []
+  }
+
+  function findRow(table: Table, key: Row): FoundRow | null {
     let found = cache.get(table, key)
     if (found === undefined || (found && !found.row)) {
       found = statementsOf(table).find(key) ?? null
       cache.set(table, key, found)
     }
-    return found?.row ? [found.row] : []
+    return found
   }
 
-  /** The row as it is written, or as it was kept before. */
-  function write({ table, before, now }: NetChange): FoundRow | undefined {
+  /** Writes a change of a row that was there, which is returned as it is kept. */
+  function change({ table, before, now }: NetChange): FoundRow | undefined {
     const prepared = statementsOf(table)
-    if (!before) return { row: now!, no: prepared.insert(now!) }
-    const kept = cache.get(table, before) ?? undefined
-    if (now) prepared.update(before, now, kept?.no)
-    else prepared.delete(before)
+    const kept = cache.get(table, before!) ?? undefined
+    if (now) prepared.update(before!, now, kept?.no)
+    else prepared.delete(before!)
     return kept
   }
 
@@ -95,11 +101,22 @@ export function createSqliteDriver({
 
   function commit(changes: readonly NetChange[]): void {
     if (changes.length === 0) return
-    const written: (FoundRow | undefined)[] = []
+    const added = new Map<Table, Row[]>()
+    const changed: NetChange[] = []
+    for (const change of changes) {
+      const { table, before, now } = change
+      const rows = added.get(table)
+      if (before) changed.push(change)
+      else if (rows) rows.push(now!)
+      else added.set(table, [now!])
+    }
+    const found = new Map<Table, readonly NewRow[]>()
+    let kept: readonly (FoundRow | undefined)[] = []
     inTransaction(() => {
-      for (const change of changes) written.push(write(change))
-      openPayments.write(changes)
-      entriesOfMandates.write(changes)
+      kept = changed.map(change)
+      for (const [table, rows] of added) found.set(table, statementsOf(table).insert(rows))
+      openPayments.write(added.get(payments) ?? [])
+      entriesOfMandates.write(added.get(entries) ?? [])
       onCommit?.()
     })
     try {
@@ -112,17 +129,20 @@ export function createSqliteDriver({
       })
       throw failure
     }
-    openPayments.committed(changes)
-    entriesOfMandates.committed(changes)
-    for (const [index, change] of changes.entries()) refresh(change, written[index])
+    for (const [index, change] of changed.entries()) refresh(change, kept[index])
+    for (const [table, rows] of found) for (const one of rows) keepNew(table, one)
+    openPayments.committed(found.get(payments) ?? [])
+    entriesOfMandates.committed(found.get(entries) ?? [])
+  }
+
+  function refresh({ table, before, now }: NetChange, kept: FoundRow | undefined): void {
+    if (!now) cache.set(table, before!, null)
+    else if (kept) kept.row = table === payments && !isPending(now) ? undefined : now
   }
 
   /** Keeps what is likely to be asked for again: pending payments, and what has been asked for before. */
-  function refresh({ table, before, now }: NetChange, written: FoundRow | undefined): void {
-    if (!now) cache.set(table, before!, null)
-    else if (before) {
-      if (written) written.row = table === payments && !isPending(now) ? undefined : now
-    } else if (table === payments || cache.get(table, now) !== undefined) cache.set(table, now, written!)
+  function keepNew(table: Table, found: NewRow): void {
+    if (table === payments || cache.get(table, found.row) !== undefined) cache.set(table, found.row, found)
   }
 
   const transaction: DriverTransaction = {

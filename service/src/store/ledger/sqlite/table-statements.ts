@@ -11,6 +11,8 @@ export interface FoundRow {
   readonly no: number | bigint | undefined
 }
 
+export type NewRow = FoundRow & { row: Row }
+
 interface RunResult {
   readonly changes: number
   readonly lastInsertRowid: number | bigint
@@ -27,8 +29,9 @@ interface Query {
 interface PartWriter {
   readonly part: Part
   readonly columns: readonly { readonly name: string; readonly encode: (value: unknown) => SqlValue }[]
-  /** By the columns that they set: 1 for the first, 2 for the second, 4 for the third, and so on. */
+  /** By the columns that they set, and the number of rows. */
   readonly inserts: Map<number, Run>
+  /** By the columns that they set: 1 for the first, 2 for the second, 4 for the third, and so on. */
   readonly updates: Map<number, Run>
   readonly updatesByKey: Map<number, Run>
   delete?: Run
@@ -45,7 +48,7 @@ export class TableStatements {
   readonly #whereKey: string
   readonly #selected: string
   readonly #isNumbered: boolean
-  readonly #parts: readonly PartWriter[]
+  readonly #parts: readonly [PartWriter, PartWriter?]
   readonly #encodeKey: (row: Row) => SqlValue[]
 
   constructor(db: SqliteDatabase, table: Table) {
@@ -54,16 +57,16 @@ export class TableStatements {
     this.#codec = new RowCodec(table)
     this.#fixed = new Set([...table.key, ...table.indexes.flat()])
     this.#whereKey = `where ${equal(table.key)}`
-    this.#parts = partsOf(table).map((part) => ({
-      part,
-      columns: part.columns.map((name) => ({ name, encode: this.#codec.codecOf(name).encode })),
-      inserts: new Map(),
-      updates: new Map(),
-      updatesByKey: new Map(),
-    }))
+    const [first, second] = partsOf(table)
+    this.#parts = second ? [this.#writerOf(first), this.#writerOf(second)] : [this.#writerOf(first)]
     this.#encodeKey = this.#codec.encoderOf(table.key)
     this.#isNumbered = numberedTables.includes(table)
     this.#selected = selectAll(table)
+  }
+
+  #writerOf(part: Part): PartWriter {
+    const columns = part.columns.map((name) => ({ name, encode: this.#codec.codecOf(name).encode }))
+    return { part, columns, inserts: new Map(), updates: new Map(), updatesByKey: new Map() }
   }
 
   /** The row with a key; undefined when there is none. */
@@ -93,25 +96,67 @@ export class TableStatements {
     return statement.all(...encoded, limit).map((found) => this.#codec.decode(found))
   }
 
-  /** The number of the new row, where the table has numbers. */
-  insert(row: Row): number | bigint | undefined {
-    let no: number | bigint | undefined
-    for (const writer of this.#parts) {
-      const values: SqlValue[] = no === undefined ? [] : [no]
-      const shape = takeChanged(writer, { from: noRow, to: row, values })
-      let run = writer.inserts.get(shape)
-      if (!run) {
-        run = this.#prepareRun(insertText(writer.part, row, no !== undefined))
-        writer.inserts.set(shape, run)
+  /** Adds rows, several with each statement. */
+  insert(rows: readonly Row[]): readonly NewRow[] {
+    const [writer, other] = this.#parts
+    const added: NewRow[] = []
+    for (let index = 0; index < rows.length;) {
+      const values: SqlValue[] = []
+      const shape = takeChanged(writer, { from: noRow, to: rows[index]!, values })
+      const most = other ? 1 : Math.min(insertedTogether, rows.length - index)
+      let count = 1
+      for (; count < most; count++) {
+        const { length } = values
+        // Rows without the same columns go together.
+        if (takeChanged(writer, { from: noRow, to: rows[index + count]!, values }) === shape) continue
+        values.length = length
+        break
       }
-      no = run(...values).lastInsertRowid
+      const last = this.#insertPart(writer, { row: rows[index]!, shape, count, values })
+      if (other) this.#insertOther(other, rows[index]!, last)
+      for (; count > 0; count--) {
+        const no = this.#isNumbered ? BigInt(last) - BigInt(count - 1) : undefined
+        added.push({ row: rows[index++]!, no })
+      }
     }
-    return this.#isNumbered ? no : undefined
+    return added
+  }
+
+  #insertOther(writer: PartWriter, row: Row, no: number | bigint): void {
+    const values: SqlValue[] = [no]
+    const shape = takeChanged(writer, { from: noRow, to: row, values })
+    this.#insertPart(writer, { row, shape, count: 1, values, hasNo: true })
+  }
+
+  #insertPart(
+    { part, inserts }: PartWriter,
+    {
+      row,
+      shape,
+      count,
+      values,
+      hasNo = false,
+    }: {
+      readonly row: Row
+      readonly shape: number
+      readonly count: number
+      readonly values: readonly SqlValue[]
+      readonly hasNo?: boolean
+    },
+  ): number | bigint {
+    const name = shape * insertedTogether + count - 1
+    let run = inserts.get(name)
+    if (!run) {
+      run = this.#prepareRun(insertText(part, row, { hasNo, count }))
+      inserts.set(name, run)
+    }
+    return run(...values).lastInsertRowid
   }
 
   /** Writes what differs between a row and what it becomes. */
   update(before: Row, now: Row, no: FoundRow['no']): void {
     for (const writer of this.#parts) {
+      if (!writer) continue
       const values: SqlValue[] = []
       const shape = takeChanged(writer, { from: before, to: now, values })
       if (shape === 0) continue
@@ -132,6 +177,7 @@ export class TableStatements {
     const key = this.#encodeKey(row)
     // The part with the key leads to the others, and goes last.
     for (const writer of this.#parts.toReversed()) {
+      if (!writer) continue
       const { part } = writer
       writer.delete ??= this.#prepareRun(`delete from ${part.name} ${this.#whereKeyOf(part)}`)
       this.#expectOne(writer.delete(...key))
@@ -182,6 +228,9 @@ export class TableStatements {
 
 const noRow: Row = {}
 
+/** Max rows of one insert: a statement costs as much to run as a row of ten columns to write. */
+export const insertedTogether = 8
+
 /** Adds the values of the columns in which two rows differ; which columns they are. What is null in a new row is not bound. */
 function takeChanged(
   { columns }: PartWriter,
@@ -191,7 +240,8 @@ function takeChanged(
   let bit = 1
   for (const { name, encode } of columns) {
     const value = to[name]
-    if (isChanged(from[name], value)) {
+    const before = from[name]
+    if (before !== value && isChanged(before, value)) {
       shape += bit
       values.push(value === null || value === undefined ? null : encode(value))
     }
@@ -204,10 +254,15 @@ function isChanged(before: unknown, now: unknown): boolean {
   return (before ?? null) !== (now ?? null)
 }
 
-function insertText({ name, columns }: Part, row: Row, hasNo: boolean): string {
+function insertText(
+  { name, columns }: Part,
+  row: Row,
+  { hasNo, count }: { readonly hasNo: boolean; readonly count: number },
+): string {
   const names = columns.filter((column) => isChanged(null, row[column]))
   const marks = Array.from({ length: names.length + (hasNo ? 1 : 0) }, () => '?')
-  return `insert into ${name} (${hasNo ? 'no, ' : ''}${columnList(names)}) values (${marks.join(', ')})`
+  const rows = Array.from({ length: count }, () => `(${marks.join(', ')})`)
+  return `insert into ${name} (${hasNo ? 'no, ' : ''}${columnList(names)}) values ${rows.join(', ')}`
 }
 
 function selectAll(table: Table): string {
