@@ -133,7 +133,7 @@ export class SqliteLedger {
     }
     const number = this.#freeNumbers.pop() ?? this.#calls.length
     this.#packer.add(label, number, value)
-    if (this.#packer.count === 1) setImmediate(() => this.#send())
+    if (this.#packer.count === 1) setImmediate(() => this.#sendIfIdle())
     if (this.#packer.count === sentTogether) this.#send()
     // A call that is under way keeps the process alive; a thread that waits for one does not.
     if (waiting === 0) this.#worker.ref()
@@ -157,12 +157,18 @@ export class SqliteLedger {
     await ended
   }
 
+  /** The thread answers for what it has been sent, and then the rest is sent at once: each message wakes it up. */
+  #sendIfIdle(): void {
+    if (this.waiting === this.#packer.count) this.#send()
+  }
+
   #send(): void {
     if (this.#packer.count > 0) this.#worker.postMessage(this.#packer.take() satisfies Message)
   }
 
   #settle(replies: Replies): void {
     const { written } = replies
+    this.#send()
     let isFirst = true
     this.#unpacker.unpack(replies, (label, number, value) => {
       const waiting = this.#calls[number]
