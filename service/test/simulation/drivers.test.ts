@@ -22,11 +22,12 @@ import {
 } from '../../src/store/ledger/tables.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { driverBeds, type DriverBed } from './driver-beds.ts'
-import { RandomCalls, type RandomCall } from './random-calls.ts'
+import type { RandomCall } from './random-call.ts'
+import { RandomCalls } from './random-calls.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-const callsPerSeed = 3_000
+const callsPerSeed = 3_600
 const lastTransactionId = `txn_7${'z'.repeat(25)}`
 const accountId = 'acct_01h455vb4pex5vsknk084sn02q'
 

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { ledgerSteps } from '../../src/store/ledger/sqlite/schema.ts'
 import { readAll } from '../../src/store/ledger/sqlite/table-statements.ts'
 import type { Table, TableRow } from '../../src/store/ledger/table.ts'
+import { capturedOf } from '../../src/store/ledger/operations/payment-rows.ts'
 import { entries, mandates, payments } from '../../src/store/ledger/tables.ts'
 import { openSqliteFile } from '../../src/store/ledger/sqlite/open.ts'
 
@@ -32,10 +33,17 @@ test('A process that is killed while it writes loses no acknowledged capture, an
     assert.equal(paid.length, captured.length)
     assert.deepEqual(new Set(paid.map(({ id }) => id)), new Set(transactionOf.values()))
     const ofMandate = Map.groupBy(found, ({ mandateId }) => mandateId)
-    for (const { id, epoch, spentMicro, heldMicro, openPayments } of rowsOf(mandates)) {
+    for (const mandate of rowsOf(mandates)) {
+      const { id, epoch, spentMicro, heldMicro, openPayments } = mandate
       const of = ofMandate.get(id) ?? []
       const open = of.filter((payment) => payment.status === 'open' && payment.epoch === epoch)
-      assert.equal(spentMicro, sum(of.filter(({ status }) => status === 'captured')))
+      const spent = of.filter(({ status }) => status === 'captured').map(spentOf)
+      assert.equal(spentMicro, sum(spent))
+      const authorized = of.filter(({ status }) => status === 'authorized')
+      assert.deepEqual(
+        [mandate.authorizedMicro, mandate.authorizedPayments],
+        [sum(authorized), authorized.length],
+      )
       assert.deepEqual([heldMicro, openPayments], [sum(open), open.length])
     }
     assert.equal(database.pragma('integrity_check', { simple: true }), 'ok')
@@ -67,6 +75,11 @@ async function writeUntilKilled(path: string, seed: number): Promise<string[]> {
   assert.equal(await ended, 'SIGKILL', 'the writer has not ended by itself')
   // The last line may be cut off.
   return output.split('\n').slice(0, -1)
+}
+
+/** What a captured payment has spent, without its refunds. */
+function spentOf(payment: TableRow<typeof payments>) {
+  return { amountMicro: capturedOf(payment) - (payment.refundedMicro ?? 0n) }
 }
 
 function sum(of: readonly { readonly amountMicro: bigint }[]): bigint {

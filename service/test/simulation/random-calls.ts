@@ -5,7 +5,6 @@ import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
 import type { AuditEvent, Caller, Hold, Scope } from '../../src/domain/records.ts'
 import { idBytes, idText } from '../../src/domain/type-id.ts'
 import { createIds } from '../../src/ids.ts'
-import type { Operation } from '../../src/store/ledger/operation.ts'
 import { createAccount, moveAccount } from '../../src/store/ledger/operations/accounts.ts'
 import { createAgent, revokeAgent } from '../../src/store/ledger/operations/agents.ts'
 import { amendMandate } from '../../src/store/ledger/operations/amendments.ts'
@@ -39,12 +38,8 @@ import {
 import { voidPayment, voidPayments, voidPaymentsOfRevoked } from '../../src/store/ledger/operations/voids.ts'
 import type { StoredSession } from '../../src/store/console/store.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
-
-/** An operation, and what it is called with. */
-export interface RandomCall {
-  readonly operation: Operation<unknown, unknown>
-  readonly call: unknown
-}
+import { made, type RandomCall } from './random-call.ts'
+import { authorizeCall, collectionCall } from './random-collections.ts'
 
 /** Texts where an id is expected, as a caller may send them. */
 const invented = [
@@ -75,10 +70,18 @@ export class RandomCalls {
   readonly #increases = new Map<string, string>()
   readonly #stopIds: string[] = []
   readonly #sessions: StoredSession[] = []
+  /** Who has asked for the domain of the shop. */
+  readonly #shopAccountIds: string[] = []
+  /** What comes next. */
+  readonly #planned: (() => RandomCall)[] = []
 
   constructor(seed: number) {
     this.#random = seededRandom(seed)
     this.#ids = createIds(() => this.#nowMs, this.#random.bytes)
+  }
+
+  get #tools() {
+    return { random: this.#random, ids: this.#ids }
   }
 
   get accountIds(): readonly string[] {
@@ -91,9 +94,12 @@ export class RandomCalls {
     if (this.#accountIds.length < 3) return this.#createAccount()
     if (this.#agents.length < 4) return this.#createAgent()
     if (this.#mandates.length < 6) return this.#createMandate()
+    const planned = this.#planned.shift()
+    if (planned) return planned()
     const dice = this.#random.below(100)
     if (dice < 32) return this.#issueProof()
-    if (dice < 64) return this.#capture()
+    if (dice < 60) return this.#capture()
+    if (dice < 65) return this.#collect()
     if (dice < 74) return this.#evaluate()
     return this.#random.pick(this.#rareCalls)()
   }
@@ -102,7 +108,9 @@ export class RandomCalls {
     () => this.#createAccount(),
     () => {
       const id = this.#accountId()
-      const move = { id, to: this.#random.pick(['active', 'active', 'disabled'] as const), atMs: this.#nowMs }
+      // Most accounts are enabled most of the time.
+      const to = this.#random.below(6) === 0 ? ('disabled' as const) : ('active' as const)
+      const move = { id, to, atMs: this.#nowMs }
       return made(moveAccount, { ...move, events: [this.#event('account.disabled', id)] })
     },
     () => this.#createAgent(),
@@ -251,6 +259,7 @@ export class RandomCalls {
         { above: '3.00', firstPurchaseAtSeller: false, required: 1 },
         { above: null, firstPurchaseAtSeller: true, required: 2 },
       ]),
+      maxCaptureSeconds: this.#random.pick([60, 600, 86_400]),
       allowedResources: this.#random.pick([
         null,
         null,
@@ -293,6 +302,7 @@ export class RandomCalls {
     const scope = { ...this.#scope(), environment: 'sandbox' as const }
     const id = this.#ids.next('seller')
     const seller = { ...scope, id, name: 'Shop', domain: this.#domain().toLowerCase(), priceConfig: '{}' }
+    if (seller.domain === 'shop.example') this.#shopAccountIds.push(scope.accountId)
     return made(createSeller, {
       seller: { ...seller, createdAtMs: this.#nowMs, isPending: this.#random.below(3) === 0 },
       event: this.#event('seller.created', id, scope),
@@ -366,15 +376,53 @@ export class RandomCalls {
       expiresAtMs: this.#nowMs + validityWindowMs + holdGraceMs,
       category: this.#random.pick([null, 'data', 'games']),
       metadata: this.#random.pick([null, null, { order: String(this.#random.below(10)) }]),
+      orderId: this.#random.below(6) === 0 ? `order ${this.#random.below(10)}` : null,
     }
+  }
+
+  /** A payment under a mandate of its own, and what becomes of it. */
+  #collect(): RandomCall {
+    const create = this.#createMandate()
+    const mandate = this.#mandates.at(-1)!
+    const amountMicro = BigInt(1 + this.#random.below(500_000)) as MicroUsdc
+    const hold = {
+      ...this.#newHold(),
+      ...mandate,
+      mandateId: mandate.id,
+      amountMicro,
+      amountText: formatSum(amountMicro),
+      category: null,
+    }
+    this.#holds.push(hold)
+    const attempt = { ...this.#attempt(hold), ...this.#sellerOfShop() }
+    // The latest key of an account is the least likely to be revoked.
+    const { keyId } = this.#keys.findLast(({ accountId }) => accountId === attempt.caller.accountId)!
+    const sale = { ...attempt, category: null, caller: { ...attempt.caller, keyId } }
+    const newEvent = (type: AuditEvent['type'], subjectId: string) =>
+      this.#event(type, subjectId, sale.caller)
+    const later = () => collectionCall({ ...sale, nowMs: this.#nowMs }, { ...this.#tools, newEvent })
+    this.#planned.push(
+      () => made(issueProof, { hold }),
+      () => authorizeCall({ ...sale, nowMs: this.#nowMs }, { ...this.#tools, newEvent }),
+      ...Array.from({ length: this.#random.below(6) }, () => later),
+    )
+    return create
+  }
+
+  /** Most often somebody who has registered the shop of every resource, which may be in another account. */
+  #sellerOfShop() {
+    const sellers = this.#keys.filter(({ accountId }) => this.#shopAccountIds.includes(accountId))
+    if (sellers.length === 0 || this.#random.below(3) === 0) return {}
+    const caller = { ...this.#random.pick(sellers as [Caller]), environment: 'sandbox' as const }
+    return { caller, merchantDomain: 'shop.example' }
   }
 
   #capture(): RandomCall {
     return made(capture, { ...this.#attempt(), transactionId: this.#ids.next('transaction') })
   }
 
-  #attempt() {
-    const { accountId: payerId, nonce, agentId, mandateId, amountText, currency, resourceUrl } = this.#hold()
+  #attempt(hold = this.#hold()) {
+    const { accountId: payerId, nonce, agentId, mandateId, amountText, currency, resourceUrl } = hold
     const isOwn = this.#random.below(3) > 0
     const callers = this.#keys.filter(({ accountId }) => !isOwn || accountId === payerId)
     const caller = { ...this.#random.pick(callers as [Caller]), environment: this.#environment() }
@@ -540,8 +588,4 @@ export class RandomCalls {
   #orInvented(id: string): string {
     return this.#random.below(40) === 0 ? this.#random.pick(invented as [string]) : id
   }
-}
-
-function made<Call, Outcome>(operation: Operation<Call, Outcome>, call: Call): RandomCall {
-  return { operation: operation as Operation<unknown, unknown>, call }
 }
