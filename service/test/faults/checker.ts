@@ -1,4 +1,5 @@
 import { checkActivity } from './checks/activity.ts'
+import { checkAuthorizations } from './checks/authorizations.ts'
 import { checkBudgets } from './checks/budgets.ts'
 import { checkCharges } from './checks/charges.ts'
 import { checkHolds } from './checks/holds.ts'
@@ -7,6 +8,16 @@ import { checkStops } from './checks/stops.ts'
 import type { Complaint } from './complaint.ts'
 import { Dossier } from './dossier.ts'
 import type { Evidence } from './history.ts'
+
+const checks = [
+  checkCharges,
+  checkAuthorizations,
+  checkHolds,
+  checkBudgets,
+  checkStops,
+  checkRecords,
+  checkActivity,
+]
 
 /**
  * Everything about a run that no faithful ledger can have done; empty when some order of the requests
@@ -19,7 +30,7 @@ import type { Evidence } from './history.ts'
 export function findComplaints(evidence: Evidence): Complaint[] {
   const complaints: Complaint[] = []
   const dossier = new Dossier(evidence)
-  for (const check of [checkCharges, checkHolds, checkBudgets, checkStops, checkRecords, checkActivity]) {
+  for (const check of checks) {
     check(dossier, (kind, subject, text) => complaints.push({ kind, subject, text }))
   }
   return complaints

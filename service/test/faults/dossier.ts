@@ -14,6 +14,8 @@ import type {
 /** A call that takes something out of use: a mandate, or the agent that it belongs to. */
 export type Stop = CallOf<MandateMove['act'] | 'revoke-agent' | 'stop-all' | 'void-proof'>
 
+type AuthorizedCall = CallOf<'authorize' | 'capture-authorized' | 'void-authorized'>
+
 /** The evidence of a run, laid out so that each question is one look. */
 export class Dossier {
   readonly calls: readonly Call[]
@@ -27,6 +29,12 @@ export class Dossier {
   readonly #holdsOf: ReadonlyMap<string, HoldContent[]>
   readonly #paymentsOf: ReadonlyMap<string, TransactionContent[]>
   readonly #paymentsUnder: ReadonlyMap<string, TransactionContent[]>
+  /** The payer's rows of what was refunded. */
+  readonly refunds: readonly TransactionContent[]
+  readonly #refundsOf: ReadonlyMap<string, TransactionContent[]>
+  readonly #refundsUnder: ReadonlyMap<string, TransactionContent[]>
+  readonly #grantsOf: ReadonlyMap<string, CallOf<'ask-proof'>[]>
+  readonly #authorizedActsOf: ReadonlyMap<string, AuthorizedCall[]>
   readonly #verificationsOf: ReadonlyMap<string, CallOf<'verify'>[]>
   readonly #movesOf: ReadonlyMap<string, CallOf<MandateMove['act']>[]>
   readonly #revocationsOf: ReadonlyMap<string, CallOf<'revoke-agent'>[]>
@@ -46,9 +54,23 @@ export class Dossier {
     this.mandates = new Map(content.mandates.map((mandate) => [mandate.id, mandate]))
     this.holds = new Map(content.holds.map((hold) => [hold.nonce, hold]))
     this.payments = content.transactions.filter(({ side, status }) => side === 'payer' && status === 'paid')
-    const asked = callsOf(calls, 'ask-proof')
+    this.refunds = content.transactions.filter(
+      ({ side, status }) => side === 'payer' && status === 'refunded',
+    )
+    this.#refundsOf = Map.groupBy(this.refunds, ({ nonce }) => nonce ?? '')
+    this.#refundsUnder = Map.groupBy(this.refunds, ({ mandateId }) => mandateId)
+    const granted = callsOf(calls, 'ask-proof').filter(({ answer }) => answer.is === 'granted')
+    this.#grantsOf = Map.groupBy(granted, ({ answer }) => (answer.is === 'granted' ? answer.nonce : ''))
+    // An order may get its proof several times.
     this.grants = new Map(
-      asked.flatMap((call) => (call.answer.is === 'granted' ? [[call.answer.nonce, call]] : [])),
+      [...this.#grantsOf].map(([nonce, same]) => [
+        nonce,
+        same.reduce((a, b) => (b.endedMs < a.endedMs ? b : a)),
+      ]),
+    )
+    this.#authorizedActsOf = Map.groupBy(
+      callsOf(calls, 'authorize', 'capture-authorized', 'void-authorized'),
+      ({ request }) => request.nonce,
     )
     this.#holdsOf = Map.groupBy(content.holds, ({ mandateId }) => mandateId)
     this.#paymentsOf = Map.groupBy(this.payments, ({ nonce }) => nonce ?? '')
@@ -80,6 +102,24 @@ export class Dossier {
 
   paymentsUnder(mandateId: string): readonly TransactionContent[] {
     return this.#paymentsUnder.get(mandateId) ?? []
+  }
+
+  refundsOf(nonce: string): readonly TransactionContent[] {
+    return this.#refundsOf.get(nonce) ?? []
+  }
+
+  refundsUnder(mandateId: string): readonly TransactionContent[] {
+    return this.#refundsUnder.get(mandateId) ?? []
+  }
+
+  /** Every call that was granted a proof. */
+  grantsOf(nonce: string): readonly CallOf<'ask-proof'>[] {
+    return this.#grantsOf.get(nonce) ?? []
+  }
+
+  /** The calls of one kind about a payment in two steps. */
+  actsOf<Act extends AuthorizedCall['request']['act']>(nonce: string, act: Act): readonly CallOf<Act>[] {
+    return callsOf(this.#authorizedActsOf.get(nonce) ?? [], act)
   }
 
   verificationsOf(nonce: string): readonly CallOf<'verify'>[] {
@@ -122,7 +162,8 @@ export class Dossier {
   /** The first moment at which the hold may have expired: a verification that comes too late ends it before its time. */
   expiresFromMs({ nonce, issuedAtMs, expiresAtMs }: HoldContent): number {
     const closedFromMs = issuedAtMs + validityWindowMs - this.skewMs
-    const late = this.verificationsOf(nonce).filter((call) => latestMs(call) > closedFromMs)
+    const attempts: readonly Call[] = [...this.verificationsOf(nonce), ...this.actsOf(nonce, 'authorize')]
+    const late = attempts.filter((call) => latestMs(call) > closedFromMs)
     return Math.min(expiresAtMs - this.skewMs, ...late.map(({ beganMs }) => Math.max(beganMs, closedFromMs)))
   }
 
@@ -134,7 +175,7 @@ export class Dossier {
   /** From when on it is sure that the proof was charged; never, when nobody was told. */
   chargedSinceMs(nonce: string): number {
     return Math.min(
-      ...this.verificationsOf(nonce)
+      ...[...this.verificationsOf(nonce), ...this.actsOf(nonce, 'capture-authorized')]
         .filter(isVerified)
         .map(({ endedMs }) => endedMs),
     )
@@ -151,7 +192,8 @@ export function isFateUnknown({ answer }: Pick<Call, 'answer'>): boolean {
 }
 
 export function isDone({ answer, request }: Call): boolean {
-  if (request.act === 'void-proof') return answer.is === 'proof' && answer.status === 'voided'
+  if (request.act === 'void-proof' || request.act === 'void-authorized')
+    return answer.is === 'proof' && answer.status === 'voided'
   return answer.is === 'done'
 }
 

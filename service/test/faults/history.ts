@@ -20,6 +20,7 @@ export type Request =
   | VerifyRequest
   | EvaluateRequest
   | AccountAct
+  | AuthorizedAct
   | { readonly act: 'void-proof'; readonly nonce: string }
   | { readonly act: 'read-mandate'; readonly mandateId: string }
   | { readonly act: 'look-up'; readonly nonce: string }
@@ -47,6 +48,7 @@ interface Payment {
 
 export interface ProofRequest extends Payment {
   readonly act: 'ask-proof'
+  readonly orderId?: string
 }
 
 export interface EvaluateRequest extends Payment {
@@ -60,6 +62,34 @@ export interface VerifyRequest {
   readonly idempotencyKey: string
 }
 
+/** A payment in two steps, and what a merchant gives back. */
+export type AuthorizedAct =
+  | {
+      readonly act: 'authorize'
+      readonly nonce: string
+      readonly domain: string
+      readonly idempotencyKey: string
+    }
+  | {
+      readonly act: 'capture-authorized'
+      readonly nonce: string
+      readonly domain: string
+      /** Null for all of it. */
+      readonly amountMicro: bigint | null
+      readonly idempotencyKey: string
+    }
+  | { readonly act: 'void-authorized'; readonly nonce: string; readonly domain: string }
+  | {
+      readonly act: 'refund'
+      readonly transactionId: string
+      readonly domain: string
+      readonly amountMicro: bigint
+      readonly idempotencyKey: string
+    }
+
+/** How long merchants have to capture what they have authorized. */
+export const captureSeconds = 60
+
 /** What came back, or that nothing did. */
 export type Answer =
   | { readonly is: 'created'; readonly id: string }
@@ -68,12 +98,15 @@ export type Answer =
   | { readonly is: 'denied'; readonly code: DenialCode; readonly transactionId?: string | undefined }
   | { readonly is: 'approved'; readonly transactionId: string }
   | { readonly is: 'verified'; readonly transactionId: string; readonly isReplay: boolean }
+  | { readonly is: 'authorized'; readonly isReplay: boolean }
+  | { readonly is: 'refunded'; readonly refundId: string; readonly isReplay: boolean }
   | { readonly is: 'failed'; readonly reason: VerificationFailure }
   | {
       readonly is: 'mandate'
       readonly status: MandateStatus
       readonly spentMicro: bigint
       readonly heldMicro: bigint
+      readonly authorizedMicro: bigint
     }
   | { readonly is: 'proof'; readonly status: ProofStatus; readonly transactionId: string | null }
   /** A key that does not work (401). */
@@ -154,6 +187,8 @@ export interface ActivitySumContent {
   readonly paidMicro: bigint
   readonly approvedCount: number
   readonly deniedCount: number
+  readonly refundedCount: number
+  readonly refundedMicro: bigint
 }
 
 export interface MandateContent {
@@ -164,6 +199,7 @@ export interface MandateContent {
   readonly maxPaymentMicro: bigint
   readonly spentMicro: bigint
   readonly heldMicro: bigint
+  readonly authorizedMicro: bigint
 }
 
 export interface HoldContent {
@@ -179,6 +215,14 @@ export interface HoldContent {
   /** The key that captured it, and with which idempotency key. */
   readonly capturedBy: string | null
   readonly idempotencyKey: string | null
+  /** The key that authorized it, and with which idempotency key. */
+  readonly authorizedBy: string | null
+  readonly authorizationKey: string | null
+  readonly captureDeadlineMs: number | null
+  /** Null if all of it was captured, or nothing. */
+  readonly capturedMicro: bigint | null
+  readonly refundedMicro: bigint | null
+  readonly orderId: string | null
 }
 
 export interface TransactionContent {

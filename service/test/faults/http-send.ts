@@ -5,7 +5,7 @@ import type { Proof } from '@purser/wire/payments'
 import { formatSum, parseAmount, type MicroUsdc } from '../../src/domain/money.ts'
 import { sendPlain, type PlainAnswer, type PlainRequest } from '../../testing/http/plain-http.ts'
 import type { SeededRandom } from '../../testing/seeded-random.ts'
-import type { Answer, Request } from './history.ts'
+import { captureSeconds, type Answer, type Request } from './history.ts'
 import { collectorDomain, ownDomain } from './market.ts'
 import type { Send } from './recorder.ts'
 
@@ -73,6 +73,23 @@ function toHttp(request: Request, proofs: ReadonlyMap<string, Proof>): PlainRequ
       const [verb] = request.act.split('-')
       return { method: 'PATCH', path: `/mandates/${request.mandateId}/${verb}` }
     }
+    case 'authorize': {
+      const proof = proofs.get(request.nonce)
+      const body = { proof, merchant_domain: request.domain, expected_amount: proof?.amount }
+      const wanted = { ...body, capture_seconds: captureSeconds }
+      return { ...post('/v1/payments/authorize', wanted), headers: keyOf(request) }
+    }
+    case 'capture-authorized': {
+      const { nonce, amountMicro } = request
+      const body = amountMicro === null ? {} : { amount: amountText(amountMicro) }
+      return { ...post(`/v1/payments/${nonce}/capture`, body), headers: keyOf(request) }
+    }
+    case 'void-authorized':
+      return { method: 'POST', path: `/v1/payments/${request.nonce}/void` }
+    case 'refund': {
+      const body = { amount: amountText(request.amountMicro) }
+      return { ...post(`/v1/transactions/${request.transactionId}/refund`, body), headers: keyOf(request) }
+    }
     case 'stop-all':
     case 'undo-stop':
     case 'void-proof':
@@ -91,7 +108,7 @@ function toHttp(request: Request, proofs: ReadonlyMap<string, Proof>): PlainRequ
     case 'verify': {
       const proof = proofs.get(request.nonce)
       const body = { proof, merchant_domain: request.domain, expected_amount: proof?.amount }
-      return { ...post('/v1/payments/verify', body), headers: { 'idempotency-key': request.idempotencyKey } }
+      return { ...post('/v1/payments/verify', body), headers: keyOf(request) }
     }
     case 'evaluate':
       return post('/v1/policy/evaluate', {
@@ -108,6 +125,10 @@ function toHttp(request: Request, proofs: ReadonlyMap<string, Proof>): PlainRequ
     default:
       return request satisfies never
   }
+}
+
+function keyOf({ idempotencyKey }: { readonly idempotencyKey: string }) {
+  return { 'idempotency-key': idempotencyKey }
 }
 
 function post(path: string, body: unknown): PlainRequest {
@@ -145,6 +166,7 @@ function toAnswer({ act }: Request, { status, headers, body, text }: PlainAnswer
       if (status === 201) return { is: 'granted', nonce: body.proof.nonce }
       return status === 402 ? { is: 'denied', code: body.reason_code } : broken
     case 'verify':
+    case 'capture-authorized':
       if (status === 402) return { is: 'failed', reason: body.reason }
       if (status !== 200) return broken
       return {
@@ -152,6 +174,17 @@ function toAnswer({ act }: Request, { status, headers, body, text }: PlainAnswer
         transactionId: body.transaction_id,
         isReplay: headers['idempotent-replayed'] === 'true',
       }
+    case 'authorize':
+      if (status === 402) return { is: 'failed', reason: body.reason }
+      if (status !== 200) return broken
+      return { is: 'authorized', isReplay: headers['idempotent-replayed'] === 'true' }
+    case 'void-authorized':
+      return status === 200 ? { is: 'proof', status: body.status, transactionId: null } : broken
+    case 'refund': {
+      if (status !== 201) return broken
+      const isReplay = headers['idempotent-replayed'] === 'true'
+      return { is: 'refunded', refundId: body.id, isReplay }
+    }
     case 'evaluate':
       if (status === 200) return { is: 'approved', transactionId: body.transaction_id }
       if (status !== 402) return broken
@@ -163,6 +196,7 @@ function toAnswer({ act }: Request, { status, headers, body, text }: PlainAnswer
         status: body.status,
         spentMicro: parseAmount(body.spent_total),
         heldMicro: parseAmount(body.held_total),
+        authorizedMicro: parseAmount(body.authorized_total),
       }
     case 'look-up':
       return status === 200

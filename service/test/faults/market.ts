@@ -1,6 +1,6 @@
 import { validityWindowMs } from '../../src/domain/proof.ts'
 import type { SeededRandom } from '../../testing/seeded-random.ts'
-import type { Answer, Request } from './history.ts'
+import { captureSeconds, type Answer, type Request } from './history.ts'
 import type { Send } from './recorder.ts'
 
 /** Where agents and merchants meet: the same over HTTP and over the model of the ledger. */
@@ -61,6 +61,10 @@ async function buyUntilClosed(market: Market, shops: Shops): Promise<void> {
       domain: random.pick([ownDomain, ownDomain, collectorDomain]),
     }
     const asked = await send(team.keyId, { act: 'ask-proof', ...payment })
+    if (asked.is === 'granted' && chance(market, 12)) {
+      await collectInSteps(market, shops, { nonce: asked.nonce, domain: payment.domain })
+      continue
+    }
     if (asked.is === 'granted') await collect(market, shops, { nonce: asked.nonce, domain: payment.domain })
     else if (isBudgetGone(asked)) await replaceMandate(market, team, mandateId)
     else await sleep(1_000 + random.below(4_000))
@@ -97,6 +101,61 @@ async function collect(market: Market, shops: Shops, sale: Sale): Promise<void> 
   if (chance(market, 15)) await verify(market, shops, sale, 'first')
   if (chance(market, 10)) await verify(market, shops, sale, 'second')
   if (chance(market, 20)) await market.send(market.ownerKeyId, { act: 'look-up', nonce: sale.nonce })
+}
+
+/** Authorizes a payment and then captures it, all or a part, voids it, or leaves it to its deadline. */
+async function collectInSteps(market: Market, shops: Shops, sale: Sale): Promise<void> {
+  const { random, sleep } = market
+  const { nonce, domain } = sale
+  const ask = (request: Request) => askAsMerchant(market, shops, domain, request)
+  const authorize = { act: 'authorize', nonce, domain, idempotencyKey: `authorize ${nonce}` } as const
+  const told = await ask(authorize)
+  if (told.is !== 'authorized') return
+  if (chance(market, 15)) await ask(authorize)
+  if (chance(market, 10)) await verify(market, shops, sale, 'besides')
+  await sleep(random.below(2_000))
+  const amountMicro = random.pick([null, BigInt(1 + random.below(1_000_000))])
+  const capture = { act: 'capture-authorized', nonce, domain, amountMicro } as const
+  const first = { ...capture, idempotencyKey: `capture ${nonce}` }
+  const release = { act: 'void-authorized', nonce, domain } as const
+  const manner = random.below(100)
+  if (manner < 20) {
+    await Promise.all([ask(first), ask({ ...capture, idempotencyKey: `again ${nonce}` }), ask(release)])
+  } else if (manner < 35) {
+    await ask(release)
+  } else if (manner < 45) {
+    const aroundTheDeadlineMs = captureSeconds * 1_000 - 10_000 + random.below(20_000)
+    shops.late.push(sleep(aroundTheDeadlineMs).then(async () => void (await ask(first))))
+  } else if (manner < 92) {
+    await payBack(market, shops, sale, await ask(first))
+    if (chance(market, 20)) await ask(first)
+  }
+}
+
+/** Refunds a payment in parts, of which not all may fit. */
+async function payBack(market: Market, shops: Shops, { domain }: Sale, paid: Answer): Promise<void> {
+  if (paid.is !== 'verified' || !chance(market, 50)) return
+  const { transactionId } = paid
+  const parts = Array.from({ length: 1 + market.random.below(3) }, async (_, index) => {
+    const amountMicro = BigInt(1 + market.random.below(800_000))
+    const idempotencyKey = `return ${index} ${transactionId}`
+    const request = { act: 'refund', transactionId, domain, amountMicro, idempotencyKey } as const
+    await askAsMerchant(market, shops, domain, request)
+    if (chance(market, 15)) await askAsMerchant(market, shops, domain, request)
+  })
+  await Promise.all(parts)
+}
+
+/** Asks as the merchant of a domain until it is told; once more if its key was replaced meanwhile. */
+async function askAsMerchant(
+  market: Market,
+  shops: Shops,
+  domain: string,
+  request: Request,
+): Promise<Answer> {
+  if (domain === collectorDomain) return untilTold(market, market.collectorKeyId, request)
+  const told = await untilTold(market, shops.merchantKeyId, request)
+  return told.is === 'unauthorized' ? untilTold(market, shops.merchantKeyId, request) : told
 }
 
 /** Verifies and, as a merchant must, asks again with the same key until it is told. */

@@ -2,6 +2,7 @@ import type { ProofStatus } from '@purser/wire/payments'
 import type { MandateStatus } from '@purser/wire/mandates'
 
 import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
+import { captureSeconds } from './history.ts'
 import type {
   Answer,
   EvaluateRequest,
@@ -15,6 +16,7 @@ import type {
 import { collectorDomain } from './market.ts'
 
 type Mutable<Content> = { -readonly [Field in keyof Content]: Content[Field] }
+type ActOf<Act extends Request['act']> = Request & { readonly act: Act }
 type Hold = Mutable<LedgerContent['holds'][number]> & { readonly domain: string }
 
 /**
@@ -31,6 +33,8 @@ export class ModelLedger {
   /** The stop that has paused a mandate. */
   readonly #stoppedBy = new Map<string, string>()
   #lastStop: string | undefined
+  /** The refunds by the key that asked for them, and its idempotency key. */
+  readonly #refundIds = new Map<string, string>()
   #isCollectorDisabled = false
   #isDomainReleased = false
   #lastId = 0
@@ -65,6 +69,14 @@ export class ModelLedger {
         return this.#stopAll(request.name, nowMs)
       case 'undo-stop':
         return this.#undoStop(request.name)
+      case 'authorize':
+        return this.#authorize(keyId, request, nowMs)
+      case 'capture-authorized':
+        return this.#captureAuthorized(keyId, request, nowMs)
+      case 'void-authorized':
+        return this.#voidAuthorized(request, nowMs)
+      case 'refund':
+        return this.#refund(keyId, request, nowMs)
       case 'void-proof':
         return this.#voidProof(request.nonce, nowMs)
       case 'disable-collector':
@@ -82,12 +94,13 @@ export class ModelLedger {
       case 'evaluate':
         return this.#evaluate(request, nowMs)
       case 'read-mandate': {
-        const { status, spentMicro, heldMicro } = this.#mandate(request.mandateId)
-        return { is: 'mandate', status, spentMicro, heldMicro }
+        const { status, spentMicro, heldMicro, authorizedMicro } = this.#mandate(request.mandateId)
+        return { is: 'mandate', status, spentMicro, heldMicro, authorizedMicro }
       }
       case 'look-up': {
-        const { status, expiresAtMs, transactionId } = this.#hold(request.nonce)
-        const isExpired = status === 'open' && expiresAtMs <= nowMs
+        const { status, expiresAtMs, transactionId, captureDeadlineMs } = this.#hold(request.nonce)
+        const isOverdue = status === 'authorized' && (captureDeadlineMs ?? 0) <= nowMs
+        const isExpired = isOverdue || (status === 'open' && expiresAtMs <= nowMs)
         return { is: 'proof', status: isExpired ? 'expired' : status, transactionId }
       }
       default:
@@ -122,7 +135,14 @@ export class ModelLedger {
   #createMandate(request: Extract<Request, { act: 'create-mandate' }>): Answer {
     const { agentId, maxTotalMicro, maxPaymentMicro } = request
     if (this.#agents.get(agentId)?.status !== 'active') return { is: 'conflict', detail: 'agent_revoked' }
-    const fresh = { agentId, maxTotalMicro, maxPaymentMicro, spentMicro: 0n, heldMicro: 0n }
+    const fresh = {
+      agentId,
+      maxTotalMicro,
+      maxPaymentMicro,
+      spentMicro: 0n,
+      heldMicro: 0n,
+      authorizedMicro: 0n,
+    }
     return this.#create('mandate', (id) => this.#mandates.set(id, { id, status: 'active', ...fresh }))
   }
 
@@ -205,7 +225,10 @@ export class ModelLedger {
     if (amountMicro > mandate.maxPaymentMicro) {
       return { is: 'denied', code: 'amount_exceeds_per_transaction_limit' }
     }
-    if (mandate.spentMicro + mandate.heldMicro + amountMicro > mandate.maxTotalMicro) {
+    if (
+      mandate.spentMicro + mandate.heldMicro + mandate.authorizedMicro + amountMicro >
+      mandate.maxTotalMicro
+    ) {
       return { is: 'denied', code: 'total_budget_exceeded' }
     }
     const nonce = this.#nextId('nonce')
@@ -221,6 +244,12 @@ export class ModelLedger {
       transactionId: null,
       capturedBy: null,
       idempotencyKey: null,
+      authorizedBy: null,
+      authorizationKey: null,
+      captureDeadlineMs: null,
+      capturedMicro: null,
+      refundedMicro: null,
+      orderId: null,
     })
     return { is: 'granted', nonce }
   }
@@ -235,28 +264,137 @@ export class ModelLedger {
     }
     if (nowMs - hold.issuedAtMs > validityWindowMs) return { is: 'failed', reason: 'proof_expired' }
     if (isCollector && this.#isDomainReleased) return { is: 'conflict', detail: 'seller_not_yours' }
-    if (hold.status === 'captured') return { is: 'failed', reason: 'nonce_reused' }
+    this.#releaseOverdue(hold, nowMs)
+    if (hold.status === 'captured' || hold.status === 'authorized') {
+      return { is: 'failed', reason: 'nonce_reused' }
+    }
     if (hold.status !== 'open' || hold.expiresAtMs <= nowMs) return { is: 'failed', reason: 'proof_expired' }
-    const transactionId = this.#nextId('transaction')
     const mandate = this.#mandate(hold.mandateId)
     mandate.heldMicro -= hold.amountMicro
     mandate.spentMicro += hold.amountMicro
+    return this.#charge(hold, { keyId, idempotencyKey, amountMicro: hold.amountMicro, nowMs })
+  }
+
+  #charge(
+    hold: Hold,
+    {
+      keyId,
+      idempotencyKey,
+      amountMicro,
+      nowMs,
+    }: { keyId: string; idempotencyKey: string; amountMicro: bigint; nowMs: number },
+  ): Answer {
+    const transactionId = this.#nextId('transaction')
     Object.assign(hold, { status: 'captured', transactionId, capturedBy: keyId, idempotencyKey })
-    const isBetweenAccounts = hold.domain === collectorDomain
-    for (const side of isBetweenAccounts ? (['payer', 'payee'] as const) : (['payer'] as const)) {
-      this.#transactions.push({
-        id: transactionId,
-        side,
-        isBetweenAccounts,
-        status: 'paid',
-        mandateId: hold.mandateId,
-        amountMicro: hold.amountMicro,
-        nonce,
-        createdAtMs: nowMs,
-      })
-    }
-    this.#recordEvent('payment.verified', transactionId, nonce)
+    this.#enter(hold, { id: transactionId, status: 'paid', amountMicro, nowMs })
+    this.#recordEvent('payment.verified', transactionId, hold.nonce)
     return { is: 'verified', transactionId, isReplay: false }
+  }
+
+  /** Enters a transaction in the accounts that it concerns. */
+  #enter(
+    { nonce, mandateId, domain }: Hold,
+    { nowMs: createdAtMs, ...row }: { id: string; status: string; amountMicro: bigint; nowMs: number },
+  ): void {
+    const isBetweenAccounts = domain === collectorDomain
+    for (const side of isBetweenAccounts ? (['payer', 'payee'] as const) : (['payer'] as const)) {
+      this.#transactions.push({ ...row, side, isBetweenAccounts, mandateId, nonce, createdAtMs })
+    }
+  }
+
+  #authorize(keyId: string, { nonce, idempotencyKey }: ActOf<'authorize'>, nowMs: number): Answer {
+    const hold = this.#hold(nonce)
+    if (this.#isShut(hold)) return { is: 'unauthorized' }
+    if (hold.authorizedBy === keyId && hold.authorizationKey === idempotencyKey) {
+      return { is: 'authorized', isReplay: true }
+    }
+    if (nowMs - hold.issuedAtMs > validityWindowMs) return { is: 'failed', reason: 'proof_expired' }
+    if (hold.domain === collectorDomain && this.#isDomainReleased) {
+      return { is: 'conflict', detail: 'seller_not_yours' }
+    }
+    this.#releaseOverdue(hold, nowMs)
+    if (hold.status === 'captured' || hold.status === 'authorized') {
+      return { is: 'failed', reason: 'nonce_reused' }
+    }
+    if (hold.status !== 'open' || hold.expiresAtMs <= nowMs) return { is: 'failed', reason: 'proof_expired' }
+    const mandate = this.#mandate(hold.mandateId)
+    mandate.heldMicro -= hold.amountMicro
+    mandate.authorizedMicro += hold.amountMicro
+    Object.assign(hold, {
+      status: 'authorized',
+      authorizedBy: keyId,
+      authorizationKey: idempotencyKey,
+      captureDeadlineMs: nowMs + captureSeconds * 1_000,
+    })
+    return { is: 'authorized', isReplay: false }
+  }
+
+  #captureAuthorized(
+    keyId: string,
+    { nonce, idempotencyKey, amountMicro }: ActOf<'capture-authorized'>,
+    nowMs: number,
+  ): Answer {
+    const hold = this.#hold(nonce)
+    if (this.#isShut(hold)) return { is: 'unauthorized' }
+    this.#releaseOverdue(hold, nowMs)
+    if (hold.status === 'captured' && hold.transactionId !== null) {
+      const isRetry = hold.capturedBy === keyId && hold.idempotencyKey === idempotencyKey
+      if (isRetry) return { is: 'verified', transactionId: hold.transactionId, isReplay: true }
+      return { is: 'conflict', detail: 'already_captured' }
+    }
+    if (hold.status === 'voided') return { is: 'conflict', detail: 'authorization_voided' }
+    if (hold.status !== 'authorized') return { is: 'conflict', detail: 'authorization_expired' }
+    const mandate = this.#mandate(hold.mandateId)
+    const chargedMicro = amountMicro ?? hold.amountMicro
+    mandate.authorizedMicro -= hold.amountMicro
+    mandate.spentMicro += chargedMicro
+    hold.capturedMicro = chargedMicro < hold.amountMicro ? chargedMicro : null
+    return this.#charge(hold, { keyId, idempotencyKey, amountMicro: chargedMicro, nowMs })
+  }
+
+  #voidAuthorized({ nonce }: ActOf<'void-authorized'>, nowMs: number): Answer {
+    const hold = this.#hold(nonce)
+    if (this.#isShut(hold)) return { is: 'unauthorized' }
+    this.#releaseOverdue(hold, nowMs)
+    if (hold.status === 'captured') return { is: 'conflict', detail: 'already_captured' }
+    if (hold.status === 'authorized') {
+      hold.status = 'voided'
+      this.#mandate(hold.mandateId).authorizedMicro -= hold.amountMicro
+    }
+    return { is: 'proof', status: hold.status, transactionId: null }
+  }
+
+  #refund(
+    keyId: string,
+    { transactionId, amountMicro, idempotencyKey }: ActOf<'refund'>,
+    nowMs: number,
+  ): Answer {
+    const hold = [...this.#holds.values()].find((one) => one.transactionId === transactionId)
+    if (!hold) return missing(transactionId)
+    if (this.#isShut(hold)) return { is: 'unauthorized' }
+    const known = this.#refundIds.get(`${keyId} ${idempotencyKey}`)
+    if (known !== undefined) return { is: 'refunded', refundId: known, isReplay: true }
+    const refundedMicro = (hold.refundedMicro ?? 0n) + amountMicro
+    if (refundedMicro > (hold.capturedMicro ?? hold.amountMicro)) {
+      return { is: 'conflict', detail: 'refund_exceeds_payment' }
+    }
+    const refundId = this.#nextId('transaction')
+    hold.refundedMicro = refundedMicro
+    this.#mandate(hold.mandateId).spentMicro -= amountMicro
+    this.#refundIds.set(`${keyId} ${idempotencyKey}`, refundId)
+    this.#enter(hold, { id: refundId, status: 'refunded', amountMicro, nowMs })
+    return { is: 'refunded', refundId, isReplay: false }
+  }
+
+  /** Whether the account that collects is disabled. */
+  #isShut({ domain }: Hold): boolean {
+    return domain === collectorDomain && this.#isCollectorDisabled
+  }
+
+  #releaseOverdue(hold: Hold, nowMs: number): void {
+    if (hold.status !== 'authorized' || (hold.captureDeadlineMs ?? 0) > nowMs) return
+    hold.status = 'expired'
+    this.#mandate(hold.mandateId).authorizedMicro -= hold.amountMicro
   }
 
   #evaluate({ agentId, mandateId, amountMicro }: EvaluateRequest, nowMs: number): Answer {
@@ -290,6 +428,9 @@ export class ModelLedger {
 
   #releaseExpired(mandate: Mutable<MandateContent>, nowMs: number): void {
     this.#release(mandate, 'expired', (hold) => hold.expiresAtMs <= nowMs)
+    for (const hold of this.#holds.values()) {
+      if (hold.mandateId === mandate.id) this.#releaseOverdue(hold, nowMs)
+    }
   }
 
   #release(mandate: Mutable<MandateContent>, status: ProofStatus, isOver: (hold: Hold) => boolean): void {

@@ -4,6 +4,7 @@ import { holdGraceMs } from '../../src/domain/proof.ts'
 import { sweptWithinMs } from './checks/holds.ts'
 import type { ComplaintKind } from './complaint.ts'
 import { isDone } from './dossier.ts'
+import type { HoldContent } from './history.ts'
 import { collectorDomain } from './market.ts'
 import { isAbout, type Spoiled } from './spoiled.ts'
 
@@ -14,6 +15,16 @@ interface PlantedBug {
   /** Whether it needs a run in which somebody stops all mandates, disables accounts and releases domains. */
   readonly isGoverned?: true
   readonly plant: (spoiled: Spoiled) => void
+}
+
+/** Whether an open proof has expired; an authorized one expires at its deadline. */
+function isExpiredHold({ status, captureDeadlineMs }: HoldContent): boolean {
+  return status === 'expired' && captureDeadlineMs === null
+}
+
+/** Whether a payment was authorized first, and then captured. */
+function isCapturedInSteps({ status, captureDeadlineMs }: HoldContent): boolean {
+  return status === 'captured' && captureDeadlineMs !== null
 }
 
 /** Bugs that a ledger could have, each as the trace that it would leave. */
@@ -27,7 +38,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     bug: 'a missed release: a hold that ended without giving its amount back',
     complaint: 'sums differ',
     plant: (spoiled) => {
-      const hold = spoiled.hold(({ status }) => status === 'expired')
+      const hold = spoiled.hold(isExpiredHold)
       spoiled.mandateOf(hold).heldMicro += hold.amountMicro
     },
   },
@@ -36,7 +47,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     complaint: 'hold not released',
     plant: (spoiled) => {
       const longAgoMs = spoiled.content.sweptUntilMs - sweptWithinMs
-      spoiled.reopen(spoiled.hold((hold) => hold.status === 'expired' && hold.expiresAtMs < longAgoMs))
+      spoiled.reopen(spoiled.hold((hold) => isExpiredHold(hold) && hold.expiresAtMs < longAgoMs))
     },
   },
   {
@@ -48,7 +59,11 @@ export const plantedBugs: readonly PlantedBug[] = [
     bug: 'a hold that expired before its time',
     complaint: 'hold ended early',
     plant: (spoiled) => {
-      spoiled.hold(({ status }) => status === 'expired').expiresAtMs = spoiled.content.readAtMs + 1
+      // Nobody has ended it by a late verification.
+      const { dossier } = spoiled
+      const isUntouched = (hold: HoldContent) => dossier.expiresFromMs(hold) >= hold.expiresAtMs
+      spoiled.hold((hold) => isExpiredHold(hold) && isUntouched(hold)).expiresAtMs =
+        spoiled.content.readAtMs + 1
     },
   },
   {
@@ -57,7 +72,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     plant: (spoiled) => {
       const { dossier } = spoiled
       const isStopped = (mandateId: string) => dossier.stopsOf(mandateId).length > 0
-      spoiled.hold((hold) => hold.status === 'expired' && !isStopped(hold.mandateId)).status = 'voided'
+      spoiled.hold((hold) => isExpiredHold(hold) && !isStopped(hold.mandateId)).status = 'voided'
     },
   },
   {
@@ -424,6 +439,81 @@ export const plantedBugs: readonly PlantedBug[] = [
     complaint: 'broken answer',
     plant: (spoiled) =>
       (spoiled.answered('mandate').call.answer = { is: 'broken', text: '500 internal_error' }),
+  },
+  {
+    bug: 'an authorized payment whose amount is not reserved',
+    complaint: 'sums differ',
+    plant: (spoiled) => {
+      const hold = spoiled.hold(({ captureDeadlineMs }) => captureDeadlineMs !== null)
+      spoiled.mandateOf(hold).authorizedMicro += 1n
+    },
+  },
+  {
+    bug: 'an authorized payment that outlives its deadline',
+    complaint: 'hold not released',
+    plant: (spoiled) => {
+      const hold = spoiled.hold(
+        ({ status, captureDeadlineMs }) => status === 'expired' && captureDeadlineMs !== null,
+      )
+      hold.status = 'authorized'
+      hold.captureDeadlineMs = spoiled.content.sweptUntilMs - sweptWithinMs - 1
+    },
+  },
+  {
+    bug: 'an authorized payment that was captured after its deadline',
+    complaint: 'captured after expiry',
+    plant: (spoiled) => {
+      const hold = spoiled.hold(isCapturedInSteps)
+      hold.captureDeadlineMs = spoiled.paymentOf(hold).createdAtMs
+    },
+  },
+  {
+    bug: 'an authorized payment that a stop has ended',
+    complaint: 'hold ended early',
+    plant: (spoiled) => {
+      const { dossier } = spoiled
+      const hold = spoiled.hold(
+        (one) => isCapturedInSteps(one) && dossier.actsOf(one.nonce, 'void-authorized').length === 0,
+      )
+      Object.assign(hold, { status: 'voided', transactionId: null })
+    },
+  },
+  {
+    bug: 'an authorization that was acknowledged and is not there',
+    complaint: 'record lost',
+    plant: (spoiled) => {
+      const { call } = spoiled.answered('authorized')
+      const { request } = call
+      const hold = spoiled.hold(({ nonce }) => request.act === 'authorize' && nonce === request.nonce)
+      hold.captureDeadlineMs = null
+    },
+  },
+  {
+    bug: 'a capture of another amount than was asked for',
+    complaint: 'charge unexplained',
+    plant: (spoiled) => (spoiled.paymentOf(spoiled.hold(isCapturedInSteps)).amountMicro += 1n),
+  },
+  {
+    bug: 'refunds above the payment',
+    complaint: 'overspent',
+    plant: (spoiled) => (spoiled.refund().amountMicro += 2_000_000n),
+  },
+  {
+    bug: 'a refund that was acknowledged and is not there',
+    complaint: 'record lost',
+    plant: (spoiled) => {
+      const { answer } = spoiled.answered('refunded')
+      spoiled.removeTransactions(({ id }) => id === answer.refundId)
+    },
+  },
+  {
+    bug: 'a refund that nobody asked for',
+    complaint: 'record unexplained',
+    plant: (spoiled) => {
+      const refund = spoiled.refund()
+      spoiled.removeCalls(({ request }) => request.act === 'refund')
+      spoiled.content.events.push({ type: 'payment.refunded', subjectId: refund.id, nonce: null })
+    },
   },
 ]
 

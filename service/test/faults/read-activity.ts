@@ -28,7 +28,12 @@ export function readActivity(allRows: (table: Table) => readonly unknown[]): Act
       }
     }),
     sums: [
-      ...rowsOf(activity).map((row) => ({ ...row, paidMicro: sumOfHalves(row.paidHigh, row.paidLow) })),
+      ...rowsOf(activity).map((row) => ({
+        ...row,
+        paidMicro: sumOfHalves(row.paidHigh, row.paidLow),
+        refundedCount: row.refundedCount ?? 0,
+        refundedMicro: sumOfHalves(row.refundedHigh ?? 0, row.refundedLow ?? 0),
+      })),
       ...waiting.flatMap(({ accountId, parts }) => sumsOfParts(parts).map((sum) => ({ accountId, ...sum }))),
     ],
     paidSellers: [

@@ -1,3 +1,4 @@
+import { isOfOtherAccount, type EntryKind } from '../../src/store/ledger/activity.ts'
 import { statusOf } from '../../src/store/ledger/operations/payment-rows.ts'
 import { maxDenialsPerMinute } from '../../src/store/ledger/operations/denials.ts'
 import type { Table } from '../../src/store/ledger/table.ts'
@@ -22,6 +23,17 @@ export interface ReadOptions {
   readonly madeAtMs?: ReadonlyMap<string, number>
   /** When each was committed, where that is known. */
   readonly writtenAtMs?: ReadonlyMap<string, number>
+}
+
+/** The status of the transaction of each kind of entry. */
+const statuses: Readonly<Record<EntryKind, string>> = {
+  approved: 'approved',
+  denied: 'denied',
+  more_denied: 'more_denied',
+  paid: 'paid',
+  received: 'paid',
+  refunded: 'refunded',
+  refund_sent: 'refunded',
 }
 
 /** The tables that the checker looks at. */
@@ -78,9 +90,9 @@ export function readContent(
       .map((entry) => ({
         ...entry,
         mandateId: entry.mandateId ?? '',
-        side: entry.kind === 'received' ? 'payee' : 'payer',
-        isBetweenAccounts: entry.kind === 'received' || betweenAccounts.has(entry.nonce ?? ''),
-        status: entry.kind === 'received' ? 'paid' : entry.kind,
+        side: isOfOtherAccount(entry.kind) ? 'payee' : 'payer',
+        isBetweenAccounts: isOfOtherAccount(entry.kind) || betweenAccounts.has(entry.nonce ?? ''),
+        status: statuses[entry.kind],
         createdAtMs: madeAtMs.get(entry.id) ?? entry.atMs,
         writtenAtMs: writtenAtMs?.get(entry.id),
       })),

@@ -94,6 +94,14 @@ export class Spoiled {
     )
   }
 
+  /** What was refunded of a payment, in the account that has paid. */
+  refund(): Writable<TransactionContent> {
+    return found(
+      this.content.transactions.find(({ status, side }) => status === 'refunded' && side === 'payer'),
+      'refund',
+    )
+  }
+
   /** The verification that was told first of a payment. */
   firstVerification({ nonce }: { readonly nonce: string }): Writable<Call> {
     return found(this.#findFirst(nonce), 'first verification')

@@ -62,7 +62,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'an evaluation approves what does not fit the budget',
-    firstSeed: 598,
+    firstSeed: 718,
     ...inOperation(
       'evaluate',
       seeing(mandates, (row) => ({ ...row, spentMicro: 0n })),
@@ -82,7 +82,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a proof is granted and not written', ...inOperation('issueProof', without(payments)) },
   {
     bug: 'a capture does not look whether its agent is revoked, and its proofs are left to the sweep',
-    firstSeed: 304,
+    firstSeed: 429,
     ...inOperations({
       capture: seeing(agents, (row) => ({ ...row, status: 'active' })),
       voidPaymentsOfRevoked: changing(() => []),
@@ -91,7 +91,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'what was looked at is not looked at again before the commit',
-    firstSeed: 110,
+    firstSeed: 166,
     minCalls: 600,
     ...inTransaction((transaction) => ({
       read: async (reads, options) => {
@@ -213,11 +213,12 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a void leaves the proof open', ...inOperation('voidPayment', without(payments)) },
   {
     bug: 'a disabled account stays active',
+    firstSeed: 75,
     ...inOperation('moveAccount', without(accounts)),
   },
   {
     bug: 'a released domain stays registered',
-    firstSeed: 213,
+    firstSeed: 270,
     ...inOperation('releaseDomain', without(sellerDomains)),
   },
   {
@@ -227,7 +228,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       changing((change) => (change.table === entries || change.table === evaluations ? [] : [change])),
     ),
   },
-  { bug: 'a revoked key goes on working', firstSeed: 191, ...inOperation('revokeApiKey', without(apiKeys)) },
+  { bug: 'a revoked key goes on working', firstSeed: 197, ...inOperation('revokeApiKey', without(apiKeys)) },
   { bug: 'a mandate is created and not written', ...inOperation('createMandate', without(mandates)) },
   { bug: 'a revoked agent stays active', ...inOperation('revokeAgent', without(agents)) },
   {
@@ -267,7 +268,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'nobody notes who was paid', ...inOperation('addUpActivity', without(paidSellers)) },
   {
     bug: 'two services add the same to the sums of the console',
-    firstSeed: 77,
+    firstSeed: 288,
     ...inTransaction((transaction) => ({
       read: async (reads, options) => {
         const others = reads.map((read) => ({
@@ -285,6 +286,66 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       'moveMandate',
       changing((change) => (change.table === mandates && change.row['status'] === 'active' ? [] : [change])),
     ),
+  },
+  { bug: 'an authorization reserves nothing', ...inOperation('authorize', without(mandates)) },
+  {
+    bug: 'an authorization does not look whether its mandate was stopped',
+    firstSeed: 90,
+    ...inOperation(
+      'authorize',
+      seeing(mandates, (row) => ({ ...row, epoch: 0 })),
+    ),
+  },
+  {
+    bug: 'a proof does not count what is authorized',
+    ...inOperation(
+      'issueProof',
+      seeing(mandates, (row) => ({ ...row, authorizedMicro: 0n })),
+    ),
+  },
+  {
+    bug: 'a capture in part keeps the rest',
+    ...inOperation('captureAuthorized', keeping('authorizedMicro')),
+  },
+  {
+    bug: 'a capture does not look at its deadline',
+    ...inOperation('captureAuthorized', {
+      decide: (decide) => (call, facts) => decide({ ...(call as object), nowMs: 0 }, facts),
+    }),
+  },
+  {
+    bug: 'a retry of a capture is not told what it charged',
+    ...inOperation(
+      'captureAuthorized',
+      seeing(payments, (row) => ({ ...row, capturedBy: null })),
+    ),
+  },
+  { bug: 'a void by the merchant gives nothing back', ...inOperation('voidAuthorized', without(mandates)) },
+  {
+    bug: 'what is overdue keeps its amount',
+    ...inOperation('releaseExpiredPayments', keeping('authorizedMicro')),
+  },
+  {
+    bug: 'a stop ends what is authorized',
+    ...inOperations({
+      stopMandate: ending(),
+      moveMandate: ending(),
+    }),
+  },
+  { bug: 'a refund gives no budget back', ...inOperation('refund', without(mandates)) },
+  { bug: 'a refund is not entered in the journal', ...inOperation('refund', without(entries)) },
+  {
+    bug: 'a refund does not look at earlier refunds',
+    ...inOperation(
+      'refund',
+      seeing(payments, (row) => ({ ...row, refundedMicro: null })),
+    ),
+  },
+  {
+    bug: 'a refund that is asked for again is made again',
+    ...inOperation('refund', {
+      decide: (decide) => (call, facts) => decide(call, { ...bare(facts), rows: () => [] }),
+    }),
   },
   {
     bug: 'a commit is answered before it is made',
@@ -407,6 +468,28 @@ function changing(spoil: (change: Change, facts: Facts) => readonly Change[]): S
       return { ...decision, changes: decision.changes.flatMap((change) => spoil(change, facts)) }
     },
   }
+}
+
+/** Leaves a column of the mandate as it was. */
+function keeping(column: string): Spoiling {
+  return changing((change, facts) => {
+    if (change.table !== mandates) return [change]
+    const before: Row | undefined = facts.row(mandates, change.row as never)
+    return [{ ...change, row: { ...change.row, [column]: before?.[column] } }]
+  })
+}
+
+/** Gives back what is authorized when a mandate leaves `active`. */
+function ending(): Spoiling {
+  return changing((change) => {
+    if (change.table !== mandates || change.row['status'] === 'active') return [change]
+    return [{ ...change, row: { ...change.row, authorizedMicro: 0n, authorizedPayments: 0 } }]
+  })
+}
+
+/** The methods of facts as an object. */
+function bare(facts: Facts): Facts {
+  return seenWith(facts, (_, row) => row)
 }
 
 function without(table: Table): Spoiling {

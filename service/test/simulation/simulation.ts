@@ -17,8 +17,15 @@ import {
   moveMandate,
   releaseExpiredPayments,
 } from '../../src/store/ledger/operations/mandates.ts'
+import {
+  authorize,
+  captureAuthorized,
+  settleLateAuthorization,
+  voidAuthorized,
+} from '../../src/store/ledger/operations/authorizations.ts'
 import { capture, settleLate } from '../../src/store/ledger/operations/captures.ts'
 import { statusOf } from '../../src/store/ledger/operations/payment-rows.ts'
+import { refund } from '../../src/store/ledger/operations/refunds.ts'
 import { createSeller, releaseDomain } from '../../src/store/ledger/operations/sellers.ts'
 import { voidPayment } from '../../src/store/ledger/operations/voids.ts'
 import { Rollup, type FindParts } from '../../src/store/ledger/rollup.ts'
@@ -40,7 +47,7 @@ import type { Operation } from '../../src/store/ledger/operation.ts'
 import type { Table, TableKey, TableRow } from '../../src/store/ledger/table.ts'
 import { StoreUnavailableError } from '../../src/store/store.ts'
 import { seededRandom, type SeededRandom } from '../../testing/seeded-random.ts'
-import type { Answer, Evidence, Request } from '../faults/history.ts'
+import { captureSeconds, type Answer, type Evidence, type Request } from '../faults/history.ts'
 import { collectorDomain, ownDomain, trade } from '../faults/market.ts'
 import { record } from '../faults/recorder.ts'
 import { createFaultyDriver } from './faulty-driver.ts'
@@ -329,6 +336,73 @@ class SimulatedService {
           isReplay: outcome.outcome === 'replayed',
         }
       }
+      case 'authorize': {
+        const { nonce, domain: merchantDomain, idempotencyKey } = request
+        const payerId = accountId
+        const proof = (database.rowsOf(payments) as unknown as PaymentRow[]).find(
+          (row) => row.nonce === nonce,
+        )
+        if (!proof) return { is: 'broken', text: `${nonce} was granted and is not there` }
+        const { agentId, mandateId, amountText, currency, resourceUrl } = proof
+        const terms = { agentId, mandateId, amountText, currency, resourceUrl, category: null }
+        const attempt = { payerId, caller, nonce, ...terms, merchantDomain, idempotencyKey, nowMs }
+        const authorization = { ...attempt, captureSeconds, event: event('payment.authorized', nonce) }
+        const outcome =
+          nowMs - proof.issuedAtMs > validityWindowMs
+            ? await this.run(settleLateAuthorization, attempt)
+            : await this.run(authorize, authorization)
+        if (outcome.outcome === 'failed') return { is: 'failed', reason: outcome.reason }
+        if (outcome.outcome === 'refused') return refusalOf(outcome.code)
+        return { is: 'authorized', isReplay: outcome.outcome === 'replayed' }
+      }
+      case 'capture-authorized': {
+        const { nonce, idempotencyKey } = request
+        const outcome = await this.run(captureAuthorized, {
+          payerId: accountId,
+          caller,
+          nonce,
+          amountMicro: request.amountMicro as MicroUsdc | null,
+          idempotencyKey,
+          transactionId: this.#newTransaction(),
+          nowMs,
+        })
+        if (outcome.outcome === 'elsewhere') return { is: 'broken', text: outcome.payerId }
+        if (outcome.outcome === 'refused') return refusalOf(outcome.code)
+        const { transactionId } = outcome
+        return { is: 'verified', transactionId, isReplay: outcome.outcome === 'replayed' }
+      }
+      case 'void-authorized': {
+        const { nonce } = request
+        const wish = { payerId: accountId, caller, nonce, nowMs, event: event('authorization.voided', nonce) }
+        const outcome = await this.run(voidAuthorized, wish)
+        if (outcome.outcome === 'elsewhere') return { is: 'broken', text: outcome.payerId }
+        if (outcome.outcome === 'refused') return refusalOf(outcome.code)
+        return { is: 'proof', status: outcome.hold.status, transactionId: null }
+      }
+      case 'refund': {
+        const { transactionId, idempotencyKey } = request
+        const paid = (database.rowsOf(payments) as unknown as PaymentRow[]).find(
+          (row) => row.transactionId === transactionId,
+        )
+        if (!paid) return { is: 'broken', text: `${transactionId} was paid and is not there` }
+        const amountMicro = request.amountMicro as MicroUsdc
+        const refundId = this.#newTransaction()
+        const ofRefund = () => event('payment.refunded', refundId)
+        const outcome = await this.run(refund, {
+          caller,
+          payerId: accountId,
+          nonce: paid.nonce,
+          amountText: formatSum(amountMicro),
+          amountMicro,
+          reason: null,
+          idempotencyKey,
+          refundId,
+          nowMs,
+          events: { payer: ofRefund(), own: ofRefund() },
+        })
+        if (outcome.outcome === 'refused') return refusalOf(outcome.code)
+        return { is: 'refunded', refundId: outcome.refundId, isReplay: outcome.outcome === 'replayed' }
+      }
       case 'stop-all': {
         const stopId = this.#ids.ofStop(scope, request.name)
         const { failedIds } = await stopAll({ ...this.#ofAll(scope, keyId), stopId })
@@ -369,7 +443,13 @@ class SimulatedService {
       case 'read-mandate': {
         const row = findRow(database, mandates, { accountId, id: request.mandateId })
         if (!row) return { is: 'broken', text: `${request.mandateId} is not there` }
-        return { is: 'mandate', status: row.status, spentMicro: row.spentMicro, heldMicro: row.heldMicro }
+        return {
+          is: 'mandate',
+          status: row.status,
+          spentMicro: row.spentMicro,
+          heldMicro: row.heldMicro,
+          authorizedMicro: row.authorizedMicro,
+        }
       }
       case 'look-up': {
         const proof = findRow(database, payments, { accountId, nonce: request.nonce })
@@ -441,6 +521,12 @@ class SimulatedService {
   }
 }
 
+/** The answer to a refusal of an operation. */
+function refusalOf(code: string): Answer {
+  if (code === 'invalid_api_key') return { is: 'unauthorized' }
+  return { is: 'conflict', detail: code }
+}
+
 /** Notes when proofs were written, by their nonces, and captures, by their transactions. */
 function noteWritten({ writtenAtMs, time }: World, changes: readonly NetChange[]): void {
   for (const { table, before, now } of changes) {
@@ -498,10 +584,10 @@ async function sweepForEver(
 ): Promise<void> {
   for (;;) {
     await time.sleep(15_000)
-    for (const { accountId, id: mandateId, heldMicro } of database.rowsOf(
+    for (const { accountId, id: mandateId, heldMicro, authorizedMicro } of database.rowsOf(
       mandates,
     ) as unknown as MandateRow[]) {
-      if (heldMicro === 0n) continue
+      if (heldMicro === 0n && authorizedMicro === 0n) continue
       const swept = random.pick(services).sweep({ accountId, mandateId })
       swept.catch(() => undefined)
     }

@@ -30,6 +30,8 @@ const dayMs = 24 * 60 * 60_000
 function sumsOf(entry: JournalContent): ActivitySumContent[] {
   const { accountId, environment, kind, mandateId, amountMicro, count, atMs, reason, domain } = entry
   const isPaid = kind === 'paid' || kind === 'received'
+  const isRefunded = kind === 'refunded' || kind === 'refund_sent'
+  const isOfOther = kind === 'received' || kind === 'refund_sent'
   const startsAtMs = Math.floor(atMs / quarterMs) * quarterMs
   const sum = {
     accountId,
@@ -39,17 +41,19 @@ function sumsOf(entry: JournalContent): ActivitySumContent[] {
     paidMicro: isPaid ? amountMicro : 0n,
     approvedCount: kind === 'approved' ? count : 0,
     deniedCount: kind === 'denied' || kind === 'more_denied' ? count : 0,
+    refundedCount: isRefunded ? count : 0,
+    refundedMicro: isRefunded ? amountMicro : 0n,
   }
   const sums: ActivitySumContent[] = []
-  if (kind !== 'received') sums.push({ ...sum, dimension: 'all', subject: '' })
-  if (kind !== 'received' && mandateId !== null) {
+  if (!isOfOther) sums.push({ ...sum, dimension: 'all', subject: '' })
+  if (!isOfOther && mandateId !== null) {
     sums.push({ ...sum, dimension: 'mandate', subject: mandateId })
   }
   if (kind === 'denied' && reason !== null) sums.push({ ...sum, dimension: 'reason', subject: reason })
   // What a list shows, in all and by domain.
   if (kind !== 'more_denied') sums.push({ ...sum, dimension: 'domain', subject: '' })
   if (kind !== 'more_denied' && domain !== null) sums.push({ ...sum, dimension: 'domain', subject: domain })
-  if (isPaid && entry.isRevenue && domain !== null) {
+  if ((isPaid || isRefunded) && entry.isRevenue && domain !== null) {
     const day = Math.floor(atMs / dayMs) * dayMs
     sums.push({ ...sum, dimension: 'seller', subject: domain, startsAtMs: day })
     sums.push({ ...sum, dimension: 'seller_total', subject: domain, startsAtMs: 0 })
@@ -66,10 +70,10 @@ function addUp(sums: readonly ActivitySumContent[]): Map<string, string> {
   )
   const texts = [...byName].map(([name, same]) => {
     const paidMicro = same.reduce((total, sum) => total + sum.paidMicro, 0n)
-    const counts = (['paidCount', 'approvedCount', 'deniedCount'] as const).map((column) =>
-      same.reduce((total, sum) => total + sum[column], 0),
-    )
-    return [name, [paidMicro, ...counts].join(' ')] as const
+    const refundedMicro = same.reduce((total, sum) => total + sum.refundedMicro, 0n)
+    const columns = ['paidCount', 'approvedCount', 'deniedCount', 'refundedCount'] as const
+    const counts = columns.map((column) => same.reduce((total, sum) => total + sum[column], 0))
+    return [name, [paidMicro, refundedMicro, ...counts].join(' ')] as const
   })
-  return new Map(texts.filter(([, text]) => text !== '0 0 0 0'))
+  return new Map(texts.filter(([, text]) => text !== '0 0 0 0 0 0'))
 }

@@ -13,12 +13,16 @@ export function checkBudgets(dossier: Dossier, complain: Complain): void {
 }
 
 function checkSums(dossier: Dossier, mandate: MandateContent, complain: Complain): void {
-  const { id, spentMicro, heldMicro, maxTotalMicro } = mandate
-  const paidMicro = sumOf(dossier.paymentsUnder(id))
+  const { id, spentMicro, heldMicro, authorizedMicro, maxTotalMicro } = mandate
+  const paidMicro = sumOf(dossier.paymentsUnder(id)) - sumOf(dossier.refundsUnder(id))
+  const promisedMicro = sumOf(dossier.holdsOf(id).filter(({ status }) => status === 'authorized'))
   const openMicro = sumOf(dossier.holdsOf(id).filter(({ status }) => status === 'open'))
   if (spentMicro !== paidMicro) complain('sums differ', id, `${spentMicro} spent, ${paidMicro} paid`)
+  if (authorizedMicro !== promisedMicro) {
+    complain('sums differ', id, `${authorizedMicro} authorized, ${promisedMicro} in authorized holds`)
+  }
   if (heldMicro !== openMicro) complain('sums differ', id, `${heldMicro} held, ${openMicro} in open holds`)
-  if (paidMicro + openMicro > maxTotalMicro) {
+  if (paidMicro + openMicro + promisedMicro > maxTotalMicro) {
     complain('overspent', id, `${paidMicro} paid and ${openMicro} held of ${maxTotalMicro}`)
   }
   for (const { nonce, amountMicro } of dossier.holdsOf(id)) {
@@ -32,9 +36,11 @@ function checkTotal(dossier: Dossier, { id, maxTotalMicro }: MandateContent, com
     const fromMs = dossier.heldSinceMs(hold) ?? dossier.chargedSinceMs(hold.nonce)
     const untilMs = surelyHeldUntilMs(dossier, hold)
     if (!(fromMs < untilMs)) return []
+    const keptMicro = keptOf(dossier, hold)
     return [
       { atMs: fromMs, byMicro: hold.amountMicro },
-      { atMs: untilMs, byMicro: -hold.amountMicro },
+      { atMs: Math.max(fromMs, surelyWholeUntilMs(dossier, hold)), byMicro: keptMicro - hold.amountMicro },
+      { atMs: untilMs, byMicro: -keptMicro },
     ]
   })
   // What ends at a moment makes room for what begins at it.
@@ -48,6 +54,20 @@ function checkTotal(dossier: Dossier, { id, maxTotalMicro }: MandateContent, com
   }
 }
 
+/** What is surely in use of a hold until it ends: what was captured of it and not refunded. */
+function keptOf(dossier: Dossier, hold: HoldContent): bigint {
+  const { nonce, amountMicro, capturedMicro } = hold
+  return (capturedMicro ?? amountMicro) - sumOf(dossier.refundsOf(nonce))
+}
+
+/** Until when all of a hold was surely in use: before a part of it may have been captured or refunded. */
+function surelyWholeUntilMs(dossier: Dossier, { nonce }: HoldContent): number {
+  const [payment] = dossier.paymentsOf(nonce)
+  const refunds = dossier.callsOf('refund').filter(({ request }) => request.transactionId === payment?.id)
+  const ends = [...dossier.actsOf(nonce, 'capture-authorized'), ...refunds]
+  return Math.min(...ends.map(({ beganMs }) => beganMs))
+}
+
 function surelyHeldUntilMs(dossier: Dossier, hold: HoldContent): number {
   switch (hold.status) {
     case 'captured':
@@ -55,11 +75,12 @@ function surelyHeldUntilMs(dossier: Dossier, hold: HoldContent): number {
     case 'open':
       return Infinity
     case 'expired':
-      return dossier.expiresFromMs(hold)
+      return hold.captureDeadlineMs === null
+        ? dossier.expiresFromMs(hold)
+        : hold.captureDeadlineMs - dossier.skewMs
     case 'voided':
       return Math.min(
-        ...dossier
-          .endsOf(hold)
+        ...endsOf(dossier, hold)
           .filter((stop) => latestMs(stop) >= hold.issuedAtMs)
           .map(({ beganMs }) => beganMs),
       )
@@ -68,12 +89,19 @@ function surelyHeldUntilMs(dossier: Dossier, hold: HoldContent): number {
   }
 }
 
+/** What may have ended a hold: once it is authorized, only its merchant. */
+function endsOf(dossier: Dossier, hold: HoldContent): readonly Call[] {
+  return hold.captureDeadlineMs === null
+    ? dossier.endsOf(hold)
+    : dossier.actsOf(hold.nonce, 'void-authorized')
+}
+
 /** The last moment at which the hold may still have counted. */
 function perhapsHeldUntilMs(dossier: Dossier, hold: HoldContent): number {
-  if (hold.status === 'expired') return hold.expiresAtMs + dossier.skewMs
+  if (hold.status === 'expired') return (hold.captureDeadlineMs ?? hold.expiresAtMs) + dossier.skewMs
   if (hold.status !== 'voided') return Infinity
   const heldSinceMs = dossier.heldSinceMs(hold) ?? Infinity
-  const stops = dossier.endsOf(hold).filter((stop) => isDone(stop) && stop.beganMs > heldSinceMs)
+  const stops = endsOf(dossier, hold).filter((stop) => isDone(stop) && stop.beganMs > heldSinceMs)
   return Math.min(...stops.map(({ endedMs }) => endedMs))
 }
 
@@ -117,7 +145,10 @@ function spentDuring(dossier: Dossier, mandateId: string, { beganMs, endedMs }: 
   const payments = dossier.paymentsUnder(mandateId)
   const sure = payments.filter(({ nonce }) => dossier.chargedSinceMs(nonce ?? '') < beganMs)
   const possible = payments.filter(({ createdAtMs }) => createdAtMs <= endedMs)
-  return { leastMicro: sumOf(sure), mostMicro: sumOf(possible) }
+  const refunded = dossier
+    .refundsUnder(mandateId)
+    .filter(({ createdAtMs }) => createdAtMs <= endedMs + dossier.skewMs)
+  return { leastMicro: sumOf(sure) - sumOf(refunded), mostMicro: sumOf(possible) }
 }
 
 /** What was read of a mandate or a proof was so at some moment of the request. */
@@ -131,7 +162,7 @@ function checkReads(dossier: Dossier, complain: Complain): void {
       const bounds = `between ${leastMicro} and ${mostMicro}`
       complain('untrue read', mandate.id, `${answer.spentMicro} spent was told, it was ${bounds}`)
     }
-    if (answer.spentMicro + answer.heldMicro > mandate.maxTotalMicro) {
+    if (answer.spentMicro + answer.heldMicro + answer.authorizedMicro > mandate.maxTotalMicro) {
       complain('overspent', mandate.id, `${answer.spentMicro} spent and ${answer.heldMicro} held were told`)
     }
   }
@@ -141,7 +172,7 @@ function checkReads(dossier: Dossier, complain: Complain): void {
     const isWrong =
       answer.status === 'captured'
         ? payment?.id !== answer.transactionId || payment.createdAtMs > endedMs
-        : answer.status === 'open'
+        : answer.status === 'open' || answer.status === 'authorized'
           ? dossier.chargedSinceMs(request.nonce) < beganMs
           : payment !== undefined
     if (isWrong) complain('untrue read', request.nonce, `${answer.status} was told`)

@@ -17,6 +17,8 @@ export function checkCharges(dossier: Dossier, complain: Complain): void {
       complain('charged twice', nonce, 'two verifications were told that theirs was the first')
     }
     const hold = dossier.holds.get(nonce)
+    // `checkAuthorizations` looks at payments in two steps.
+    if (hold && hold.captureDeadlineMs !== null) continue
     if (payment && hold) checkPayment(attempts, { payment, hold }, complain)
     for (const attempt of attempts) checkVerification(dossier, attempt, { payment, hold }, complain)
   }

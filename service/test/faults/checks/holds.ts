@@ -26,15 +26,18 @@ export function checkHolds(dossier: Dossier, complain: Complain): void {
 }
 
 function isExplained(dossier: Dossier, hold: HoldContent, untold: readonly CallOf<'ask-proof'>[]): boolean {
-  const { issuedAtMs, amountMicro } = hold
-  const asked = dossier.grants.get(hold.nonce)
-  const candidates = asked ? [asked] : untold.filter(({ request }) => request.amountMicro === amountMicro)
+  const { nonce, issuedAtMs, amountMicro, orderId } = hold
+  const granted = dossier.grantsOf(nonce)
+  const candidates =
+    granted.length > 0 && orderId === null
+      ? granted
+      : [...granted, ...untold.filter(({ request }) => request.amountMicro === amountMicro)]
   // A service may come to a request only after its client has given up.
   return candidates.some((call) => call.beganMs <= issuedAtMs && issuedAtMs <= latestMs(call))
 }
 
 function checkState(dossier: Dossier, hold: HoldContent, complain: Complain): void {
-  const { nonce, status, issuedAtMs, expiresAtMs, transactionId } = hold
+  const { nonce, status, issuedAtMs, expiresAtMs, transactionId, captureDeadlineMs } = hold
   const [payment] = dossier.paymentsOf(nonce)
   if ((status === 'captured') !== (transactionId !== null)) {
     complain('record differs', nonce, `${status}, with the transaction ${transactionId}`)
@@ -46,7 +49,15 @@ function checkState(dossier: Dossier, hold: HoldContent, complain: Complain): vo
   switch (status) {
     case 'captured': {
       const capturedAtMs = payment?.createdAtMs ?? issuedAtMs
-      if (
+      if (captureDeadlineMs !== null) {
+        if (capturedAtMs >= captureDeadlineMs + dossier.skewMs) {
+          complain(
+            'captured after expiry',
+            nonce,
+            `${capturedAtMs - captureDeadlineMs} ms after its deadline`,
+          )
+        }
+      } else if (
         capturedAtMs >= expiresAtMs + dossier.skewMs ||
         capturedAtMs - issuedAtMs > validityWindowMs + dossier.skewMs
       ) {
@@ -65,15 +76,25 @@ function checkState(dossier: Dossier, hold: HoldContent, complain: Complain): vo
       break
     }
     case 'voided':
-      if (!stops.some((stop) => latestMs(stop) >= issuedAtMs)) {
+      if (captureDeadlineMs !== null) {
+        if (dossier.actsOf(nonce, 'void-authorized').length === 0) {
+          complain('hold ended early', nonce, 'it was authorized, and its merchant did not void it')
+        }
+      } else if (!stops.some((stop) => latestMs(stop) >= issuedAtMs)) {
         complain('hold ended early', nonce, 'it is voided, and nobody stopped its mandate')
       }
       break
     case 'expired':
-      if (dossier.content.readAtMs < dossier.expiresFromMs(hold))
+      if (
+        dossier.content.readAtMs <
+        (captureDeadlineMs === null ? dossier.expiresFromMs(hold) : captureDeadlineMs - dossier.skewMs)
+      )
         complain('hold ended early', nonce, 'it has not expired yet')
       break
     case 'authorized':
+      if (dossier.content.sweptUntilMs - (captureDeadlineMs ?? 0) > sweptWithinMs) {
+        complain('hold not released', nonce, 'its deadline has passed, and it is still authorized')
+      }
       break
     default:
       status satisfies never

@@ -19,11 +19,13 @@ export function checkRecords(dossier: Dossier, complain: Complain): void {
 
 /** A payment says what its hold says, and stands in both accounts when it is between two. */
 function checkTransactions(dossier: Dossier, complain: Complain): void {
-  const copies = dossier.content.transactions.filter(({ side }) => side === 'payee')
+  const copies = dossier.content.transactions.filter(
+    ({ side, status }) => side === 'payee' && status === 'paid',
+  )
   const copyOf = new Map(copies.map((copy) => [copy.id, copy]))
   for (const { id, nonce, mandateId, amountMicro, isBetweenAccounts } of dossier.payments) {
     const hold = dossier.holds.get(nonce ?? '')
-    if (hold?.mandateId !== mandateId || hold.amountMicro !== amountMicro) {
+    if (hold?.mandateId !== mandateId || (hold.capturedMicro ?? hold.amountMicro) !== amountMicro) {
       complain('record differs', id, 'the payment is not what its hold was for')
     }
     const copy = copyOf.get(id)
@@ -40,7 +42,9 @@ function checkTransactions(dossier: Dossier, complain: Complain): void {
 
 function checkEvaluations(dossier: Dossier, complain: Complain): void {
   const recorded = new Map(
-    dossier.content.transactions.flatMap((row) => (row.status === 'paid' ? [] : [[row.id, row] as const])),
+    dossier.content.transactions.flatMap((row) =>
+      row.status === 'paid' || row.status === 'refunded' ? [] : [[row.id, row] as const],
+    ),
   )
   let untold = 0
   for (const call of dossier.callsOf('evaluate')) {

@@ -1,6 +1,6 @@
 import type { Complain } from '../complaint.ts'
 import { isDone, isFateUnknown, latestMs, type Dossier } from '../dossier.ts'
-import type { Call, CallOf } from '../history.ts'
+import { captureSeconds, type Call, type CallOf } from '../history.ts'
 import { collectorDomain } from '../market.ts'
 
 /** Nothing that begins after an answered stop succeeds; and no refusal speaks of a stop that never was. */
@@ -25,14 +25,22 @@ function checkPayments(dossier: Dossier, complain: Complain): void {
       complain('success after stop', nonce, 'the proof was issued after the revocation was answered')
     }
     const [payment] = dossier.paymentsOf(nonce)
-    if (!payment) continue
     const heldSinceMs = dossier.heldSinceMs(hold) ?? Infinity
+    if (hold.captureDeadlineMs !== null) {
+      // A stop leaves what is authorized, and nothing is authorized after it.
+      const authorizedAtMs = hold.captureDeadlineMs - captureSeconds * 1_000 - dossier.skewMs
+      const isStopped = dossier
+        .endsOf(hold)
+        .some((stop) => isDone(stop) && stop.beganMs > heldSinceMs && stop.endedMs < authorizedAtMs)
+      if (isStopped) complain('success after stop', nonce, 'it was authorized after a stop was answered')
+    }
+    if (!payment) continue
     // A stop ends open holds for good, so that a later resume does not bring them back.
     const paidAtMs = payment.writtenAtMs ?? payment.createdAtMs
     const isStopped = dossier
       .endsOf(hold)
       .some((stop) => isDone(stop) && stop.beganMs > heldSinceMs && stop.endedMs < paidAtMs)
-    if (isStopped || paidAtMs > revokedAtMs) {
+    if (hold.captureDeadlineMs === null && (isStopped || paidAtMs > revokedAtMs)) {
       complain('success after stop', nonce, `${payment.id} was made after a stop was answered`)
     }
     const ofKey = revocationsOfKeys.get(capturedBy ?? '') ?? []
@@ -88,7 +96,7 @@ function checkKeys(dossier: Dossier, complain: Complain): void {
     if (answer.is === 'unauthorized') {
       // The key of the collector is refused while its account is disabled.
       if (request.act === 'register-seller') continue
-      if (request.act === 'verify' && request.domain === collectorDomain) continue
+      if ('domain' in request && request.act !== 'ask-proof' && request.domain === collectorDomain) continue
       if (!ofKey.some((revocation) => revocation.beganMs <= endedMs)) {
         complain(
           'failure unexplained',
@@ -138,7 +146,7 @@ function checkCollector(dossier: Dossier, complain: Complain): void {
   for (const [closing, opening, refusal] of closings) {
     const closed = dossier.callsOf(closing)
     const opened = dossier.callsOf(opening)
-    for (const call of dossier.callsOf('verify')) {
+    for (const call of dossier.callsOf(...collectingActs[closing])) {
       const { answer, beganMs, endedMs, request } = call
       if (request.domain !== collectorDomain) continue
       const isClosed = closed.some(
@@ -148,10 +156,13 @@ function checkCollector(dossier: Dossier, complain: Complain): void {
           !opened.some((open) => latestMs(open) >= close.beganMs && open.beganMs <= endedMs),
       )
       // What was paid before is told again after a release, and to nobody while the account is disabled.
-      const isCharged = answer.is === 'verified' && (!answer.isReplay || closing === 'disable-collector')
-      if (isClosed && isCharged) complain('success after stop', request.nonce, `it was paid after ${closing}`)
-      if (answer.is === refusal && !closed.some((close) => close.beganMs <= endedMs)) {
-        complain('failure unexplained', request.nonce, `it was refused without ${closing}`)
+      const isSuccess = answer.is === 'verified' || answer.is === 'authorized' || answer.is === 'refunded'
+      const isCharged = isSuccess && (!answer.isReplay || closing === 'disable-collector')
+      const subject = 'nonce' in request ? request.nonce : request.transactionId
+      if (isClosed && isCharged) complain('success after stop', subject, `${request.act} after ${closing}`)
+      const isRefused = answer.is === 'conflict' ? answer.detail === refusal : answer.is === refusal
+      if (isRefused && !closed.some((close) => close.beganMs <= endedMs)) {
+        complain('failure unexplained', subject, `it was refused without ${closing}`)
       }
     }
   }
@@ -159,8 +170,14 @@ function checkCollector(dossier: Dossier, complain: Complain): void {
 
 const closings = [
   ['disable-collector', 'enable-collector', 'unauthorized'],
-  ['release-domain', 'register-seller', 'conflict'],
+  ['release-domain', 'register-seller', 'seller_not_yours'],
 ] as const
+
+/** What a collector cannot do then. What it has authorized, it may still capture without its domain. */
+const collectingActs = {
+  'disable-collector': ['verify', 'authorize', 'capture-authorized', 'refund'],
+  'release-domain': ['verify', 'authorize'],
+} as const
 
 function checkRevoked(
   id: string,
