@@ -204,7 +204,7 @@ test('The cache is cleared when another server takes over', () => {
   const cache = new CachedRows()
   const read = look(identities, { idpUserId: 'somebody' })
   cache.meet('one')
-  cache.learn([read], new Map())
+  cache.learn(read, undefined, null)
   assert.equal(cache.find([read])?.length, 1)
   cache.meet('one')
   assert.equal(cache.find([read])?.length, 1)

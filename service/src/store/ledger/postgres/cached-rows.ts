@@ -1,23 +1,19 @@
-import type { Statement } from './round-trip.ts'
-import type { NetChange } from '../driver.ts'
+import { DatabaseError } from 'pg'
+
+import { RolledBackError, type DriverTransaction, type NetChange } from '../driver.ts'
 import type { Read, RowRead } from '../operation.ts'
-import { KeyMap } from '../key-map.ts'
 import { RowCache } from '../row-cache.ts'
 import type { Table } from '../table.ts'
 import { payments } from '../tables.ts'
-import {
-  checkVersions,
-  lockUnchangedRows,
-  writeStatements,
-  type FoundRow,
-  type RowVersion,
-  type ShardOf,
-} from './statements.ts'
+import { rowChanged } from './errors.ts'
+import type { Answer, Statement } from './round-trip.ts'
+import type { ServerTransaction } from './server-transaction.ts'
+import { canFind, checkRows, isReal, readRows, writeStatements, type RowVersion } from './statements.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
 /** A row as this process last read or wrote it. */
-export interface CachedRow {
+interface CachedRow {
   /** Undefined if there was none. */
   readonly row: Row | undefined
   /** The transaction that wrote it. */
@@ -62,13 +58,10 @@ export class CachedRows {
     return found
   }
 
-  /** Caches what was read by key, including missing rows. */
-  learn(reads: readonly RowRead[], answers: ReadonlyMap<Read, FoundRow>): void {
-    for (const read of reads) {
-      this.#read.add(read.table)
-      const answer = answers.get(read)
-      this.#set(read.table, read.key, answer?.row, answer?.version ?? null)
-    }
+  /** Caches what was read by key; undefined for a missing row. */
+  learn({ table, key }: RowRead, row: Row | undefined, version: string | null): void {
+    this.#read.add(table)
+    this.#set(table, key, row, version)
   }
 
   /** Marks rows that are being written: they are not used. */
@@ -79,8 +72,10 @@ export class CachedRows {
     }
   }
 
-  /** Caches what was committed. */
-  end(changes: readonly NetChange[], version: string): void {
+  /** Caches what was committed, by the last answers to that. */
+  end(changes: readonly NetChange[], answers: readonly Answer[]): void {
+    const version = answers.at(-2)?.rows[0] as string | undefined
+    if (version === undefined) return
     for (const { table, before, now } of changes) {
       if (now && this.#read.has(table)) this.#set(table, now, now, version, true)
       else if (before) this.#rows.forget(table, before)
@@ -101,75 +96,108 @@ export class CachedRows {
 
 const maxPenalty = 255
 
-/**
- * Writes changes that were decided on cached rows, and checks those rows: first it locks the ones that were to be locked,
- * table by table; last it checks the others.
- */
-export function checkAndWrite(
-  reads: readonly RowRead[],
-  found: readonly CachedRow[],
-  changes: readonly NetChange[],
-): Statement[] {
-  const updates = new Map<Row, NetChange>()
-  for (const change of changes) if (change.before) updates.set(change.before, change)
-  const versions = new Map<NetChange, string | null>()
-  const unlocked: UnlockedRow[] = []
-  const locked = new Map<Table, { readonly rows: RowVersion[]; readonly updates: NetChange[] }>()
-  for (const [index, { table, key, isLocked }] of reads.entries()) {
-    const { row, version } = found[index]!
-    const change = row && updates.get(row)
-    if (change) versions.set(change, version)
-    if (row && isLocked) {
-      const own = locked.get(table) ?? { rows: [], updates: [] }
-      locked.set(table, own)
-      own.rows.push({ key, version })
-      if (change) own.updates.push(change)
-    } else if (!change) unlocked.push({ table, key, version })
-  }
-  const first: Statement[] = []
-  const written = new Set<NetChange>()
-  for (const [table, own] of [...locked].sort(([one], [other]) => one.lockOrder - other.lockOrder)) {
-    if (own.updates.length < own.rows.length) first.push(lockUnchangedRows(table, own.rows))
-    else {
-      first.push(...writeStatements(own.updates, { versions }))
-      for (const change of own.updates) written.add(change)
-    }
-  }
-  const rest = changes.filter((change) => !written.has(change))
-  return [...first, ...writeStatements(rest, { versions }), ...checkUnlocked(unlocked, changes)]
+interface CachedRun {
+  readonly cache: CachedRows
+  readonly server: ServerTransaction
+  /** Locks and reads rows that are not cached. */
+  readonly locking: DriverTransaction
 }
 
-/** A row that was read without a lock. */
-export interface UnlockedRow extends RowVersion {
-  readonly table: Table
+/** Runs work on cached rows; again, with the locking transaction, if they were stale or locked and nothing was committed. */
+export async function runOnCachedRows<Result>(
+  work: (transaction: DriverTransaction) => Promise<Result>,
+  { cache, server, locking }: CachedRun,
+): Promise<Result> {
+  const transaction = new CachedTransaction({ cache, server, locking })
+  let failure: unknown
+  try {
+    const result = await work(transaction)
+    if (!transaction.usesCache || server.isCommitted) return result
+  } catch (error) {
+    if (!transaction.usesCache || !isStale(error, server)) throw error
+    failure = error
+  }
+  if (!(await server.rollBack())) throw new RolledBackError('a row has changed', { cause: failure })
+  return work(locking)
 }
 
 /**
- * Fails unless rows that were read without a lock are unchanged. Only the commit may follow, since a write may wait for a
- * lock. A missing row that is now added is checked by its primary key.
+ * A transaction that decides on cached rows, and checks them as it commits: rows that were to be locked when it writes or locks
+ * them, the others last.
  */
-export function checkUnlocked(
-  rows: readonly UnlockedRow[],
-  changes: readonly NetChange[],
-  shardOf?: ShardOf,
-): Statement[] {
-  const missing = new Set(rows.flatMap(({ table, version }) => (version === null ? [table] : [])))
-  const added = new KeyMap<true>()
-  for (const { table, before, now } of changes) {
-    if (now && !before && missing.has(table)) added.set(table, now, true)
+class CachedTransaction implements DriverTransaction {
+  readonly #run: CachedRun
+  #reads: readonly RowRead[] = []
+  #found: readonly CachedRow[] = []
+  #isFirst = true
+  usesCache = false
+
+  constructor(run: CachedRun) {
+    this.#run = run
   }
-  // Without rows it still answers the id of the transaction.
-  const byShard = new Map<number | undefined, Map<Table, RowVersion[]>>(
-    shardOf ? [] : [[undefined, new Map()]],
+
+  readonly read: DriverTransaction['read'] = async (reads, options) => {
+    // Only the first list of reads can use the cache: if it grows, everything is read.
+    const valid = reads.filter(canFind)
+    const cached = this.#isFirst && !options.waitsForLocks ? this.#run.cache.find(valid) : undefined
+    this.#isFirst = false
+    this.usesCache = cached !== undefined
+    if (!cached) return this.#run.locking.read(reads, options)
+    this.#reads = valid as readonly RowRead[]
+    this.#found = cached
+    const rows = new Map(valid.map((read, index) => [read, cached[index]!.row]))
+    const found = reads.map((read) => {
+      const row = rows.get(read)
+      return row ? [row] : []
+    })
+    return { found, blocked: new Set() }
+  }
+
+  readonly commit: DriverTransaction['commit'] = async (changes) => {
+    const { cache, server, locking } = this.#run
+    if (!this.usesCache) return locking.commit(changes)
+    const real = changes.filter(isReal)
+    const changed = new Set(real.flatMap(({ before }) => before ?? []))
+    const others = this.#reads.flatMap((read, index) => {
+      const { row, version } = this.#found[index]!
+      return row && changed.has(row) ? [] : [{ read, table: read.table, key: read.key, version }]
+    })
+    const locked = others.filter(({ read, version }) => read.isLocked && version !== null)
+    const unlocked = others.filter(({ read, version }) => !read.isLocked || version === null)
+    const versions = new Map(this.#found.flatMap(({ row, version }) => (row ? [[row, version]] : [])))
+    cache.begin(real)
+    const statements = [
+      ...lockUnchanged(locked),
+      ...writeStatements(real, { versions }),
+      ...checkRows(unlocked, real),
+    ]
+    const answers = await server.commit(statements, {
+      lockLimitMs: cachedLockLimitMs,
+      serverStart: cache.server,
+    })
+    cache.end(real, answers)
+  }
+}
+
+/** Locks rows that are not written, and checks them while they are locked. */
+function lockUnchanged(rows: readonly (RowVersion & { readonly read: RowRead })[]): Statement[] {
+  if (rows.length === 0) return []
+  const byTable = Map.groupBy(rows, ({ table }) => table)
+  const inOrder = [...byTable].sort(([one], [other]) => one.lockOrder - other.lockOrder)
+  const locks = inOrder.map(([, same]) =>
+    readRows([same.map(({ read }) => read)], { lock: 'wait', isDistributed: false }),
   )
-  for (const row of rows) {
-    if (row.version === null && added.get(row.table, row.key)) continue
-    const shard = shardOf?.(row.table, row.key)
-    const byTable = byShard.get(shard) ?? new Map<Table, RowVersion[]>()
-    byShard.set(shard, byTable)
-    const own = byTable.get(row.table)
-    if (own) own.push(row)
-    else byTable.set(row.table, [row])
-  }
-  return [...byShard.values()].map((byTable) => checkVersions(byTable, shardOf !== undefined))
+  return [...locks, ...checkRows(rows, [])]
+}
+
+/** How long a transaction on cached rows waits for a lock, before it runs again in two round trips, which skip locked rows. */
+const cachedLockLimitMs = 20
+
+/** Whether a cached row was stale, so that a write could also break a constraint, or locked. */
+function isStale(error: unknown, server: ServerTransaction): boolean {
+  return (
+    server.isFailure(error) &&
+    error instanceof DatabaseError &&
+    (error.code === rowChanged || /^(22012|23...|55P03|40P01|40001)$/.test(error.code ?? ''))
+  )
 }

@@ -78,23 +78,11 @@ export function encodeArray(column: Column, rows: readonly Row[], name: string):
   return Buffer.from(scratch.subarray(0, at))
 }
 
-/** A value of a column as text, or in binary format where that is shorter. */
-export function encodeValue(column: Column, value: unknown): string | Buffer | null {
+/** A value of a column in binary format. */
+export function encodeValue(column: Column, value: unknown): Buffer | null {
   if (value === null || value === undefined) return null
-  switch (column.kind) {
-    case 'id':
-      return Buffer.from(scratch.subarray(0, writeValue(column, value, 0)))
-    case 'bytes':
-      return value as Buffer
-    case 'json':
-      return JSON.stringify(value)
-    case 'text':
-    case 'micro':
-    case 'integer':
-      return `${value as string | number | bigint}`
-    default:
-      return column.kind satisfies never
-  }
+  const end = writeValue(column, value, 0)
+  return Buffer.from(scratch.subarray(0, end))
 }
 
 type Row = Readonly<Record<string, unknown>>
@@ -109,7 +97,7 @@ function makeRoom(at: number, size: number): void {
   scratch = larger
 }
 
-/** Writes a value; returns its end. Its length is written before it later. */
+/** Writes a value; returns its end. */
 function writeValue({ kind, idKind = 'nonce' }: Column, value: unknown, at: number): number {
   switch (kind) {
     case 'id':

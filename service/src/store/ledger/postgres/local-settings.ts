@@ -1,4 +1,6 @@
-/** Changes a setting until the transaction ends, by a statement that is planned once, unlike `set local`. */
+import type { Statement } from './round-trip.ts'
+
+/** A setting until the end of the transaction; the statement is planned once, unlike `set local`. */
 export function localSetting(name: string, value: string): string {
   return `set_config('${name}', '${value}', true)`
 }
@@ -13,5 +15,82 @@ export const noJit = localSetting('jit', 'off')
  * Ends a transaction whose remaining statements never arrive because the client's machine has vanished: the server
  * does not see it as idle, but in the middle of a statement. Servers before 17 lack this setting.
  */
-export const transactionTimeout = `case when current_setting('server_version_num')::int >= 170000
+const transactionTimeout = `case when current_setting('server_version_num')::int >= 170000
   then ${localSetting('transaction_timeout', '11000')} else '' end`
+
+const limits = [
+  "set_config('statement_timeout', $1, true)",
+  "set_config('lock_timeout', $2, true)",
+  // The service has stopped responding: its machine has vanished, or the process is frozen.
+  localSetting('idle_in_transaction_session_timeout', '10000'),
+  transactionTimeout,
+]
+
+/**
+ * Each connection keeps its plans, often made while the tables are small, so plans that are good only for small tables are
+ * disabled. Rows are found by key, and ranges by the index that gives their order.
+ */
+const plans = [
+  localSetting('plan_cache_mode', 'force_generic_plan'),
+  ...['seqscan', 'sort', 'incremental_sort', 'memoize'].map((plan) => localSetting(`enable_${plan}`, 'off')),
+  noJit,
+]
+
+/** Identifies the server, until it starts again. */
+const serverStart = 'pg_postmaster_start_time()::text'
+
+function areSet(settings: readonly string[]): string {
+  return settings.map((setting) => `${setting} is not null`).join(' and ')
+}
+
+const anyServer = {
+  name: 'purser_limits',
+  text: `select ${serverStart} where ${areSet([...limits, ...plans])}`,
+}
+/** Fails on any other server than the one that the cached rows are from. */
+const sameServer = {
+  name: 'purser_limits_cached',
+  text: `select ${serverStart} where 1 / (${serverStart} = $3)::int = 1 and ${areSet([...limits, ...plans])}`,
+}
+/** Citus chooses the machine when it plans, so plans are not kept. */
+const distributedServer = {
+  name: 'purser_limits_distributed',
+  text: `select ${serverStart} where ${areSet([...limits, localSetting('citus.propagate_set_commands', 'local')])}`,
+}
+
+export interface BeginOptions {
+  readonly limitMs: number
+  /** 0 for no limit. */
+  readonly lockLimitMs: number
+  /** Begins only on the server that started then. */
+  readonly serverStart?: string | undefined
+  readonly isDistributed?: boolean
+}
+
+/** Begins a transaction; all settings end with it. The second answer is the start of the server. */
+export function beginWith({
+  limitMs,
+  lockLimitMs,
+  serverStart,
+  isDistributed = false,
+}: BeginOptions): Statement[] {
+  const { name, text } = isDistributed
+    ? distributedServer
+    : serverStart === undefined
+      ? anyServer
+      : sameServer
+  const values = [`${limitMs}`, `${lockLimitMs}`, ...(serverStart === undefined ? [] : [serverStart])]
+  return [
+    { name: 'purser_begin', text: 'begin isolation level read committed' },
+    { name, text, values, decodeRow: ([start]) => start },
+    ...(isDistributed ? propagated(lockLimitMs) : []),
+  ]
+}
+
+/** Settings for the other machines too: Citus propagates only `set local`. */
+function propagated(lockLimitMs: number): Statement[] {
+  return ['jit = off', `lock_timeout = ${lockLimitMs}`].map((setting) => ({
+    name: `purser_local_${setting.replace(/\W+/g, '_')}`,
+    text: `set local ${setting}`,
+  }))
+}

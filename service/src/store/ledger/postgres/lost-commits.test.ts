@@ -215,7 +215,8 @@ for (const name of ['stop', 'resumption'] as const) {
           while (thief.stolen() === 0) await new Promise(setImmediate)
           await thief.deliver()
         }
-        const whole = { mandateIds: ids, pausedNow: ids.length, voidedHolds: 1, failedIds: [] }
+        const outstanding = { count: 0, amountMicro: 0n }
+        const whole = { mandateIds: ids, pausedNow: ids.length, voidedHolds: 1, failedIds: [], outstanding }
         assert.deepEqual(await done, name === 'stop' ? whole : ids)
         assert.equal(thief.stolen(), 1, 'it was robbed')
         const moved = await Promise.all(mandates.map((one) => ledger.store.findMandate(one)))

@@ -4,9 +4,11 @@ import type { Pool } from 'pg'
 
 import type { Statement } from './round-trip.ts'
 import type { NetChange } from '../driver.ts'
-import type { RangeRead, Read, RowRead } from '../operation.ts'
-import { indexOf, sqlName, type Column, type Table } from '../table.ts'
-import { columnTypes, decoderOf, encodeArray, encodeValue } from './column-types.ts'
+import { KeyMap } from '../key-map.ts'
+import type { RangeRead, Read } from '../operation.ts'
+import { canHold, indexOf, keyText, sqlName, type Column, type Table } from '../table.ts'
+import { columnTypes, decoderOf, encodeValue } from './column-types.ts'
+import { RowList, type NamedColumn } from './row-list.ts'
 import { guardOf } from './schema.ts'
 
 type Row = Readonly<Record<string, unknown>>
@@ -14,203 +16,112 @@ type Row = Readonly<Record<string, unknown>>
 /** A row that was found or locked, with its read. */
 export interface FoundRow {
   readonly read: Read
-  /** For a locked row, at least the key. */
+  /** For a locked row, only the key. */
   readonly row: Row
   /** The transaction that wrote it, if it was read by key. */
-  readonly version?: string | undefined
+  readonly version: string | null
+}
+
+export interface ReadOptions {
+  /** Locks the rows instead of reading them; skips those that another transaction has locked, or waits for it. */
+  readonly lock?: 'skip' | 'wait'
+  readonly isDistributed: boolean
 }
 
 /**
- * Locks rows of a table by key or in ranges, in the order of their keys, so that transactions cannot deadlock. Returns those
- * that it has locked. Each key is looked up separately, so that no plan scans the table.
+ * Reads or locks rows by key, or in ranges of one shape. Each key is looked up separately, so that no plan scans the table, and
+ * keys are locked in their order, so that transactions cannot deadlock. Several groups of reads make one statement, whose
+ * columns are text, padded with nulls.
  */
-export function lockRows(reads: readonly Read[], { waits, isDistributed = false }: LockOptions): Statement {
-  const { table } = reads[0] as Read
-  const { key, name } = table
-  const parts = [...Map.groupBy(reads, (read) => (read.kind === 'row' ? 'rows' : shapeOf(read)))]
-  const keyColumns = columnsOf(table, key)
-  const lists = parts.map(([, [first]]) => (first?.kind === 'range' ? columnsOfRange(first) : keyColumns))
-  const shape = parts.map(([shape]) => shape).join(' ')
-  return {
-    ...prepared(`lock${waits ? '' : '_free'}${suffixOf(isDistributed)}`, table, shape, () => {
-      let parameters = 0
-      const firsts: number[] = []
-      const selects = parts.map(([, [first]], part) => {
-        const list = listOf(lists[part] ?? [], 'wanted', { before: parameters })
-        firsts.push(parameters + 1)
-        const machine = machineOf(table, isDistributed, [parameters + 1])
-        parameters += lists[part]?.length ?? 0
-        if (first?.kind !== 'range') return `select ${part} as part, place, ${names(key)} from ${list}`
-        const found = key.map((column) => `found.${sqlName(column)}`).join(', ')
-        return `select ${part} as part, place, ${found} from ${list} cross join lateral (${rangeOf(first, machine)}) found`
-      })
-      const machine = machineOf(table, isDistributed, firsts)
-      return `
-        select part, place, ${names(key)} from (${selects.join(' union all ')} order by ${names(key)}) wanted
-          cross join lateral (
-            select from ${name} own where ${machine}${equal(key, 'own', 'wanted')} for no key update${waits ? '' : ' skip locked'}) locked`
-    }),
-    values: parts.flatMap(([, same], part) => arrays(lists[part] ?? [], same.map(parametersOf))),
-    decodeRow: (fields): FoundRow => {
-      const read = parts[Number(fields[0])]?.[1][Number(fields[1]) - 1]
-      if (read?.kind === 'row') return { read, row: read.key }
-      return { read: read as Read, row: decodeInto({}, layoutOf(table).key, fields, 2) }
-    },
-  }
-}
-
-interface LockOptions {
-  /** Whether it waits for rows that another transaction has locked; otherwise it skips them. */
-  readonly waits: boolean
-  readonly isDistributed?: boolean
-}
-
-/**
- * A condition on the accounts, which are the first parameter of every list of keys. A database that distributes accounts over
- * machines needs it to see that the statement is for one machine.
- */
-function machineOf({ key }: Table, isDistributed: boolean, parameters: readonly number[]): string {
-  if (!isDistributed || key[0] !== 'accountId') return ''
-  return `own.account_id = any (${parameters.map((parameter) => `$${parameter}::uuid[]`).join(' || ')}) and `
-}
-
-function suffixOf(isDistributed: boolean): string {
-  return isDistributed ? '_distributed' : ''
-}
-
-/** The rows with these keys. */
-export function findRows(reads: readonly RowRead[]): Statement {
-  const { table } = reads[0] as RowRead
-  const { key, name } = table
-  const { others, keyColumns } = layoutOf(table)
-  const isOne = reads.length === 1
+export function readRows(groups: readonly (readonly Read[])[], options: ReadOptions): Statement {
+  const { lock } = options
+  const parts = groups.map((reads) => partOf(reads, options))
+  const width = Math.max(...parts.map(({ columns }) => columns.length))
+  const cast = parts.length > 1 ? '::text' : ''
+  const shape = parts.map(({ first, list }) => `${shapeOf(first)} ${list.shape}`).join()
   return {
     ...prepared(
-      'find',
-      table,
-      shapeOfList(isOne),
-      () => `
-      select place, row_version${others.map((column) => `, found.${sqlName(column.name)}`).join('')}
-      from ${listOf(keyColumns, 'wanted', { isOne })}
-        cross join lateral (select own.xmin as row_version, own.* from ${name} own where ${equal(key, 'own', 'wanted')} offset 0) found`,
+      lock ? `lock_${lock}` : 'find',
+      parts.length > 1 ? '' : parts[0]!.first.table.name,
+      shape,
+      () => {
+        let parameters = 0
+        const selects = parts.map(({ first, columns, list }, part) => {
+          const source = sourceOf(first, list.machineOf(first.table, parameters))
+          const rows = list.sql('wanted', parameters)
+          parameters += list.values.length
+          const version = first.kind === 'row' && !lock ? 'row_version' : 'null'
+          const found = columns.map(({ name }) => `found.${sqlName(name)}${cast}`)
+          const padding = Array<string>(width - columns.length).fill('null')
+          return `
+          select ${[part, 'place', version, ...found, ...padding].join(', ')} from ${rows}
+            cross join lateral (${source}${lock ? lockings[lock] : ''}) found`
+        })
+        return selects.join(' union all ')
+      },
     ),
-    values: parametersOfList(keyColumns, reads.map(parametersOf), isOne),
+    values: parts.flatMap(({ list }) => list.values),
     decodeRow: (fields): FoundRow => {
-      const read = reads[Number(fields[0]) - 1] as RowRead
-      // The key is known, so only the other columns are sent.
+      const { reads, columns } = parts[Number(fields[0])]!
+      const read = reads[Number(fields[1]) - 1]!
       const row: Record<string, unknown> = {}
-      for (const column of key) row[column] = read.key[column]
-      return { read, row: decodeInto(row, others, fields, 2), version: fields[1] as string }
+      // The key is known, so only the other columns are sent.
+      if (read.kind === 'row') for (const name of read.table.key) row[name] = read.key[name]
+      return { read, row: decodeInto(row, columns, fields, 3), version: fields[2] ?? null }
     },
   }
 }
 
-/**
- * The rows with these keys of several tables on one machine, in one statement, because a distributed database takes longer to
- * plan a statement than to run it. Their columns are text, padded with nulls.
- */
-export function findDistributedRows(groups: readonly (readonly RowRead[])[]): Statement {
-  const layouts = groups.map((reads) => layoutOf((reads[0] as RowRead).table))
-  const width = Math.max(...layouts.map(({ others }) => others.length))
-  const tables = groups.map((reads) => (reads[0] as RowRead).table)
-  return {
-    ...prepared('find_distributed', { name: '' }, tables.map(({ name }) => name).join(), () => {
-      let parameters = 0
-      const selects = tables.map((table, part) => {
-        const { keyColumns, others } = layouts[part] as Layout
-        const list = listOf(keyColumns, 'wanted', { before: parameters })
-        const machine = machineOf(table, true, [parameters + 1])
-        parameters += table.key.length
-        const columns = Array.from({ length: width }, (_, index) =>
-          others[index] === undefined ? 'null' : `found.${sqlName(others[index].name)}::text`,
-        )
-        return `
-          select ${[`${part} as part`, 'place', 'row_version::text', ...columns].join(', ')} from ${list}
-          cross join lateral (
-            select own.xmin as row_version, own.* from ${table.name} own
-            where ${machine}${equal(table.key, 'own', 'wanted')} offset 0) found`
-      })
-      return selects.join(' union all ')
-    }),
-    values: groups.flatMap((reads, part) =>
-      arrays((layouts[part] as Layout).keyColumns, reads.map(parametersOf)),
-    ),
-    decodeRow: (fields): FoundRow => {
-      const read = groups[Number(fields[0])]?.[Number(fields[1]) - 1] as RowRead
-      const row = decodeInto({ ...read.key }, layoutOf(read.table).others, fields, 3)
-      return { read, row, version: fields[2] as string }
-    },
+const lockings = { skip: ' for no key update skip locked', wait: ' for no key update' } as const
+
+/** Reads of one shape, the columns that are selected, and the parameters. */
+interface Part {
+  readonly first: Read
+  readonly reads: readonly Read[]
+  readonly columns: readonly Decoded[]
+  readonly list: RowList
+}
+
+function partOf(reads: readonly Read[], { lock, isDistributed }: ReadOptions): Part {
+  const [first] = reads as readonly [Read]
+  const { all, key, keyColumns, others } = layoutOf(first.table)
+  if (first.kind === 'range') {
+    const list = new RowList(columnsOfRange(first), reads.map(parametersOf), { isDistributed, isMany: true })
+    return { first, reads, columns: lock ? key : all, list }
   }
+  const ordered = lock ? reads.toSorted(compareKeys) : reads
+  const list = new RowList(keyColumns, ordered.map(parametersOf), { isDistributed })
+  return { first, reads: ordered, columns: lock ? [] : others, list }
 }
 
-interface Decoded {
-  readonly name: string
-  readonly decode: (value: string | null) => unknown
+function compareKeys(one: Read, other: Read): number {
+  return keyText(one.table, parametersOf(one)) < keyText(other.table, parametersOf(other)) ? -1 : 1
 }
 
-interface Layout {
-  readonly keyColumns: readonly NamedColumn[]
-  readonly key: readonly Decoded[]
-  /** The columns besides the key. */
-  readonly others: readonly Decoded[]
-  readonly all: readonly Decoded[]
+/** The rows of one read, whose parameters are named `wanted`. */
+function sourceOf(read: Read, machine: string): string {
+  if (read.kind === 'range') return rangeOf(read, machine)
+  const { name, key } = read.table
+  return `select own.xmin as row_version, own.* from ${name} own where ${machine}${equal(key, 'own', 'wanted')} offset 0`
 }
 
-const layouts = new Map<Table, Layout>()
-
-function layoutOf(table: Table): Layout {
-  let layout = layouts.get(table)
-  if (!layout) {
-    const all = Object.entries(table.columns).map(([name, column]) => ({ name, decode: decoderOf(column) }))
-    const key = table.key.flatMap((name) => all.filter((column) => column.name === name))
-    const others = all.filter(({ name }) => !table.key.includes(name))
-    layout = { keyColumns: columnsOf(table, table.key), key, others, all }
-    layouts.set(table, layout)
-  }
-  return layout
-}
-
-/** Adds the columns of a result to a row, from a position on. */
-function decodeInto(
-  row: Record<string, unknown>,
-  columns: readonly Decoded[],
-  fields: readonly (string | null)[],
-  start: number,
-): Row {
-  for (let index = 0; index < columns.length; index++) {
-    const { name, decode } = columns[index]!
-    row[name] = decode(fields[start + index] ?? null)
-  }
-  return row
-}
-
-/** Equal for ranges that differ only in their values. */
-export function shapeOf({ table, where, orderBy, after, upTo }: RangeRead): string {
+/** Equal for reads of one table that differ only in their values. */
+export function shapeOf(read: Read): string {
+  if (read.kind === 'row') return read.table.name
+  const { table, where, orderBy, after, upTo } = read
   const bounds = `${after === undefined ? '' : '_after'}${upTo === undefined ? '' : '_to'}`
-  return `${Object.keys(where).sort().join()} ${table.name} ${orderBy}${bounds}`
+  return `${table.name} ${Object.keys(where).sort().join()} ${orderBy}${bounds}`
 }
 
-/** The rows of ranges of one shape, each in its order. */
-export function findRanges(ranges: readonly RangeRead[], isDistributed = false): Statement {
-  const [range] = ranges as readonly [RangeRead]
-  const { table } = range
-  const { all } = layoutOf(table)
-  const wanted = columnsOfRange(range)
-  return {
-    ...prepared(
-      `range${suffixOf(isDistributed)}`,
-      table,
-      shapeOf(range),
-      () => `
-      select place${all.map(({ name }) => `, found.${sqlName(name)}`).join('')}
-      from ${listOf(wanted, 'wanted')} cross join lateral (${rangeOf(range, machineOf(table, isDistributed, [1]))}) found`,
-    ),
-    values: arrays(wanted, ranges.map(parametersOf)),
-    decodeRow: (fields): FoundRow => ({
-      read: ranges[Number(fields[0]) - 1] as RangeRead,
-      row: decodeInto({}, all, fields, 1),
-    }),
-  }
+/** Whether a read can find anything: one by an invalid id cannot. */
+export function canFind(read: Read): boolean {
+  const values = valuesOf(read)
+  const names = read.kind === 'row' ? read.table.key : Object.keys(values)
+  return names.every((name) => canHold(read.table.columns[name] as Column, values[name]))
+}
+
+export function valuesOf(read: Read): Readonly<Record<string, unknown>> {
+  return read.kind === 'row' ? read.key : read.where
 }
 
 /** The parameters of a read. The bounds of a range are not named like columns. */
@@ -259,42 +170,35 @@ export async function readTable(pool: Pick<Pool, 'query'>, table: Table): Promis
   return rows.map((fields) => decodeInto({}, all, fields, 0))
 }
 
-/** Writes changes, with one statement per table and kind of change. */
-export function writeStatements(
-  changes: readonly NetChange[],
-  { versions, shardOf }: WriteOptions = {},
-): Statement[] {
-  const byKind = new Map<string, NetChange[]>()
-  for (const change of changes) {
-    const shard = shardOf ? shardOf(change.table, (change.now ?? change.before)!) : ''
-    const kind = `${change.table.name} ${change.before !== undefined} ${change.now !== undefined} ${shard}`
-    const same = byKind.get(kind)
-    if (same) same.push(change)
-    else byKind.set(kind, [change])
-  }
-  return [...byKind.values()].map((same) => {
-    const [{ before, now }] = same as [NetChange]
-    if (!before) return shardOf ? insertDistributedRows(same) : insertRows(same)
-    const options = { versions, isDistributed: shardOf !== undefined }
-    return now ? updateRows(same, options) : deleteRows(same, options)
-  })
-}
+/** The transaction that wrote a row, by the row as it was read. */
+type Versions = ReadonlyMap<Row, string | null>
+
+export type ShardOf = (table: Table, row: Row) => number | undefined
 
 interface WriteOptions {
+  /** With versions, a change fails if its row has been written since. */
   readonly versions?: Versions
   /** For a distributed database. */
   readonly shardOf?: ShardOf | undefined
 }
 
-export type ShardOf = (table: Table, row: Row) => number | undefined
-
-interface ChangeOptions {
-  readonly versions: Versions | undefined
-  readonly isDistributed: boolean
+/** Writes changes table by table, with one statement for each kind of change. */
+export function writeStatements(changes: readonly NetChange[], options: WriteOptions = {}): Statement[] {
+  const { shardOf } = options
+  const groups = Map.groupBy(changes, ({ table, before, now }) => {
+    const shard = shardOf ? shardOf(table, (now ?? before)!) : ''
+    return `${table.name} ${before !== undefined} ${now !== undefined} ${shard}`
+  })
+  return [...groups.values()].sort(compareTables).map((same) => {
+    const [{ before, now }] = same as [NetChange]
+    if (before) return now ? updateRows(same, options) : deleteRows(same, options)
+    return shardOf ? insertDistributedRows(same) : insertRows(same)
+  })
 }
 
-/** The transactions that wrote the rows which change. A change fails if its row has been written since. */
-type Versions = ReadonlyMap<NetChange, string | null>
+function compareTables([one]: readonly NetChange[], [other]: readonly NetChange[]): number {
+  return one!.table.lockOrder - other!.table.lockOrder
+}
 
 /** Whether a change changes anything: an operation may put an equal row. */
 export function isReal({ table, before, now }: NetChange): boolean {
@@ -302,21 +206,18 @@ export function isReal({ table, before, now }: NetChange): boolean {
 }
 
 function insertRows(changes: readonly NetChange[]): Statement {
-  const { table } = changes[0] as NetChange
-  const { name } = table
-  const rows = changes.map(({ now }) => now as Row)
-  const isOne = rows.length === 1
+  const { table } = changes[0]!
+  const rows = changes.map(({ now }) => now!)
   const filled = filledIn(table, rows)
-  const sent = columnsOf(table, filled)
+  const list = new RowList(columnsOf(table, filled), rows)
   return {
     ...prepared(
       'insert',
-      table,
-      `${shapeOfList(isOne)}${filled.join()}`,
-      () =>
-        `insert into ${name} (${names(filled)}) select ${names(filled)} from ${listOf(sent, 'added', { isOne })}`,
+      table.name,
+      list.shape,
+      () => `insert into ${table.name} (${names(filled)}) select ${names(filled)} from ${list.sql('added')}`,
     ),
-    values: parametersOfList(sent, rows, isOne),
+    values: list.values,
   }
 }
 
@@ -325,8 +226,8 @@ function insertRows(changes: readonly NetChange[]): Statement {
  * code. Not prepared, because each number of rows is another statement.
  */
 function insertDistributedRows(changes: readonly NetChange[]): Statement {
-  const { table } = changes[0] as NetChange
-  const rows = changes.map(({ now }) => now as Row)
+  const { table } = changes[0]!
+  const rows = changes.map(({ now }) => now!)
   const filled = filledIn(table, rows)
   const columns = columnsOf(table, filled)
   let parameters = 0
@@ -345,220 +246,168 @@ function filledIn({ columns }: Table, rows: readonly Row[]): readonly string[] {
 }
 
 /** Sends and writes only columns that change in one of the rows. */
-function updateRows(changes: readonly NetChange[], { versions, isDistributed }: ChangeOptions): Statement {
-  const { table } = changes[0] as NetChange
-  const { name, key } = table
+function updateRows(changes: readonly NetChange[], options: WriteOptions): Statement {
+  const { table } = changes[0]!
   const changed = layoutOf(table).others.flatMap(({ name }) =>
-    changes.some(({ before, now }) => before?.[name] !== now?.[name]) ? [name] : [],
+    changes.some(({ before, now }) => before![name] !== now![name]) ? [name] : [],
   )
-  const sent = columnsOf(table, [...key, ...changed])
-  const isOne = changes.length === 1 && !isDistributed
-  const verb = versions ? 'update_unchanged' : `update${suffixOf(isDistributed)}`
+  const rows = changes.map(({ now }) => now!)
+  const list = listOfChanges(changes, rows, [...table.key, ...changed], options)
   return {
-    ...prepared(verb, table, `${shapeOfList(isOne)}${changed.join()}`, () => {
+    ...prepared('update', table.name, list.shape, () => {
       const sets = changed.map((column) => `${sqlName(column)} = changed.${sqlName(column)}`)
-      const hasVersions = versions !== undefined
-      const from = located(table, sent, 'changed', { hasVersions, isDistributed, isOne })
-      return counted(`update ${name} own set ${sets.join(', ')} from ${from}`, isOne)
+      return counted(
+        `update ${table.name} own set ${sets.join(', ')} from ${located(table, list, 'changed')}`,
+        list,
+      )
     }),
-    values: [
-      ...parametersOfList(
-        sent,
-        changes.map(({ now }) => now as Row),
-        isOne,
-      ),
-      ...(versions ? [versionsOf(changes, versions, isOne)] : []),
-    ],
+    values: list.values,
   }
 }
 
-function deleteRows(changes: readonly NetChange[], { versions, isDistributed }: ChangeOptions): Statement {
-  const { table } = changes[0] as NetChange
-  const sent = columnsOf(table, table.key)
+function deleteRows(changes: readonly NetChange[], options: WriteOptions): Statement {
+  const { table } = changes[0]!
+  const rows = changes.map(({ before }) => before!)
+  const list = listOfChanges(changes, rows, table.key, options)
   return {
-    ...prepared(versions ? 'delete_unchanged' : `delete${suffixOf(isDistributed)}`, table, '', () =>
-      counted(
-        `delete from ${table.name} own using ${located(table, sent, 'removed', { hasVersions: versions !== undefined, isDistributed })}`,
-      ),
+    ...prepared('delete', table.name, list.shape, () =>
+      counted(`delete from ${table.name} own using ${located(table, list, 'removed')}`, list),
     ),
-    values: [
-      ...arrays(
-        sent,
-        changes.map(({ before }) => before as Row),
-      ),
-      ...(versions ? [versionsOf(changes, versions)] : []),
-    ],
+    values: list.values,
   }
 }
 
-function versionsOf(changes: readonly NetChange[], versions: Versions, isOne = false): string | null {
-  return xids(
-    changes.map((change) => versions.get(change) ?? null),
-    isOne,
-  )
-}
-
-function xids(versions: readonly (string | null)[], isOne = false): string | null {
-  if (isOne) return versions[0] ?? null
-  return `{${versions.map((version) => version ?? 'null').join()}}`
-}
-
-/** The expected version of a row; null if there must be none. */
-export interface RowVersion {
-  readonly key: Row
-  readonly version: string | null
-}
-
-/**
- * Fails with `rowChanged`, which has no other cause, unless every row has its expected version. Its result is the id of the
- * transaction, if it has written anything and is not distributed.
- */
-export function checkVersions(
-  rows: ReadonlyMap<Table, readonly RowVersion[]>,
-  isDistributed = false,
-): Statement {
-  const parts = [...rows].map(([table, expected]) => ({
-    table,
-    expected,
-    isOne: expected.length === 1 && !isDistributed,
-  }))
-  const values = parts.flatMap(({ table, expected, isOne }) => [
-    ...parametersOfList(
-      layoutOf(table).keyColumns,
-      expected.map(({ key }) => key),
-      isOne,
-    ),
-    xids(
-      expected.map(({ version }) => version),
-      isOne,
-    ),
-  ])
-  const shape = parts.map(({ table, isOne }) => `${shapeOfList(isOne)}${table.name}`).join()
-  return {
-    ...prepared(`check${suffixOf(isDistributed)}`, { name: '' }, shape, () => {
-      let parameters = 1
-      const counts = parts.map(({ table, isOne }) => {
-        const { keyColumns } = layoutOf(table)
-        const list = listOf(keyColumns, 'wanted', { before: parameters, hasVersions: true, isOne })
-        const machine = machineOf(table, isDistributed, [parameters + 1])
-        parameters += table.key.length + 1
-        return `(select count(*) from ${list} where (
-          select own.xmin from ${table.name} own where ${machine}${equal(table.key, 'own', 'wanted')}) is not distinct from wanted.row_version)`
-      })
-      const id = isDistributed ? 'null' : 'pg_current_xact_id_if_assigned()::xid'
-      return `select ${id}, ln((${['0', ...counts].join(' + ')} = $1::int)::int)`
-    }),
-    values: [parts.reduce((sum, { expected }) => sum + expected.length, 0), ...values],
-    decodeRow: ([id]) => id ?? undefined,
-  }
-}
-
-/** Locks rows, and fails unless every one has its expected version. */
-export function lockUnchangedRows(table: Table, expected: readonly RowVersion[]): Statement {
-  const { keyColumns } = layoutOf(table)
-  return {
-    ...prepared(
-      'lock_unchanged',
-      table,
-      '',
-      () => `
-      with locked as materialized (
-        select from ${listOf(keyColumns, 'wanted', { hasVersions: true })} cross join lateral (
-          select from ${table.name} own where ${equal(table.key, 'own', 'wanted')} and own.xmin = wanted.row_version
-          for no key update) found)
-      select 1 / (count(*) = cardinality($1))::int from locked`,
-    ),
-    values: [
-      ...arrays(
-        keyColumns,
-        expected.map(({ key }) => key),
-      ),
-      xids(expected.map(({ version }) => version)),
-    ],
-    decodeRow: () => undefined,
-  }
+function listOfChanges(
+  changes: readonly NetChange[],
+  rows: readonly Row[],
+  columns: readonly string[],
+  { versions, shardOf }: WriteOptions,
+): RowList {
+  return new RowList(columnsOf(changes[0]!.table, columns), rows, {
+    isDistributed: shardOf !== undefined,
+    versions: versions && changes.map(({ before }) => versions.get(before!) ?? null),
+  })
 }
 
 /** Makes a change fail unless it finds every row: if a locked row is gone, that is a bug, and nothing must be committed. */
-function counted(change: string, isOne = false): string {
-  const count = isOne ? '1' : 'cardinality($1)'
-  return `with done as (${change} returning 1) select 1 / (count(*) = ${count})::int from done`
+function counted(change: string, list: RowList): string {
+  return `with done as (${change} returning 1) select 1 / (count(*) = ${list.count()})::int from done`
 }
 
 /**
  * The parameters of a change, each with the location of its row. With a plain join by key, the planner could scan the whole
  * table and look up the parameters.
  */
-function located(
-  table: Table,
-  sent: readonly NamedColumn[],
-  alias: string,
-  {
-    hasVersions,
-    isDistributed,
-    isOne = false,
-  }: { readonly hasVersions: boolean; readonly isDistributed: boolean; readonly isOne?: boolean },
-): string {
+function located(table: Table, list: RowList, alias: string): string {
   const { name, key } = table
-  const unchanged = hasVersions ? ` and own.xmin = ${alias}.row_version` : ''
+  const unchanged = list.hasVersions ? ` and own.xmin = ${alias}.row_version` : ''
   // A distributed statement is planned on every run, for the current tables; a single row is not joined.
-  if (isDistributed || isOne) {
-    const list = listOf(sent, alias, { hasVersions, isOne })
-    return `${list} where ${machineOf(table, isDistributed, [1])}${equal(key, 'own', alias)}${unchanged}`
-  }
-  return `${listOf(sent, alias, { hasVersions })} cross join lateral (
+  if (list.isDistributed || list.isOne)
+    return `${list.sql(alias)} where ${list.machineOf(table)}${equal(key, 'own', alias)}${unchanged}`
+  return `${list.sql(alias)} cross join lateral (
     select one.ctid from ${name} one where ${equal(key, 'one', alias)} offset 0) found
     where own.ctid = found.ctid${unchanged}`
 }
 
-type NamedColumn = readonly [name: string, column: Column]
-
-function columnsOf({ columns }: Table, chosen: readonly string[]): NamedColumn[] {
-  return chosen.map((name) => [name, columns[name] as Column])
+/** A row that was read, and the transaction that wrote it; null if there was no row. */
+export interface RowVersion {
+  readonly table: Table
+  readonly key: Row
+  readonly version: string | null
 }
 
 /**
- * The parameters of a statement as a table: one array per column, or the values of a single row, which take the server less
- * time. `place` counts the rows from 1. In the select list the arrays are expanded in step; in the from list each would be
- * copied first.
+ * Fails with `rowChanged`, which has no other cause, unless every row has its version; one statement for each machine. The
+ * result of the last is the id of the transaction, if it has written anything and is not distributed. Only the commit may
+ * follow, since a write may wait for a lock. A missing row that is now added is checked by its primary key.
  */
-function listOf(
-  columns: readonly NamedColumn[],
-  alias: string,
-  { before = 0, hasVersions = false, isOne = false }: ListOptions = {},
-): string {
-  const parameter = (index: number, type: string) =>
-    isOne ? `$${before + index}::${type}` : `unnest($${before + index}::${type}[])`
-  const parts = columns.map(
-    ([name, { kind }], index) => `${parameter(index + 1, columnTypes[kind].name)} as ${sqlName(name)}`,
-  )
-  const place = isOne ? '1' : `generate_subscripts($${before + 1}, 1)`
-  const last = hasVersions ? `${parameter(parts.length + 1, 'xid')} as row_version` : `${place} as place`
-  return `(select ${[...parts, last].join(', ')}) ${alias}`
+export function checkRows(
+  rows: readonly RowVersion[],
+  changes: readonly NetChange[],
+  shardOf?: ShardOf,
+): Statement[] {
+  const missing = new Set(rows.flatMap(({ table, version }) => (version === null ? [table] : [])))
+  const added = new KeyMap<true>()
+  for (const { table, before, now } of changes) {
+    if (now && !before && missing.has(table)) added.set(table, now, true)
+  }
+  const checked = rows.filter(({ table, key, version }) => version !== null || !added.get(table, key))
+  if (!shardOf) return [checkVersions(checked, { isDistributed: false })]
+  const byShard = Map.groupBy(checked, ({ table, key }) => shardOf(table, key))
+  return [...byShard.values()].map((same) => checkVersions(same, { isDistributed: true }))
 }
 
-interface ListOptions {
-  /** The number of parameters before it. */
-  readonly before?: number
-  /** Whether the versions of the rows are the last parameter. */
-  readonly hasVersions?: boolean
-  readonly isOne?: boolean
+function checkVersions(
+  rows: readonly RowVersion[],
+  { isDistributed }: Pick<ReadOptions, 'isDistributed'>,
+): Statement {
+  const parts = [...Map.groupBy(rows, ({ table }) => table)].map(([table, same]) => {
+    const versions = same.map(({ version }) => version)
+    const keys = same.map(({ key }) => key)
+    return { table, list: new RowList(layoutOf(table).keyColumns, keys, { isDistributed, versions }) }
+  })
+  const shape = parts.map(({ table, list }) => `${table.name} ${list.shape}`).join()
+  return {
+    ...prepared('check', '', shape, () => {
+      let parameters = 1
+      const counts = parts.map(({ table, list }) => {
+        const machine = list.machineOf(table, parameters)
+        const wanted = list.sql('wanted', parameters)
+        parameters += list.values.length
+        return `(select count(*) from ${wanted} where (
+          select own.xmin from ${table.name} own where ${machine}${equal(table.key, 'own', 'wanted')}) is not distinct from wanted.row_version)`
+      })
+      const id = isDistributed ? 'null' : 'pg_current_xact_id_if_assigned()::xid'
+      return `select ${id}, ln((${['0', ...counts].join(' + ')} = $1::int)::int)`
+    }),
+    values: [rows.length, ...parts.flatMap(({ list }) => list.values)],
+    decodeRow: ([id]) => id ?? undefined,
+  }
 }
 
-function shapeOfList(isOne: boolean): string {
-  return isOne ? 'one ' : ''
+interface Decoded {
+  readonly name: string
+  readonly decode: (value: string | null) => unknown
 }
 
-function parametersOfList(
-  columns: readonly NamedColumn[],
-  rows: readonly Row[],
-  isOne: boolean,
-): (Buffer | string | null)[] {
-  return isOne ? columns.map(([name, column]) => encodeValue(column, rows[0]?.[name])) : arrays(columns, rows)
+interface Layout {
+  readonly keyColumns: readonly NamedColumn[]
+  readonly key: readonly Decoded[]
+  /** The columns besides the key. */
+  readonly others: readonly Decoded[]
+  readonly all: readonly Decoded[]
 }
 
-function arrays(columns: readonly NamedColumn[], rows: readonly Row[]): Buffer[] {
-  return columns.map(([name, column]) => encodeArray(column, rows, name))
+const layouts = new Map<Table, Layout>()
+
+function layoutOf(table: Table): Layout {
+  let layout = layouts.get(table)
+  if (!layout) {
+    const all = Object.entries(table.columns).map(([name, column]) => ({ name, decode: decoderOf(column) }))
+    const key = table.key.flatMap((name) => all.filter((column) => column.name === name))
+    const others = all.filter(({ name }) => !table.key.includes(name))
+    layout = { keyColumns: columnsOf(table, table.key), key, others, all }
+    layouts.set(table, layout)
+  }
+  return layout
+}
+
+/** Adds the columns of a result to a row, from a position on. */
+function decodeInto(
+  row: Record<string, unknown>,
+  columns: readonly Decoded[],
+  fields: readonly (string | null)[],
+  start: number,
+): Row {
+  for (let index = 0; index < columns.length; index++) {
+    const { name, decode } = columns[index]!
+    row[name] = decode(fields[start + index] ?? null)
+  }
+  return row
+}
+
+function columnsOf({ columns }: Table, chosen: readonly string[]): NamedColumn[] {
+  return chosen.map((name) => [name, columns[name] as Column])
 }
 
 type Prepared = Required<Pick<Statement, 'name' | 'text'>>
@@ -569,18 +418,13 @@ const preparedStatements = new Map<string, Prepared>()
  * A prepared statement, whose text is built once per shape. Its name contains a hash of the text, because a pooler may share it
  * with a process of another release.
  */
-function prepared(
-  verb: string,
-  { name }: Pick<Table, 'name'>,
-  shape: string,
-  makeText: () => string,
-): Prepared {
-  const id = `${verb} ${name} ${shape}`
+function prepared(verb: string, table: string, shape: string, makeText: () => string): Prepared {
+  const id = `${verb} ${table} ${shape}`
   const found = preparedStatements.get(id)
   if (found) return found
   const text = makeText()
   const digest = createHash('sha256').update(text).digest('hex').slice(0, 12)
-  const made = { name: `purser_${verb}_${name}_${digest}`, text }
+  const made = { name: `purser_${verb}_${table}_${digest}`, text }
   preparedStatements.set(id, made)
   return made
 }
