@@ -21,6 +21,7 @@ test('POST /agents answers 201 with every field of the agent', async (t) => {
   assert.match(id, /^agent_/)
   assert.deepEqual(rest, {
     ...wish,
+    budget_id: null,
     status: 'active',
     created_at: '2026-11-20T12:00:00.000Z',
     revoked_at: null,

@@ -57,6 +57,10 @@ const patch = async (path: string, id: string) => ({
   answer: await change(service, path),
 })
 const created = (answer: TestAnswer) => ({ id: answer.body.id as string, answer })
+const createBudget = (name: string) =>
+  service.call('POST', '/v1/budgets', {
+    body: { name, limits: [{ window: 'lifetime', max_amount: '10.00' }] },
+  })
 
 const changes: readonly Change[] = [
   {
@@ -73,6 +77,39 @@ const changes: readonly Change[] = [
       max_spend_per_transaction: '1.0',
       expires_at: '2099-01-01T00:00:00Z',
     }),
+  },
+  {
+    type: 'agent.budget_changed',
+    act: async ({ agentId }) => {
+      const { body } = await createBudget('of an agent')
+      return {
+        id: agentId,
+        answer: await service.call('PATCH', `/v1/agents/${agentId}`, { body: { budget_id: body.id } }),
+      }
+    },
+    data: (_, { body }) => ({ budget_id: body.budget_id }),
+  },
+  {
+    type: 'budget.created',
+    act: async () => created(await createBudget('team')),
+    data: (_, { body }) => ({ name: 'team', parent_id: null, limits: body.limits }),
+  },
+  {
+    type: 'budget.frozen',
+    act: async () => {
+      const { body } = await createBudget('frozen')
+      return created(await service.call('POST', `/v1/budgets/${body.id}/freeze`))
+    },
+    data: () => ({}),
+  },
+  {
+    type: 'budget.unfrozen',
+    act: async () => {
+      const { body } = await createBudget('unfrozen')
+      await service.call('POST', `/v1/budgets/${body.id}/freeze`)
+      return created(await service.call('POST', `/v1/budgets/${body.id}/unfreeze`))
+    },
+    data: () => ({}),
   },
   {
     type: 'seller.created',
@@ -318,9 +355,15 @@ test('A successful verification writes one audit log event [events.1] [state.pai
 
 test('Every kind of event of the interface is one that these tests make', () => {
   // `proofs.voided` is in the log of a disabled account, which account-access.test.ts reads; `seller.verified` needs
-  // a domain to prove, which seller-verification.test.ts has; mandate-amendments.test.ts makes `mandate.amended`.
+  // a domain to prove, which seller-verification.test.ts has; mandate-amendments.test.ts makes `mandate.amended`,
+  // approvals.test.ts those of approvals, and operations/limits.test.ts `limit.exceeded`.
   const made = new Set([
     ...changes.map(({ type }) => type),
+    'approval.approved',
+    'approval.consumed',
+    'approval.denied',
+    'approval.requested',
+    'limit.exceeded',
     'mandate.amended',
     'payment.verified',
     'proofs.voided',
