@@ -112,6 +112,56 @@ test('evaluate --dry-run answers the same, and records nothing', async (context)
   assert.deepEqual(await json(context, 'transactions', 'list', '--agent', purchase.agentId), [])
 })
 
+test('Allowed resources, binding categories and metadata are set, shown and filtered by', async (context) => {
+  const agentId = (await json(context, 'agents', 'create', '--name', 'bot')).id
+  const created = await json(
+    context,
+    ...[
+      'mandates',
+      'create',
+      '--agent',
+      agentId,
+      '--purpose',
+      'Reports',
+      '--total',
+      '10',
+      '--per-payment',
+      '5',
+    ],
+    ...['--expires', '90d', '--seller', '*', '--resource', 'https://api.example.com/reports/*'],
+    ...['--category', 'data', '--enforce-categories', '--metadata', 'team=red', '--metadata', 'note=a=b'],
+  )
+  const { allowed_resources, category_check, metadata } = created
+  assert.deepEqual(
+    [allowed_resources, category_check, metadata],
+    [['https://api.example.com/reports/*'], 'enforced', { team: 'red', note: 'a=b' }],
+  )
+  const [only, ...others] = await json(context, 'mandates', 'list', '--metadata', 'note=a=b')
+  assert.deepEqual([only.id, others], [created.id, []])
+  const { purser } = command(context)
+  const shown = await purser('mandates', 'show', created.id)
+  assert.match(
+    shown.output,
+    /^category check +enforced\nresources +https:\/\/api.example.com\/reports\/\*\nmetadata +team=red, note=a=b$/m,
+  )
+  const wrong = await purser('mandates', 'list', '--metadata', 'team')
+  assert.equal(wrong.code, 2)
+})
+
+test('A back-test sums up what other terms would have decided', async (context) => {
+  const purchase = await preparePurchase(service)
+  await issueProof(service, purchase, '4.00')
+  const { purser } = command(context)
+  const told = await purser('mandates', 'backtest', purchase.mandateId, '--per-payment', '2.00')
+  assert.match(
+    told.output,
+    /^would be denied +1 payments of 4\.00 USDC, 0 evaluations \(check 8 amount_exceeds_per_transaction_limit\)$/m,
+  )
+  const same = await json(context, 'mandates', 'backtest', purchase.mandateId)
+  assert.deepEqual([same.judged, same.to_denied.payments, same.to_approved.payments], [1, 0, 0])
+  assert.equal((await purser('mandates', 'backtest', purchase.mandateId, '--draft', 'none.json')).code, 2)
+})
+
 test('A payment is listed, filtered, shown, and in the audit log', async (context) => {
   const purchase = await preparePurchase(service)
   const paid = await verifyProof(service, await issueProof(service, purchase, '1.25'))

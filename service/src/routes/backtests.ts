@@ -18,7 +18,8 @@ const defaultDays = 30
 
 export function serveBacktests(serve: Serve, { store, now }: Pick<RouteContext, 'store' | 'now'>): void {
   serve(backtestMandate, async ({ caller, params, body }) => {
-    const toMs = body.to === undefined ? now() : readDateTime(body.to)
+    // Up to this millisecond.
+    const toMs = body.to === undefined ? now() + 1 : readDateTime(body.to)
     const fromMs = body.from === undefined ? toMs - defaultDays * 86_400_000 : readDateTime(body.from)
     if (!(fromMs < toMs)) {
       return unprocessable([

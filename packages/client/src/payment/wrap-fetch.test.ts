@@ -93,6 +93,24 @@ test('A merchant or category that the mandate does not allow is denied before an
   assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' })
 })
 
+test('A mandate that enforces categories is paid from with the category of the challenge, and metadata is noted', async (context) => {
+  const { merchant, pay } = await openMarket(context, service, { challenge: () => ({ category: 'data' }) })
+  const terms = { allowed_sellers: ['*'], allowed_categories: ['data'], category_check: 'enforced' }
+  const ids = await preparePurchase(service, terms)
+  const client = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const metadata = { project: 'apollo' }
+  assert.equal((await pay({ client, ...ids, metadata })(merchant.url)).status, 200)
+  const query = { mandate_id: ids.mandateId, metadata }
+  const made = await client.transactions.list(query).toArray({ limit: 9 })
+  assert.deepEqual(
+    made.map(({ status, category }) => [status, category]),
+    [
+      ['paid', 'data'],
+      ['approved', 'data'],
+    ],
+  )
+})
+
 const challenges: [title: string, challenge: Record<string, unknown>, why: string][] = [
   ['another address', { resource: 'http://127.0.0.1/other' }, 'other_resource'],
   ['no address', { resource: 'data' }, 'no_challenge'],
