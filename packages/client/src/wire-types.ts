@@ -1628,6 +1628,8 @@ export interface MandateDraft {
   expires_at?: string
   /** When a person must approve a payment, as a whole; null: never. */
   approval?: ApprovalTerms | null
+  /** Limits over time, in addition to the other limits; an empty list means none. */
+  limits?: Array<NewLimit>
 }
 
 export interface PageQuery {

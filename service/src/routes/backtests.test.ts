@@ -73,6 +73,24 @@ test('Check 6a is named so, and a wider draft approves what was denied', async (
   assert.deepEqual([wide.to_approved.evaluations, wide.to_approved.amount], [1, '0.00'])
 })
 
+test('A draft can have limits over time, which count what was paid in their window', async () => {
+  const daily = { window: { calendar: 'day', time_zone: 'UTC' }, max_amount: '4.50' } as const
+  const { to_denied } = await purser.mandates.backtest(purchase.mandateId, { draft: { limits: [daily] } })
+  assert.deepEqual(
+    to_denied.by_check.map(({ check, reason_code, payments, amount }) => [
+      check,
+      reason_code,
+      payments,
+      amount,
+    ]),
+    [['10', 'velocity_limit_exceeded', 1, '1.00']],
+  )
+  const empty = { window: daily.window }
+  const answer = await service.call('POST', path, { body: { draft: { limits: [empty] } } })
+  assert.equal(answer.status, 422)
+  assert.deepEqual(answer.body.detail[0].loc, ['body', 'draft', 'limits', 0, 'max_amount'])
+})
+
 test('Only the range is judged; it must not be empty', async () => {
   const from = '2026-11-20T12:00:30Z'
   const { judged } = await purser.mandates.backtest(purchase.mandateId, { draft: {}, from })

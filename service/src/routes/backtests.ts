@@ -12,11 +12,15 @@ import type {
   BacktestReport,
 } from '../store/console/store.ts'
 import { toTimestamp, type RouteContext } from './context.ts'
+import { limitFaults, toLimits } from './limits.ts'
 import { termsOf } from './mandates.ts'
 
 const defaultDays = 30
 
-export function serveBacktests(serve: Serve, { store, now }: Pick<RouteContext, 'store' | 'now'>): void {
+export function serveBacktests(
+  serve: Serve,
+  { store, now, ids }: Pick<RouteContext, 'store' | 'now' | 'ids'>,
+): void {
   serve(backtestMandate, async ({ caller, params, body }) => {
     // Up to this millisecond.
     const toMs = body.to === undefined ? now() + 1 : readDateTime(body.to)
@@ -26,9 +30,20 @@ export function serveBacktests(serve: Serve, { store, now }: Pick<RouteContext, 
         errorOf('value_error', ['body', 'to'], body.to, { error: '`to` must be later than `from`' }),
       ])
     }
+    const { limits, ...terms } = body.draft
+    const faults = limitFaults(limits ?? [], { maySplit: true })
+    if (faults.length > 0) {
+      return unprocessable(
+        faults.map((fault) => ({ ...fault, loc: ['body', 'draft', ...fault.loc.slice(1)] })),
+      )
+    }
+    const draft = {
+      ...termsOf(terms),
+      ...(limits && { limits: limits.length === 0 ? null : toLimits(limits, [], () => ids.next('limit')) }),
+    }
     const report = await store.backtest(
       { ...caller, id: params.mandate_id },
-      { draft: termsOf(body.draft), fromMs, toMs, now: () => performance.now() },
+      { draft, fromMs, toMs, now: () => performance.now() },
     )
     return report ? ok(toWire(report)) : refuse('not_found')
   })

@@ -15,6 +15,7 @@ import {
   Timestamp,
 } from '../fields.ts'
 import { maxItems, maxLengths } from '../lengths.ts'
+import { NewLimits } from '../limits/limits.ts'
 import { MandateAmendment } from '../mandates.ts'
 import { decisions, ReasonCode } from '../policy.ts'
 import { ownerRoles } from '../roles.ts'
@@ -30,7 +31,7 @@ export type NotJudgedReason = (typeof notJudgedReasons)[number]
 const { end_holds: _endHolds, ...draftedTerms } = MandateAmendment.properties
 
 /** The terms to try: those that are left out are the mandate's. */
-export const MandateDraft = Type.Object(draftedTerms)
+export const MandateDraft = Type.Object({ ...draftedTerms, limits: Type.Optional(NewLimits) })
 
 export const BacktestRequest = Type.Object({
   draft: described(MandateDraft, 'The terms to try; those that are left out are the mandate’s.'),

@@ -2,12 +2,15 @@ import type { DenialCode } from '@purser/wire/policy'
 import type { NotJudgedReason } from '@purser/wire/mandates/backtests'
 
 import type { MicroUsdc } from '../../domain/money.ts'
-import type { MandateTerms } from '../../domain/records.ts'
+import type { Mandate, MandateTerms } from '../../domain/records.ts'
+
+/** The terms of a draft, which may include limits over time. */
+export type DraftedTerms = Partial<MandateTerms & Pick<Mandate, 'limits'>>
 
 /** Which terms to try on which part of a mandate's history. */
 export interface BacktestQuestion {
   /** Terms that are left out are the mandate's. */
-  readonly draft: Partial<MandateTerms>
+  readonly draft: DraftedTerms
   readonly fromMs: number
   readonly toMs: number
   /** Milliseconds of a clock that only measures. */

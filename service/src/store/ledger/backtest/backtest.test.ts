@@ -3,10 +3,10 @@ import { test } from 'node:test'
 
 import { openMemoryLedger, scope, type MemoryLedger } from '../../../../testing/memory-ledger.ts'
 import { seededRandom, type SeededRandom } from '../../../../testing/seeded-random.ts'
-import type { Limit } from '../../../domain/limits.ts'
 import { formatSum, parseAmount, type MicroUsdc } from '../../../domain/money.ts'
 import { holdGraceMs, validityWindowMs } from '../../../domain/proof.ts'
-import type { Caller, Hold, Mandate, MandateTerms } from '../../../domain/records.ts'
+import type { Caller, Hold, Mandate } from '../../../domain/records.ts'
+import type { DraftedTerms } from '../../console/backtest.ts'
 import { authorize, captureAuthorized, voidAuthorized } from '../operations/authorizations.ts'
 import { evaluate } from '../operations/evaluations.ts'
 import { moveMandate, releaseExpiredPayments } from '../operations/mandates.ts'
@@ -171,10 +171,7 @@ class History {
   }
 
   /** Tries a draft on all of it. */
-  backtest(
-    draft: Partial<MandateTerms & { limits: readonly Limit[] | null }> = {},
-    range: Partial<Backtest> = {},
-  ) {
+  backtest(draft: DraftedTerms = {}, range: Partial<Backtest> = {}) {
     const { setup } = this
     const mandate = setup.row(mandates, this.mandate)
     const events = eventsOf({
@@ -252,7 +249,7 @@ async function makeHistory(seed: number, acts: number): Promise<History> {
 
 test("A mandate's own terms flip nothing of its own history, and reproduce all of it", async () => {
   const seen = { judged: 0, denied: 0, captured: 0 }
-  for (let seed = 1; seed <= 300; seed++) {
+  for (let seed = 1; seed <= 200; seed++) {
     const history = await makeHistory(seed, 60)
     const report = await history.backtest()
     const { toDenied, toApproved, notJudged } = report
@@ -262,7 +259,7 @@ test("A mandate's own terms flip nothing of its own history, and reproduce all o
     seen.denied += history.setup.rows(evaluations).filter(({ failedCheck }) => (failedCheck ?? 0) > 4).length
     seen.captured += history.setup.rows(payments).filter(({ status }) => status === 'captured').length
   }
-  assert.ok(seen.judged > 5_000 && seen.denied > 500 && seen.captured > 500, JSON.stringify(seen))
+  assert.ok(seen.judged > 4_000 && seen.denied > 400 && seen.captured > 400, JSON.stringify(seen))
 })
 
 const nothing = { byCheck: [], examples: [] }

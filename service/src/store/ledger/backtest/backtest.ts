@@ -10,6 +10,7 @@ import type {
   BacktestExample,
   BacktestFlips,
   BacktestReport,
+  DraftedTerms,
 } from '../../console/backtest.ts'
 import { decisionOf } from '../operations/evaluation-rows.ts'
 import type { AgentRow, EvaluationRow, MandateRow, PaymentRow } from '../tables.ts'
@@ -20,7 +21,7 @@ export interface Backtest {
   readonly mandate: MandateRow
   readonly agent: AgentRow
   /** The terms to try; those that are left out are the mandate's. */
-  readonly draft: Partial<MandateTerms>
+  readonly draft: DraftedTerms
   /** In order, from long enough before `fromMs` that all windows are known. */
   readonly events: readonly TimedEvent[]
   readonly fromMs: number

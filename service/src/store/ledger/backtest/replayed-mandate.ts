@@ -75,12 +75,10 @@ export class ReplayedMandate {
     const bookings = new Bookings(this.#mandate, this.#facts)
     const { changes } = releaseExpired(bookings, this.#facts, atMs)
     this.#apply([...changes, ...bookings.changes])
-    const limits = payment.countHolds
-      ? new Bookings(this.#mandate, this.#facts).limitFacts(
-          { resourceUrl: payment.resourceUrl, nowMs: atMs },
-          this.#agent,
-        )
-      : undefined
+    const limits = new Bookings(this.#mandate, this.#facts).limitFacts(
+      { resourceUrl: payment.resourceUrl, nowMs: atMs },
+      this.#agent,
+    )
     const approval = { isKnownSeller: this.#isKnownSeller(payment.resourceUrl), isApproved }
     return checkPolicy({ agent: this.#agent, mandate: this.#mandate, limits, approval }, payment, atMs)
   }

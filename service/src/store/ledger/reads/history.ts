@@ -68,7 +68,7 @@ export function prepareHistory(db: Reader, dialect: ReadDialect) {
         where account_id = ${idOf(dialect, 'account', key.accountId)} and id = ${idOf(dialect, 'agent', mandate.agentId)}`,
     )
     if (!agent) return undefined
-    const limits = [...(mandate.limits ?? []), ...(limitsOf(draft) ?? [])]
+    const limits = [...(mandate.limits ?? []), ...(draft.limits ?? [])]
     const asksForNew = [mandate, draft].some(({ approval }) => approval?.firstPurchaseAtSeller)
     const startMs = asksForNew ? mandate.createdAtMs : startOf(limits, fromMs, mandate.createdAtMs)
     const found = await findPayments(mandate, startMs, toMs)
@@ -211,10 +211,6 @@ type JournalRow = Readonly<Record<string, unknown>> & {
 
 /** Later than any record. */
 const farMs = Date.UTC(9999, 0)
-
-function limitsOf(draft: object): readonly Limit[] | null | undefined {
-  return 'limits' in draft ? (draft.limits as readonly Limit[] | null) : undefined
-}
 
 /** From when on a mandate's history matters to decisions from a time on: its windows, and what was open then. */
 function startOf(limits: readonly Limit[], fromMs: number, createdAtMs: number): number {
