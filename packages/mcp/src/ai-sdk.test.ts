@@ -13,6 +13,7 @@ test('The AI SDK gets every tool with a description and a schema', async (contex
     'pay',
     'fetch_paid_resource',
     'list_payments',
+    'request_increase',
   ])
   for (const { description, inputSchema, execute } of Object.values(tools)) {
     assert.ok(description && inputSchema && execute)

@@ -46,7 +46,7 @@ test('The MCP inspector lists the tools and accepts their schemas', async (conte
   const { tools } = await inspect(context, overStdio(shop), ['tools/list', '--strict'])
   assert.deepEqual(
     tools.map(({ name }: { name: string }) => name),
-    ['get_budget', 'check_payment', 'pay', 'fetch_paid_resource', 'list_payments'],
+    ['get_budget', 'check_payment', 'pay', 'fetch_paid_resource', 'list_payments', 'request_increase'],
   )
 })
 

@@ -75,6 +75,7 @@ for (const way of ways) {
       allowed_categories: [],
       category_check: 'advisory',
       allowed_resources: [],
+      approval: null,
       expires_at: '2099-01-01T00:00:00Z',
     })
     assert.match(said(budget), /20\.00 USDC can be spent now, at most 5\.00 per payment/)
@@ -251,6 +252,7 @@ test('The tools have annotations, schemas and descriptions', async (context) => 
       ['pay', false, true, true, true],
       ['fetch_paid_resource', false, true, true, true],
       ['list_payments', true, false, true, false],
+      ['request_increase', false, false, true, false],
     ],
   )
   for (const { name, title, description, inputSchema, outputSchema } of tools) {

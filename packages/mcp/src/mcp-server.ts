@@ -9,6 +9,13 @@ import { formatAmount } from '@purser/client'
 import type { z } from 'zod'
 
 import { ElicitedApproval, unanswered, type Elicitation } from './purchases/elicitation.ts'
+import {
+  awaitDecision,
+  consolePageOf,
+  isAccepted,
+  openedIn,
+  type ConsolePage,
+} from './purchases/console-page.ts'
 import { callTool, tools } from './tools/call-tool.ts'
 import type { Tool } from './tools/tool.ts'
 import { version } from './version.ts'
@@ -60,11 +67,24 @@ function register(server: McpServer, wallet: Wallet, tool: Tool, options: McpSer
         const answer = await callTool(tool, wallet, args, { signal, log, approval })
         return { answer, question: wallet.secrets.clean(approval?.pending) }
       }
+      const waiting = { waitMs: askTimeoutMs, signal }
+      for (const id of openedIn(inputResponses)) await awaitDecision(wallet.client, id, waiting)
       let { answer, question } = await run(inputResponses)
       if (question && isServedInRounds(context)) {
         return inputRequired({ inputRequests: { [question.key]: inputRequired.elicit(question.form) } })
       }
       if (question) ({ answer } = await run(await answersTo(question, context, askTimeoutMs)))
+      const page = answer.failed ? undefined : consolePageOf(answer.structured)
+      if (page && canOpenUrls(server, context) && !(page.key in inputResponses)) {
+        const { message, url, approval } = page
+        if (isServedInRounds(context)) {
+          return inputRequired({ inputRequests: { [page.key]: inputRequired.elicitUrl({ message, url }) } })
+        }
+        if (await hasOpened(page, context, askTimeoutMs)) {
+          await awaitDecision(wallet.client, approval.id, waiting)
+          ;({ answer } = await run(inputResponses))
+        }
+      }
       const content = [{ type: 'text' as const, text: answer.text }]
       // A failure does not match the tool's output schema, and the text is complete.
       return answer.failed
@@ -86,6 +106,27 @@ function canShowForms(server: McpServer, context: ServerContext): boolean {
   const { elicitation } = declaredInCall(context) ?? server.server.getClientCapabilities() ?? {}
   // Without a mode, forms are meant: modes were added later.
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
+}
+
+function canOpenUrls(server: McpServer, context: ServerContext): boolean {
+  const { elicitation } = declaredInCall(context) ?? server.server.getClientCapabilities() ?? {}
+  return elicitation?.url !== undefined
+}
+
+/** Asks the person to open a page; whether they agreed. */
+async function hasOpened(
+  { approval, message, url }: ConsolePage,
+  { mcpReq }: ServerContext,
+  timeout: number,
+): Promise<boolean> {
+  const { signal } = mcpReq
+  try {
+    const params = { mode: 'url', elicitationId: approval.id, message, url }
+    return isAccepted(await mcpReq.send({ method: 'elicitation/create', params }, { timeout, signal }))
+  } catch {
+    signal.throwIfAborted()
+    return false
+  }
 }
 
 /** The client capabilities in each call, which the SDK leaves untyped. */

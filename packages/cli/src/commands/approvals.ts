@@ -1,5 +1,5 @@
 import { Command, Option } from '@commander-js/extra-typings'
-import type { ApprovalRequest, ApprovalStatus } from '@purser/client'
+import type { ApprovalRequest } from '@purser/client'
 
 import { connect } from '../connection.ts'
 import { optionalCell, statusCell, timeCell } from '../output/cells.ts'
@@ -81,7 +81,7 @@ function listApprovalsCommand(io: Io) {
     .action(async (options) => {
       const { approvals } = await connect(options, io)
       const filter = {
-        ...(options.status !== 'all' && { status: options.status as ApprovalStatus }),
+        ...(options.status !== 'all' && { status: options.status }),
         ...(options.mandate !== undefined && { mandate_id: options.mandate }),
       }
       const list: typeof approvals.list = (query, call) => approvals.list({ ...query, ...filter }, call)

@@ -54,11 +54,12 @@ test('Without waiting, the 402 says what to wait for, and a later call uses the 
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
 })
 
+const onApprovalRequired = () => ({ waitMs: 12_000 })
+
 test('The wait is bounded, and ends when a person denies', async (context) => {
   const { merchant, pay, decisions } = await open(context)
   const pauses: number[] = []
   const sleep = async (milliseconds: number) => void pauses.push(milliseconds)
-  const onApprovalRequired = () => ({ waitMs: 12_000 })
   assert.equal((await pay({ onApprovalRequired, sleep })(merchant.url)).status, 402)
   assert.deepEqual(pauses, [500, 1_000, 2_000, 4_000, 4_500])
   const [first] = decisions
@@ -95,7 +96,7 @@ test('A purchase with an id that was cut short after its approval is paid once',
   await owner.approvals.approve(seen[0] ?? '')
   // The reply to the proof is lost: it was issued, and the approval is used.
   const losing = { ...client.payments, requestProof: losingReplies(client) }
-  await assert.rejects(buy({ client: { ...client, payments: losing } }), /lost/)
+  await assert.rejects(buy({ client: { policy: client.policy, payments: losing } }), /lost/)
   assert.equal((await buy({})).status, 200)
   assert.equal((await buy({})).status, 200)
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })

@@ -85,10 +85,14 @@ export async function askFirst(
   }
   const evaluate = () => client.policy.evaluate(payment, { signal })
   const refusal = (decision: Awaited<ReturnType<typeof evaluate>>) =>
-    decision.decision === 'denied' ? deny(explain(decision), { bill: billed, challenge }) : undefined
+    // Evaluating asks nobody for approval, which comes last: the request for the proof does.
+    decision.decision === 'denied' && decision.reason_code !== 'approval_required'
+      ? deny(explain(decision), { bill: billed, challenge })
+      : undefined
   if (approval?.isNeeded(billed)) {
     const { reason_code: forecast } = await client.verifyAgent(payment, { signal })
-    const denied = forecast === 'within_policy' ? undefined : refusal(await evaluate())
+    const isAllowed = forecast === 'within_policy' || forecast === 'approval_required'
+    const denied = isAllowed ? undefined : refusal(await evaluate())
     if (denied) return denied
     const reason = approval.ask({ order, bill: billed, mandate })
     if (reason) return deny(reason, { bill: billed, challenge })

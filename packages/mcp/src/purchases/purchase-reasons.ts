@@ -1,3 +1,5 @@
+import type { ApprovalReference } from '@purser/client'
+
 import type { Reason } from '../reason.ts'
 import type { Bill, PurchaseRecord } from './purchase-records.ts'
 
@@ -152,4 +154,14 @@ export const tooMany: Reason = {
   reason_code: 'too_many_purchases_at_once',
   reason_detail: 'Too many purchases are running.',
   remedy: 'Wait until some of them have finished, then call again.',
+}
+
+/** A payment that a person must approve, and has not. */
+export function needsApproval(detail: string, { status, expires_at, url }: ApprovalReference): Reason {
+  const remedy =
+    status === 'denied'
+      ? 'Do not retry or buy the same thing in another way, unless the person you work for tells you to.'
+      : `Nothing was charged. Tell the person you work for: an owner or an approver must approve this at ${url} until ${expires_at}. ` +
+        'Once they have, call again with the same arguments. Do not split the purchase to get around it.'
+  return { reason_code: 'approval_required', reason_detail: detail, remedy }
 }

@@ -1,3 +1,4 @@
+import type { ApprovalReference } from '@purser/client'
 import { z } from 'zod'
 
 import type { Reason } from '../reason.ts'
@@ -35,6 +36,15 @@ export const PurchaseResult = z.object({
       transaction_id: z.string().nullable().describe('Null unless charged.'),
     })
     .nullable(),
+  approval: z
+    .object({
+      id: z.string(),
+      status: z.enum(['pending', 'approved', 'denied', 'expired', 'consumed']),
+      expires_at: z.string().describe('ISO 8601. Until when a person can decide.'),
+      url: z.string().describe('Where an owner decides, for the person you work for.'),
+    })
+    .nullable()
+    .describe('The approval that a person must give before this can be paid; null if none is needed.'),
   outstanding: z
     .object({
       amount: z.string(),
@@ -91,6 +101,7 @@ export function resultOf(
     readonly openUntil?: string | undefined
     readonly challenge?: QuotedChallenge | null | undefined
     readonly response?: Content | undefined
+    readonly approval?: ApprovalReference | undefined
     readonly replayed?: boolean
   } = {},
 ): PurchaseResult {
@@ -103,6 +114,7 @@ export function resultOf(
     reason_detail: reason?.reason_detail ?? null,
     remedy: reason?.remedy ?? null,
     payment: bill ? { ...bill, transaction_id: transactionId } : null,
+    approval: facts.approval ?? null,
     outstanding:
       bill && openUntil !== undefined
         ? { amount: bill.amount, currency: bill.currency, until: openUntil }

@@ -1,4 +1,11 @@
-import { NotFoundError, type Agent, type Mandate, type Purser, type Sleep } from '@purser/client'
+import {
+  NotFoundError,
+  requestApprovedProof,
+  type Agent,
+  type Mandate,
+  type Purser,
+  type Sleep,
+} from '@purser/client'
 
 import type { Reason } from '../reason.ts'
 import type { Secrets } from '../secrets.ts'
@@ -16,6 +23,7 @@ import {
   idInUseByOpen,
   idInUseNow,
   latestEnd,
+  needsApproval,
   notDelivered,
   notKept,
   paymentEnded,
@@ -140,7 +148,8 @@ export class Purchases {
       return this.#keep(result)
     }
     const { bill, category, url, agentId } = asked
-    const decision = await client.payments.requestProof(
+    const decision = await requestApprovedProof(
+      client,
       {
         agent_id: agentId,
         mandate_id: bill.mandate_id,
@@ -151,7 +160,9 @@ export class Purchases {
       { signal },
     )
     if (decision.decision === 'denied') {
-      return resultOf(order, 'denied', { reason: asked.explain(decision), bill })
+      const { approval } = decision
+      const reason = approval ? needsApproval(decision.reason_detail, approval) : asked.explain(decision)
+      return resultOf(order, 'denied', { reason, bill, approval })
     }
     const { proof } = decision
     secrets.add(proof.signature)

@@ -8,10 +8,11 @@ import { fetchPaidResource } from './fetch-paid-resource.ts'
 import { getBudget } from './get-budget.ts'
 import { listPayments } from './list-payments.ts'
 import { pay } from './pay.ts'
+import { requestIncrease } from './request-increase.ts'
 import type { Tool, ToolCall } from './tool.ts'
 
 /** All tools, in the order in which models see them. */
-export const tools = [getBudget, checkPayment, pay, fetchPaidResource, listPayments] as const
+export const tools = [getBudget, checkPayment, pay, fetchPaidResource, listPayments, requestIncrease] as const
 
 /** The result of a tool. `failed` means that it could not run; a denial is an ordinary result. */
 export type ToolAnswer<Output> =

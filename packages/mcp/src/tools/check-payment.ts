@@ -19,7 +19,7 @@ export const checkPayment = defineTool({
     mandate_id: MandateId,
   }),
   output: z.object({
-    outcome: z.enum(['would_be_allowed', 'would_be_denied']),
+    outcome: z.enum(['would_be_allowed', 'would_need_approval', 'would_be_denied']),
     reason_code: z.string().nullable(),
     reason_detail: z.string().nullable(),
     remedy: z.string().nullable(),
@@ -55,8 +55,9 @@ export const checkPayment = defineTool({
     if (report.reason_code === 'within_policy') {
       return { outcome: 'would_be_allowed' as const, ...allowed, ...facts }
     }
+    const needsApproval = report.reason_code === 'approval_required'
     return {
-      outcome: 'would_be_denied' as const,
+      outcome: needsApproval ? ('would_need_approval' as const) : ('would_be_denied' as const),
       reason_code: report.reason_code,
       reason_detail: describeDenial(report.reason_code, mandate, input.amount, seller),
       remedy: remedyFor(report.reason_code, mandate),
@@ -66,7 +67,7 @@ export const checkPayment = defineTool({
   tell: ({ outcome, reason_code, reason_detail, remedy, spendable_now, risk_flags }) =>
     outcome === 'would_be_allowed'
       ? `The payment would be allowed; ${spendable_now} can be spent now. ${risk_flags.length > 0 ? `Unusual: ${risk_flags.join(', ')}.` : ''}`.trim()
-      : `The payment would be denied: ${reason_detail} (${reason_code})\nWhat to do: ${remedy}`,
+      : `The payment ${outcome === 'would_need_approval' ? 'would need approval' : 'would be denied'}: ${reason_detail} (${reason_code})\nWhat to do: ${remedy}`,
 })
 
 const allowed = { reason_code: null, reason_detail: null, remedy: null }

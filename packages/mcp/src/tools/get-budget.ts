@@ -1,3 +1,4 @@
+import type { Mandate } from '@purser/client'
 import { z } from 'zod'
 
 import { mandateStatusesNow, remedyFor, spendableNow, statusNow } from '../reason.ts'
@@ -36,15 +37,38 @@ export const getBudget = defineTool({
           .describe(
             'URLs that may be bought; `*` at the end of one stands for the rest. An empty list allows every URL.',
           ),
+        approval: z
+          .object({
+            above: z.string().nullable().describe('Payments above it need approval; null: no amount does.'),
+            first_purchase_at_seller: z.boolean(),
+            required: z.int().describe('How many people must approve.'),
+          })
+          .nullable()
+          .describe('When a person must approve a payment; null: never.'),
         expires_at: z.string(),
       }),
     ),
+    pending_approvals: z
+      .array(
+        z.object({
+          approval_id: z.string(),
+          kind: z.enum(['payment', 'increase']),
+          mandate_id: z.string(),
+          amount: z.string().nullable(),
+          resource_url: z.string().nullable(),
+          expires_at: z.string(),
+          url: z.string(),
+        }),
+      )
+      .describe('What waits for a person, at most 20.'),
   }),
   run: async (wallet, _input, { signal }) => {
     const { id } = await wallet.agent(signal)
-    const [agent, mandates] = await Promise.all([
+    const query = { status: 'pending', limit: maxPending } as const
+    const [agent, mandates, pending] = await Promise.all([
       wallet.client.agents.get(id, { signal }),
       wallet.mandates(signal),
+      wallet.client.approvals.list(query, { signal }).toArray({ limit: maxPending }),
     ])
     return {
       agent: { id, name: agent.name, status: agent.status },
@@ -62,11 +86,21 @@ export const getBudget = defineTool({
         allowed_categories: mandate.allowed_categories,
         category_check: mandate.category_check,
         allowed_resources: mandate.allowed_resources,
+        approval: mandate.approval,
         expires_at: mandate.expires_at,
+      })),
+      pending_approvals: pending.map(({ id, kind, mandate_id, amount, resource_url, expires_at, url }) => ({
+        approval_id: id,
+        kind,
+        mandate_id,
+        amount,
+        resource_url,
+        expires_at,
+        url,
       })),
     }
   },
-  tell: ({ agent, mandates }) =>
+  tell: ({ agent, mandates, pending_approvals: pending }) =>
     [
       agent.status === 'revoked'
         ? `Agent ${agent.name} (${agent.id}) is revoked: nothing can be spent. ${remedyFor('agent_revoked', undefined)}`
@@ -82,7 +116,12 @@ export const getBudget = defineTool({
           `Sellers: ${mandate.allowed_sellers.join(', ') || 'none'}; ` +
           `categories: ${mandate.allowed_categories.join(', ') || 'any'}${mandate.category_check === 'enforced' ? ' (required)' : ''}; ` +
           (mandate.allowed_resources.length === 0 ? '' : `URLs: ${mandate.allowed_resources.join(', ')}; `) +
+          approvalText(mandate.approval) +
           `until ${mandate.expires_at}.`,
+      ),
+      ...pending.map(
+        ({ approval_id, kind, amount, resource_url, expires_at, url }) =>
+          `Waiting for a person until ${expires_at}: ${kind} ${approval_id}${amount === null ? '' : `, ${amount} for ${resource_url}`}, at ${url}`,
       ),
     ]
       .filter((line) => line !== '')
@@ -90,3 +129,15 @@ export const getBudget = defineTool({
 })
 
 const nothing = '0.00'
+
+const maxPending = 20
+
+function approvalText(approval: Mandate['approval']): string {
+  if (!approval) return ''
+  const { above, first_purchase_at_seller: isFirst } = approval
+  const when = [
+    ...(above === null ? [] : [`payments above ${above}`]),
+    ...(isFirst ? ['the first purchase at each seller'] : []),
+  ]
+  return when.length === 0 ? '' : `a person must approve ${when.join(' and ')}; `
+}

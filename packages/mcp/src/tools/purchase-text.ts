@@ -9,6 +9,10 @@ export function purchaseText(result: PurchaseResult): string {
   const { reason_code, reason_detail, remedy } = result
   const lines = [headline(result)]
   if (reason_detail !== null) lines.push(`${reason_detail} (${reason_code})`)
+  if (result.approval) {
+    const { status, expires_at, url } = result.approval
+    lines.push(`Approval: ${status}, until ${expires_at}, at ${url}`)
+  }
   if (outstanding) {
     const { amount, currency, until } = outstanding
     lines.push(`${amount} ${currency} may still be charged until ${until}.`)

@@ -1,0 +1,92 @@
+import { ConflictError } from '@purser/client'
+import { z } from 'zod'
+
+import { Amount, MandateId } from './fields.ts'
+import { defineTool } from './tool.ts'
+
+export const requestIncrease = defineTool({
+  name: 'request_increase',
+  title: 'Ask for a larger budget',
+  description:
+    'Asks the owner for wider limits of a mandate: a larger total, a larger max per payment, or a later expiry. ' +
+    'Nothing changes until the owner approves. Use it when a denial says that the budget or a limit is too small and ' +
+    'the task needs more; not to get around a refusal of a person.',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  input: z.object({
+    mandate_id: MandateId,
+    max_spend_total: Amount.optional().describe('The total budget that is needed, in USDC.'),
+    max_spend_per_transaction: Amount.optional().describe('The max per payment that is needed, in USDC.'),
+    expires_at: z.iso
+      .datetime({ offset: true })
+      .optional()
+      .describe('Until when the mandate is needed, ISO 8601 with a time zone.'),
+    reason: z
+      .string()
+      .min(1)
+      .max(1_000)
+      .describe('Why more is needed, for the person who decides: what it buys, and what it costs.'),
+  }),
+  output: z.object({
+    outcome: z.enum(['requested', 'not_requested']),
+    reason_code: z.string().nullable(),
+    reason_detail: z.string().nullable(),
+    remedy: z.string().nullable(),
+    mandate_id: z.string().nullable(),
+    approval_id: z.string().nullable(),
+    expires_at: z.string().nullable().describe('Until when the owner can decide.'),
+    url: z.string().nullable().describe('Where the owner decides, for the person you work for.'),
+  }),
+  run: async (wallet, { mandate_id, reason, ...given }, { signal }) => {
+    const { max_spend_total, max_spend_per_transaction, expires_at: expiry } = given
+    const terms = {
+      ...(max_spend_total !== undefined && { max_spend_total }),
+      ...(max_spend_per_transaction !== undefined && { max_spend_per_transaction }),
+      ...(expiry !== undefined && { expires_at: expiry }),
+    }
+    const choice = await wallet.chooseMandate(mandate_id, signal)
+    const nothing = { mandate_id: null, approval_id: null, expires_at: null, url: null }
+    if ('reason' in choice) return { outcome: 'not_requested' as const, ...choice.reason, ...nothing }
+    const { id } = choice.mandate
+    try {
+      const request = await wallet.client.mandates.requestIncrease(id, { ...terms, reason }, { signal })
+      const { id: approval_id, expires_at, url } = request
+      return {
+        outcome: 'requested' as const,
+        reason_code: null,
+        reason_detail: null,
+        remedy: `Tell the person you work for that an owner decides at ${url}. Until then, the limits stay as they are.`,
+        mandate_id: id,
+        approval_id,
+        expires_at,
+        url,
+      }
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error
+      return { outcome: 'not_requested' as const, ...conflictOf(error), ...nothing, mandate_id: id }
+    }
+  },
+  tell: ({ outcome, approval_id, reason_detail, reason_code, remedy }) =>
+    outcome === 'requested'
+      ? `Requested; the owner decides (${approval_id}).\nWhat to do: ${remedy}`
+      : `Not requested: ${reason_detail} (${reason_code})\nWhat to do: ${remedy}`,
+})
+
+function conflictOf({ code }: ConflictError) {
+  const known = conflicts[code] ?? { reason_detail: code, remedy: 'Tell the person you work for.' }
+  return { reason_code: code, ...known }
+}
+
+const conflicts: Readonly<Record<string, { readonly reason_detail: string; readonly remedy: string }>> = {
+  nothing_to_increase: {
+    reason_detail: 'The mandate already allows this.',
+    remedy: 'Call get_budget to see its limits; name a limit that is larger.',
+  },
+  too_many_approvals: {
+    reason_detail: 'Too many requests of this mandate wait for a decision.',
+    remedy: 'Wait until a person has decided on some of them.',
+  },
+  mandate_revoked: {
+    reason_detail: 'The mandate is revoked.',
+    remedy: 'Ask the person you work for to create a new mandate.',
+  },
+}
