@@ -50,6 +50,7 @@ import { serveConsoleApiKeys } from './routes/console/api-keys.ts'
 import { serveConsoleFeed } from './routes/console/feed.ts'
 import { serveConsoleMandates } from './routes/console/mandates.ts'
 import { serveConsoleOverview } from './routes/console/overview.ts'
+import { serveConsoleSpending } from './routes/console/spending.ts'
 import { serveConsoleSearch } from './routes/console/search.ts'
 import { serveConsoleSellers } from './routes/console/sellers.ts'
 import { serveConsoleSession } from './routes/console/session.ts'
@@ -172,6 +173,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   serveHealth(serve, options)
   serveConsoleSession(serve, { ...options, authenticateKey, oidcPath: options.oidc ? oidcPath : null })
   serveConsoleOverview(serve, options)
+  serveConsoleSpending(serve, options)
   serveConsoleMandates(serve, options)
   serveConsoleTransactions(serve, options, answerExport)
   serveConsoleAgents(serve, options)

@@ -13,6 +13,7 @@ import type * as consoleOverview from '@purser/wire/console/overview'
 import type * as consoleSearch from '@purser/wire/console/search'
 import type * as consoleSellers from '@purser/wire/console/sellers'
 import type * as consoleSession from '@purser/wire/console/session'
+import type * as consoleSpending from '@purser/wire/console/spending'
 import type * as consoleStatus from '@purser/wire/console/status'
 import type * as consoleStop from '@purser/wire/console/stop'
 import type * as consoleSystem from '@purser/wire/console/system'
@@ -119,6 +120,14 @@ export const sameTypes: {
   NewSession: Same<client.NewSession, Static<NonNullable<typeof consoleSession.NewSession>>>
   Session: Same<client.Session, Static<NonNullable<typeof consoleSession.Session>>>
   SignInOptions: Same<client.SignInOptions, Static<NonNullable<typeof consoleSession.SignInOptions>>>
+  Spending: Same<client.Spending, Static<NonNullable<typeof consoleSpending.Spending>>>
+  SpendingBucket: Same<client.SpendingBucket, Static<NonNullable<typeof consoleSpending.SpendingBucket>>>
+  SpendingPart: Same<client.SpendingPart, Static<NonNullable<typeof consoleSpending.SpendingPart>>>
+  SpendingSplit: Same<client.SpendingSplit, Static<NonNullable<typeof consoleSpending.SpendingSplit>>>
+  GetSpendingQuery: Same<
+    client.GetSpendingQuery,
+    Static<NonNullable<(typeof consoleSpending.getSpending)['query']>>
+  >
   ConsoleStatus: Same<client.ConsoleStatus, Static<NonNullable<typeof consoleStatus.ConsoleStatus>>>
   Resumed: Same<client.Resumed, Static<NonNullable<typeof consoleStop.Resumed>>>
   Stopped: Same<client.Stopped, Static<NonNullable<typeof consoleStop.Stopped>>>
@@ -255,6 +264,11 @@ export const sameTypes: {
   NewSession: true,
   Session: true,
   SignInOptions: true,
+  Spending: true,
+  SpendingBucket: true,
+  SpendingPart: true,
+  SpendingSplit: true,
+  GetSpendingQuery: true,
   ConsoleStatus: true,
   Resumed: true,
   Stopped: true,

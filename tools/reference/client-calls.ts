@@ -58,6 +58,7 @@ export const clientCalls: Readonly<Record<string, string>> = {
   getSession: 'purser.console.session()',
   endSession: 'purser.console.endSession()',
   getOverview: 'purser.console.overview(query)',
+  getSpending: 'purser.console.spending(query)',
   getConsoleStatus: 'purser.console.status()',
   streamTransactions: 'purser.console.feed(options)',
   stopAgents: 'purser.console.stop({ idempotencyKey })',

@@ -927,6 +927,91 @@ export interface SignInOptions {
   oidc_path: string | null
 }
 
+export interface Spending {
+  /** The time of the figures. */
+  at: string
+  /** The period, as requested. */
+  period: '24h' | '7d' | '30d'
+  /** Start of the period. */
+  starts_at: string
+  /** End of the period: that of the current quarter of an hour. */
+  ends_at: string
+  /** Payments minus refunds in the period. */
+  spent: string
+  /** Number of payments in the period. */
+  paid_count: number
+  /** Hours for `24h`, days in `time_zone` otherwise; oldest first. The last one is incomplete. */
+  buckets: Array<SpendingBucket>
+  /** The period before, as long as this one is so far. */
+  previous: {
+    /** Start of the previous period. */
+    starts_at: string
+    /** Its end: on the last day, the same time of day as now. */
+    ends_at: string
+    /** Payments minus refunds in the previous period. */
+    spent: string
+    /** Number of payments in the previous period. */
+    paid_count: number
+    /** Payments minus refunds in each bucket of the previous period. */
+    buckets: Array<string>
+  }
+  /** The parts of the sums; null if none were requested. */
+  split: SpendingSplit | null
+}
+
+export interface SpendingBucket {
+  /** Start of the bucket. */
+  starts_at: string
+  /** End of the bucket, which may be later than now. */
+  ends_at: string
+  /** Payments minus refunds in USDC, as decimal text; negative if more was refunded. */
+  spent: string
+  /** Number of payments. */
+  paid_count: number
+  /** Sum of those payments in USDC. */
+  paid_total: string
+  /** Number of refunds, of payments in any bucket. */
+  refunded_count: number
+  /** Sum of those refunds in USDC. */
+  refunded_total: string
+  /** Number of denied evaluations and refused proofs. */
+  denied_count: number
+}
+
+export interface SpendingPart {
+  /** Id of the agent, domain of the seller, or the category. */
+  subject: string
+  /** Name of the agent, if the parts are agents; null otherwise. */
+  name: string | null
+  /** Payments minus refunds in the period. */
+  spent: string
+  /** The same for each bucket. */
+  buckets: Array<string>
+}
+
+export interface SpendingSplit {
+  /** What the parts are. */
+  by: 'agent' | 'seller' | 'category'
+  /** The five with most spending, most first. */
+  parts: Array<SpendingPart>
+  /** All others. For categories, this includes payments without a category. */
+  rest: {
+    /** Payments minus refunds of all others in the period. */
+    spent: string
+    /** The same for each bucket. */
+    buckets: Array<string>
+  }
+}
+
+export interface GetSpendingQuery {
+  /** The last 24 hours, or 7 or 30 days with today; `24h` by default. */
+  period?: '24h' | '7d' | '30d'
+  /** The time zone in which days start, as an IANA name; `UTC` by default. */
+  time_zone?: string
+  /** What to split the sums by; nothing by default. */
+  split?: 'agent' | 'seller' | 'category'
+}
+
 export interface ConsoleStatus {
   /** Current time of the service's clock. */
   at: string

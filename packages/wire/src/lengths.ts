@@ -59,6 +59,7 @@ export const maxItems = {
   /** Each person decides at most twice: to approve, and to take it back. */
   approvalDecisions: 4,
   nearestBudgets: 100,
+  spendingParts: 5,
   buckets: 400,
   backtestChecks: 100,
   backtestExamples: 10,

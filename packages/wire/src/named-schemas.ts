@@ -15,6 +15,7 @@ import * as consoleOverview from './console/overview.ts'
 import * as consoleSearch from './console/search.ts'
 import * as consoleSellers from './console/sellers.ts'
 import * as consoleSession from './console/session.ts'
+import * as consoleSpending from './console/spending.ts'
 import * as consoleStatus from './console/status.ts'
 import * as consoleStop from './console/stop.ts'
 import * as consoleSystem from './console/system.ts'
@@ -47,6 +48,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   consoleSearch,
   consoleSellers,
   consoleSession,
+  consoleSpending,
   consoleStatus,
   consoleStop,
   consoleSystem,

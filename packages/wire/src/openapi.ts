@@ -14,6 +14,7 @@ import { listConsoleApiKeys } from './console/api-keys.ts'
 import { streamTransactions } from './console/feed.ts'
 import { getConsoleMandate, getMandateSpend, listConsoleMandates } from './console/mandates.ts'
 import { getOverview } from './console/overview.ts'
+import { getSpending } from './console/spending.ts'
 import { searchConsole } from './console/search.ts'
 import { listConsoleSellers } from './console/sellers.ts'
 import {
@@ -117,6 +118,7 @@ export const endpoints = [
   getSession,
   endSession,
   getOverview,
+  getSpending,
   getConsoleStatus,
   streamTransactions,
   stopAgents,

@@ -78,7 +78,9 @@ storeConformance((open) => {
     }
     const [firstStop, otherStop] = ['first', 'other'].map((name) => ledger.ids.ofStop(caller, name))
     assert.ok(firstStop && otherStop)
+    const outstanding = { count: 0, amountMicro: 0n }
     const whole = {
+      outstanding,
       mandateIds: mandates.filter(({ id }) => id !== second.id).map(({ id }) => id),
       pausedNow: 4,
       voidedHolds: 1,
@@ -92,7 +94,7 @@ storeConformance((open) => {
     assert.equal(refused.decision, 'denied')
     // Under its own id a stop tells of what it did before, and of what it does now; nobody else's does.
     assert.deepEqual(await stop(firstStop), { ...whole, pausedNow: 0 })
-    const none = { mandateIds: [], pausedNow: 0, voidedHolds: 0, failedIds: [] }
+    const none = { outstanding, mandateIds: [], pausedNow: 0, voidedHolds: 0, failedIds: [] }
     for (const scope of [other.production, production]) assert.deepEqual(await stop(firstStop, scope), none)
 
     // Who pauses a mandate that is stopped wants it paused afterwards, too; and a revoked one stays revoked.
@@ -333,6 +335,20 @@ async function assertActivityAddsUp(ledger: StoreLedger, scope: Caller, mandates
   const [all] = await total(ledger, scope, { dimension: 'all', subjects: [''] })
   const denied = items.filter(({ status }) => status === 'denied').length
   assert.deepEqual([all?.paidMicro, all?.deniedCount], [revenue, denied])
+  const agentIds = [...new Set(mandates.map(({ agentId }) => agentId))]
+  const byAgent = await total(ledger, scope, { dimension: 'agent', subjects: agentIds })
+  assert.deepEqual(
+    byAgent.map(({ subject, paidMicro }) => [subject, paidMicro]).sort(),
+    agentIds
+      .map((agentId) => [
+        agentId,
+        paid.reduce((sum, one) => sum + (one.agentId === agentId ? one.amountMicro : 0n), 0n),
+      ])
+      .sort(),
+  )
+  assert.deepEqual(await ledger.store.topSubjects(scope, { dimension: 'payee_day', fromMs: 0, limit: 1 }), [
+    shopDomain,
+  ])
   const reasons = await total(ledger, scope, {
     dimension: 'reason',
     subjects: ['amount_exceeds_per_transaction_limit'],

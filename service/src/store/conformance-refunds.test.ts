@@ -171,5 +171,12 @@ async function refundedSums(ledger: StoreLedger, scope: Caller) {
   await ledger.store.addUpActivity()
   const question = { dimension: 'all', subjects: [''], fromMs: 0, isTotal: true } as const
   const [sums] = await ledger.store.readActivity(scope, question)
+  // The same money by seller.
+  const [payee] = await ledger.store.readActivity(scope, {
+    ...question,
+    dimension: 'payee',
+    subjects: [shopDomain],
+  })
+  assert.equal(payee?.refundedMicro, sums?.refundedMicro)
   return [sums?.refundedCount ?? 0, formatSum((sums?.refundedMicro ?? 0n) as never)]
 }

@@ -73,6 +73,40 @@ for (const { name, missing, open } of serviceStores) {
         assert.deepEqual([sinceTen.spent_today, sinceTen.paid_today], ['6.00', 2])
       })
 
+      await context.test('Spending: the period, the one before, and who spent it on what', async () => {
+        const last = await purser.console.spending({ split: 'agent' })
+        assert.deepEqual([last.spent, last.paid_count, last.previous.spent], ['16.00', 3, '0.00'])
+        assert.deepEqual(
+          last.buckets.flatMap(({ spent }) => (spent === '0.00' ? [] : [spent])),
+          ['10.00', '6.00'],
+        )
+        const { agent_id: subject } = past.data
+        assert.deepEqual(
+          last.split?.parts.map((part) => [part.subject, part.name, part.spent]),
+          [[subject, 'research-bot', '16.00']],
+        )
+        assert.equal(last.split?.rest.spent, '0.00')
+        const month = await purser.console.spending({
+          period: '30d',
+          split: 'category',
+          time_zone: 'Asia/Kathmandu',
+        })
+        assert.deepEqual([month.spent, month.previous.spent], ['16.00', '20.00'])
+        assert.equal(month.starts_at, '2026-10-21T18:15:00.000Z')
+        assert.equal(month.buckets.length, 30)
+        assert.deepEqual(
+          month.split?.parts.map((part) => [part.subject, part.name, part.spent]),
+          [['fares', null, '1.00']],
+        )
+        assert.equal(month.split?.rest.spent, '15.00')
+        const week = await purser.console.spending({ period: '7d', split: 'seller' })
+        assert.deepEqual(
+          week.split?.parts.map((part) => [part.subject, part.spent, part.buckets.at(-1)]),
+          [[domain, '16.00', '16.00']],
+        )
+        await assert.rejects(purser.console.spending({ time_zone: 'Mars/Olympus' }), { status: 422 })
+      })
+
       await context.test(
         'A mandate: its payments, its denials, its open holds, its spend by day',
         async () => {
@@ -298,10 +332,20 @@ async function happen(service: TestService) {
   const short = await mandate({ purpose: 'Fares', max_spend_total: '10.00', expires_at: soon })
   await mandate({})
 
-  const proofOf = ({ agent_id, id: mandate_id }: Mandate, amount: string) =>
-    purser.payments.requestProof({ agent_id, mandate_id, amount, resource_url })
-  async function pay(from: Mandate, amount: string, expected = [amount]): Promise<void> {
-    const answer = await proofOf(from, amount)
+  const proofOf = ({ agent_id, id: mandate_id }: Mandate, amount: string, category?: string) =>
+    purser.payments.requestProof({
+      agent_id,
+      mandate_id,
+      amount,
+      resource_url,
+      ...(category && { category }),
+    })
+  async function pay(
+    from: Mandate,
+    amount: string,
+    { expected = [amount], category }: { expected?: readonly string[]; category?: string } = {},
+  ): Promise<void> {
+    const answer = await proofOf(from, amount, category)
     assert.ok(answer.decision === 'approved')
     for (const expected_amount of expected) {
       await purser.payments.verify({ proof: answer.proof, merchant_domain: domain, expected_amount })
@@ -318,10 +362,10 @@ async function happen(service: TestService) {
   await new Purser({ apiKey: used.key, baseUrl: service.url }).agents.get(agent.id)
   const unused = await purser.apiKeys.create({ ...morning, label: 'never used' })
   await purser.apiKeys.revoke(unused.id)
-  await pay(data, '10.00', ['9.00', '1.00', '10.00', '10.00'])
+  await pay(data, '10.00', { expected: ['9.00', '1.00', '10.00', '10.00'] })
   at(hourMs)
   await pay(data, '5.00')
-  await pay(short, '1.00')
+  await pay(short, '1.00', { category: 'fares' })
   assert.equal((await evaluate(data, '2.00')).decision, 'approved')
   assert.equal((await evaluate(data, '81.00')).reason_code, 'amount_exceeds_per_transaction_limit')
   for (let count = 0; count < 3; count++) assert.equal((await proofOf(data, '81.00')).decision, 'denied')

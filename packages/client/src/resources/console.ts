@@ -14,6 +14,7 @@ import type {
   Found,
   GetMandateSpendQuery,
   GetOverviewQuery,
+  GetSpendingQuery,
   ListConsoleMandatesQuery,
   ListConsoleTransactionsQuery,
   ListedApiKey,
@@ -28,6 +29,7 @@ import type {
   SellerSummary,
   Session,
   SignInOptions,
+  Spending,
   Stopped,
   StreamTransactionsQuery,
   System,
@@ -75,6 +77,9 @@ export function consoleOf(send: Send, open: Open) {
 
     overview: (query?: GetOverviewQuery, options?: CallOptions) =>
       get<Overview>('/v1/console/overview', query, options),
+    /** What was spent in a period and in the one before, in total and by agent, seller or category. */
+    spending: (query?: GetSpendingQuery, options?: CallOptions) =>
+      get<Spending>('/v1/console/spending', query, options),
     /** Whether agents are stopped. A response also means that the database is reachable. */
     status: (options?: CallOptions) => get<ConsoleStatus>('/v1/console/status', undefined, options),
     /**

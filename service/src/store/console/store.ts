@@ -18,6 +18,7 @@ import type {
   ListedSeller,
   Transaction,
 } from '../../domain/records.ts'
+import type { ActivityDimension } from '../ledger/activity.ts'
 import type { Page, PageOf, RecordKey, TransactionFilter } from '../lists.ts'
 import type { BacktestQuestion, BacktestReport } from './backtest.ts'
 
@@ -76,6 +77,8 @@ export interface ConsoleReads {
 
   /** The exact sums of some subjects since a time, by quarter of an hour, or by day (UTC) for sellers. */
   readActivity(scope: Scope, question: ActivityQuestion): Promise<Activity[]>
+  /** The subjects with most spending since the start of a UTC day, most first. */
+  topSubjects(scope: Scope, question: TopQuestion): Promise<string[]>
   /** The sums of a scope's mandates, and the budgets closest to their limits. */
   readBudgets(scope: Scope, nowMs: number): Promise<Budgets>
   /** The number of mandates that a stop has paused and that are still paused. */
@@ -178,13 +181,21 @@ export interface RefusalQuestion {
 }
 
 export interface ActivityQuestion {
-  readonly dimension: 'all' | 'mandate' | 'reason' | 'domain' | 'seller' | 'seller_total'
+  readonly dimension: ActivityDimension
   readonly subjects: readonly string[]
   readonly fromMs: number
+  /** Only what started before this time. */
+  readonly untilMs?: number
   /** Returns one total per subject, with the start of its first quarter. */
   readonly isTotal?: boolean
   /** Returns buckets of this width, the first of which starts at `fromMs`. */
   readonly bucketMs?: number
+}
+
+export interface TopQuestion {
+  readonly dimension: 'agent_day' | 'payee_day' | 'category_day'
+  readonly fromMs: number
+  readonly limit: number
 }
 
 export interface Activity {

@@ -13,11 +13,28 @@ const dayMs = 24 * 60 * 60_000
 
 /**
  * The dimensions of the sums; `subject` identifies the item. `domain` has everything that a list may show, by
- * merchant and, with an empty subject, in total, so that a list knows where to look.
+ * merchant and, with an empty subject, in total, so that a list knows where to look. `agent`, `payee` and `category`
+ * split what an account spends; their sums by UTC day find the subjects of most of it.
  */
-export const activityDimensions = ['all', 'mandate', 'reason', 'domain', 'seller', 'seller_total'] as const
+export const activityDimensions = [
+  'all',
+  'mandate',
+  'reason',
+  'domain',
+  'seller',
+  'seller_total',
+  'agent',
+  'agent_day',
+  'payee',
+  'payee_day',
+  'category',
+  'category_day',
+] as const
 
-type Dimension = (typeof activityDimensions)[number]
+export type ActivityDimension = (typeof activityDimensions)[number]
+
+/** What spending can be split by. */
+export type SplitDimension = 'agent' | 'payee' | 'category'
 
 /**
  * `received` and `refund_sent` are for payments between two accounts; `more_denied` counts denials without their own records.
@@ -28,6 +45,11 @@ export type EntryKind =
 /** Whether an entry concerns an agent of another account. */
 export function isOfOtherAccount(kind: EntryKind): boolean {
   return kind === 'received' || kind === 'refund_sent'
+}
+
+/** Whether an entry counts in what the account spends. */
+export function isSpending(kind: EntryKind): boolean {
+  return kind === 'paid' || kind === 'refunded'
 }
 
 /**
@@ -43,12 +65,17 @@ export type ActivityPart = readonly [
   merchantDomain: string | null,
   /** Whether the payments are revenue of the account. */
   isRevenue: boolean,
-  mandates: readonly (readonly [mandateId: string, count: number, micro: string])[],
+  mandates: readonly MandatePart[],
+  /** The category of the payments, if they have one. */
+  category?: string,
 ]
+
+/** The agent is given for payments of the account and their refunds. */
+export type MandatePart = readonly [mandateId: string, count: number, micro: string, agentId?: string]
 
 export interface ActivitySum {
   readonly environment: Environment
-  readonly dimension: Dimension
+  readonly dimension: ActivityDimension
   readonly subject: string
   readonly startsAtMs: number
   paidCount: number
@@ -64,31 +91,50 @@ export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
   // By environment, dimension and time, then by subject: a part has one time and many mandates.
   const groups = new Map<string, Map<string, ActivitySum>>()
 
-  function groupOf(environment: Environment, dimension: Dimension, startsAtMs: number): Group {
+  function groupOf(environment: Environment, dimension: ActivityDimension, startsAtMs: number): Group {
     const name = `${environment}\0${dimension}\0${startsAtMs}`
     let sums = groups.get(name)
     if (!sums) groups.set(name, (sums = new Map<string, ActivitySum>()))
     return { environment, dimension, startsAtMs, sums }
   }
 
+  /** The groups of a quarter of an hour, and of its day. */
+  function withDays(dimension: SplitDimension, environment: Environment, startsAtMs: number): Group[] {
+    return [
+      groupOf(environment, dimension, startsAtMs),
+      groupOf(environment, `${dimension}_day`, startsAtMs - (startsAtMs % dayMs)),
+    ]
+  }
+
   for (const part of parts) {
-    const [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, mandates] = part
+    const [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, mandates, category] = part
     const byMandate = isOfOtherAccount(kind) ? undefined : groupOf(environment, 'mandate', startsAtMs)
     const all = { count: 0, micro: 0n }
-    for (const [mandateId, count, text] of mandates) {
+    const byAgent = isSpending(kind) ? withDays('agent', environment, startsAtMs) : []
+    for (const [mandateId, count, text, agentId] of mandates) {
       const micro = BigInt(text)
       all.count += count
       all.micro += micro
       if (byMandate && mandateId !== '') addTo(byMandate, mandateId, kind, count, micro)
+      if (agentId === undefined) continue
+      for (const group of byAgent) addTo(group, agentId, kind, count, micro)
     }
-    const add = (dimension: Dimension, subject: string, atMs = startsAtMs) =>
+    const add = (dimension: ActivityDimension, subject: string, atMs = startsAtMs) =>
       addTo(groupOf(environment, dimension, atMs), subject, kind, all.count, all.micro)
+    const addWithDay = (dimension: SplitDimension, subject: string) => {
+      for (const group of withDays(dimension, environment, startsAtMs))
+        addTo(group, subject, kind, all.count, all.micro)
+    }
     if (!isOfOtherAccount(kind)) add('all', '')
     if (kind === 'more_denied') continue
     add('domain', '')
     if (reason !== null) add('reason', reason)
     if (merchantDomain === null) continue
     add('domain', merchantDomain)
+    if (isSpending(kind)) {
+      addWithDay('payee', merchantDomain)
+      if (category !== undefined) addWithDay('category', category)
+    }
     if (isRevenue) {
       add('seller', merchantDomain, startsAtMs - (startsAtMs % dayMs))
       add('seller_total', merchantDomain, 0)

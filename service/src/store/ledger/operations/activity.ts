@@ -3,11 +3,13 @@ import type { Environment } from '@purser/wire/fields'
 import {
   halvesOf,
   isOfOtherAccount,
+  isSpending,
   quarterMs,
   sumOfHalves,
   sellersPaidIn,
   sumsOfParts,
   type ActivityPart,
+  type MandatePart,
   type ActivitySum,
 } from '../activity.ts'
 import type { NetChange } from '../driver.ts'
@@ -57,7 +59,7 @@ export function activityPartsOf(changes: readonly NetChange[]): NetChange[] {
 /** A part in the making, with its sums by mandate. */
 interface OpenPart {
   readonly of: Group
-  readonly sums: Map<string, { count: number; micro: bigint }>
+  readonly sums: Map<string, { count: number; micro: bigint; readonly agentId: string | undefined }>
 }
 
 function partsOf(
@@ -78,15 +80,19 @@ function partsOf(
     const id = isOfOtherAccount(kind) ? '' : (mandateId ?? '')
     const micro = isMoney(kind) ? amountMicro : 0n
     const sum = latest.sums.get(id)
-    if (!sum) latest.sums.set(id, { count, micro })
+    if (!sum) latest.sums.set(id, { count, micro, agentId: spenderOf(entry, known) })
     else {
       sum.count += count
       sum.micro += micro
     }
   }
   return [...parts.values()].map(({ of, sums }) => {
-    const mandates = [...sums].map(([id, { count, micro }]) => [id, count, String(micro)] as const)
-    return [...of, mandates]
+    const mandates = [...sums].map(([id, { count, micro, agentId }]): MandatePart =>
+      agentId === undefined ? [id, count, String(micro)] : [id, count, String(micro), agentId],
+    )
+    const [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, category] = of
+    const part = [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, mandates] as const
+    return category === null ? part : [...part, category]
   })
 }
 
@@ -95,21 +101,36 @@ function isMoney(kind: EntryRow['kind']): boolean {
   return kind === 'paid' || kind === 'refunded' || isOfOtherAccount(kind)
 }
 
-type Subjects = readonly [reason: string | null, merchantDomain: string | null, isRevenue: boolean]
+type Subjects = readonly [
+  reason: string | null,
+  merchantDomain: string | null,
+  isRevenue: boolean,
+  category: string | null,
+]
 type Group = readonly [Environment, number, EntryRow['kind'], ...Subjects]
 
-/** Why it was denied, its seller's domain, and whether it is revenue of the entry's account. */
+/** Why it was denied, its seller's domain, whether it is revenue of the entry's account, and what the account pays for. */
 function subjectsOf(
   { accountId, id, nonce, kind }: EntryRow,
   known: ReadonlyMap<string, PaymentRow | EvaluationRow>,
 ): Subjects {
-  if (kind === 'more_denied') return [null, null, false]
+  if (kind === 'more_denied') return [null, null, false, null]
   if (kind === 'approved' || kind === 'denied') {
     const evaluation = known.get(id) as EvaluationRow | undefined
-    return [evaluation?.reasonCode ?? null, evaluation?.merchantDomain ?? null, false]
+    return [evaluation?.reasonCode ?? null, evaluation?.merchantDomain ?? null, false, null]
   }
   const payment = nonce === null ? undefined : (known.get(nonce) as PaymentRow | undefined)
-  return [null, payment?.merchantDomain ?? null, payment?.sellerAccountId === accountId]
+  const category = isSpending(kind) ? (payment?.category ?? null) : null
+  return [null, payment?.merchantDomain ?? null, payment?.sellerAccountId === accountId, category]
+}
+
+/** The agent whose payment it is, for entries that the account's spending consists of. */
+function spenderOf(
+  { nonce, kind }: EntryRow,
+  known: ReadonlyMap<string, PaymentRow | EvaluationRow>,
+): string | undefined {
+  if (!isSpending(kind) || nonce === null) return undefined
+  return (known.get(nonce) as PaymentRow | undefined)?.agentId
 }
 
 /** What to add up: the parts of an account up to this one. */

@@ -19,9 +19,18 @@ const maxNearest = 5
 /** How many payments of a mandate are read to find the first open one. */
 const maxSearched = 1_000
 
+/** How many more subjects are read than are asked for, since payments that are not added up yet may change the order. */
+const maxWaiting = 20
+
 type Figures = Pick<
   ConsoleReads,
-  'readActivity' | 'readBudgets' | 'countStoppedMandates' | 'readChecklist' | 'readRefusals' | 'readOpenHolds'
+  | 'readActivity'
+  | 'topSubjects'
+  | 'readBudgets'
+  | 'countStoppedMandates'
+  | 'readChecklist'
+  | 'readRefusals'
+  | 'readOpenHolds'
 >
 
 const isStopped = sql`stopped_by is not null and status = 'paused'`
@@ -47,7 +56,7 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
 
   return {
     async readActivity(scope, question): Promise<Activity[]> {
-      const { dimension, subjects, fromMs, isTotal } = question
+      const { dimension, subjects, fromMs, untilMs, isTotal } = question
       if (subjects.length === 0) return []
       const startsAt = isTotal ? sql`min(starts_at_ms)` : sql.raw(bucketText(question))
       // Stored sums and parts that are not added up yet, in one consistent read, so that nothing is missing or
@@ -62,12 +71,41 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
           cast(sum(coalesce(refunded_low, 0)) as bigint) as refunded_low, null as parts
         from ${from(activity)}
         where ${inScope(scope)} and dimension = ${dimension} and subject in (${sql.join(subjects)})
-          and starts_at_ms >= ${fromMs} ${inTime}
+          and starts_at_ms >= ${fromMs} ${untilMs === undefined ? sql`` : sql`and starts_at_ms < ${untilMs}`} ${inTime}
         group by 1 ${isTotal ? sql`` : sql`, 2`}
         union all
         select '', 0, 0, 0, 0, 0, 0, 0, 0, 0, parts from ${from(activityParts)}
         where account_id = ${idOf(dialect, 'account', scope.accountId)} ${inTime}`.execute(db)
       return addActivity(rows, { ...question, environment: scope.environment })
+    },
+
+    async topSubjects(scope, { dimension, fromMs, limit }): Promise<string[]> {
+      const { rows } = await sql<TopRow>`
+        select subject, paid, refunded, null as parts from (
+          select subject, sum(${inWhole('paid')}) as paid, sum(${inWhole('refunded')}) as refunded
+          from ${from(activity)}
+          where ${inScope(scope)} and dimension = ${dimension} and starts_at_ms >= ${fromMs} ${inTime}
+          group by subject order by sum(${inWhole('paid')}) - sum(${inWhole('refunded')}) desc, subject limit ${sql.lit(limit + maxWaiting)}) s
+        union all
+        select '', 0, 0, parts from ${from(activityParts)}
+        where account_id = ${idOf(dialect, 'account', scope.accountId)} ${inTime}`.execute(db)
+      const sums = new Map<string, number>()
+      for (const { subject, paid, refunded, parts } of rows) {
+        if (parts === null) sums.set(subject, Number(paid) - Number(refunded))
+      }
+      const waiting = rows.flatMap(({ parts }) =>
+        parts === null ? [] : (JSON.parse(parts) as readonly ActivityPart[]),
+      )
+      for (const sum of sumsOfParts(waiting)) {
+        if (sum.environment !== scope.environment || sum.dimension !== dimension || sum.startsAtMs < fromMs)
+          continue
+        const added = Number(sum.paidMicro - sum.refundedMicro)
+        sums.set(sum.subject, (sums.get(sum.subject) ?? 0) + added)
+      }
+      return [...sums]
+        .sort(([one, ofOne], [other, ofOther]) => ofOther - ofOne || (one < other ? -1 : 1))
+        .slice(0, limit)
+        .map(([subject]) => subject)
     },
 
     async readBudgets(scope, nowMs): Promise<Budgets> {
@@ -181,6 +219,20 @@ interface ActivityRow {
   readonly parts: string | null
 }
 
+/** The sums of a subject, only for their order; or what a batch adds to the sums. */
+interface TopRow {
+  readonly subject: string
+  readonly paid: Int
+  readonly refunded: Int
+  readonly parts: string | null
+}
+
+/** An amount as a floating point number, for an order. */
+function inWhole(name: 'paid' | 'refunded'): RawBuilder<unknown> {
+  const [high, low] = [sql.ref(`${name}_high`), sql.ref(`${name}_low`)]
+  return sql`(coalesce(${high}, 0) * cast(4294967296 as double precision) + coalesce(${low}, 0))`
+}
+
 interface RefusalRow {
   readonly subject: string
   readonly reason: Refusal['reason']
@@ -193,7 +245,7 @@ function addActivity(
   rows: readonly ActivityRow[],
   question: ActivityQuestion & Pick<Scope, 'environment'>,
 ): Activity[] {
-  const { environment, dimension, subjects, fromMs, isTotal } = question
+  const { environment, dimension, subjects, fromMs, untilMs = Infinity, isTotal } = question
   const kept = rows.flatMap(({ parts, ...row }) => (parts === null ? [toActivity(row)] : []))
   const waiting = rows.flatMap(({ parts }) =>
     parts === null ? [] : (JSON.parse(parts) as readonly ActivityPart[]),
@@ -203,6 +255,7 @@ function addActivity(
       sum.environment === environment &&
       sum.dimension === dimension &&
       sum.startsAtMs >= fromMs &&
+      sum.startsAtMs < untilMs &&
       subjects.includes(sum.subject),
   )
   const sums = new Map<string, Activity>()

@@ -1,0 +1,76 @@
+import { quarterStart, type Bucket } from './buckets.ts'
+import { calendarPeriodAt } from './calendar.ts'
+import type { MicroUsdc } from './money.ts'
+
+export type SpendingPeriod = '24h' | '7d' | '30d'
+
+/** A period up to now, in buckets, and the same period before it, in as many. */
+export interface SpendingPeriods {
+  /** The starts of the buckets, and the end of the last one. */
+  readonly startsMs: readonly number[]
+  /** The same of the period before. It ends at the time of day of now, so that both are of the same length. */
+  readonly previousMs: readonly number[]
+}
+
+const quarterMs = 15 * 60_000
+const hourMs = 4 * quarterMs
+
+/**
+ * The last 24 hours by hour, or the last days by day, with today. Days start at midnight of the time zone. The end is that
+ * of the current quarter of an hour.
+ */
+export function spendingPeriods(
+  period: SpendingPeriod,
+  { nowMs, timeZone }: { readonly nowMs: number; readonly timeZone: string },
+): SpendingPeriods {
+  const endMs = quarterStart(nowMs) + quarterMs
+  if (period === '24h') {
+    const starts = (firstMs: number) => Array.from({ length: 25 }, (_, index) => firstMs + index * hourMs)
+    return { startsMs: starts(endMs - 24 * hourMs), previousMs: starts(endMs - 48 * hourMs) }
+  }
+  const days = period === '7d' ? 7 : 30
+  const midnightsMs = [calendarPeriodAt({ calendar: 'day', timeZone }, nowMs).startsAtMs]
+  while (midnightsMs.length < 2 * days) {
+    const [firstMs = 0] = midnightsMs
+    midnightsMs.unshift(calendarPeriodAt({ calendar: 'day', timeZone }, firstMs - 1).startsAtMs)
+  }
+  const todayMs = midnightsMs[2 * days - 1]!
+  const firstMs = midnightsMs[days]!
+  // A day may have 23 hours, so the same time of the day before may be after its end.
+  const cutMs = Math.min(midnightsMs[days - 1]! + (endMs - todayMs), firstMs)
+  return {
+    startsMs: [...midnightsMs.slice(days), endMs],
+    previousMs: [...midnightsMs.slice(0, days), cutMs],
+  }
+}
+
+/** The widest buckets of equal width, from the first time on, that keep the times apart. */
+export function commonWidth(timesMs: readonly number[]): number {
+  const [firstMs = 0] = timesMs
+  return timesMs.map((timeMs) => timeMs - firstMs).reduce(greatestDivisor, 0)
+}
+
+function greatestDivisor(one: number, other: number): number {
+  return other === 0 ? one : greatestDivisor(other, one % other)
+}
+
+/** The sums of activity between each start and the next. */
+export function sumBetween(parts: readonly Bucket[], startsMs: readonly number[]): Bucket[] {
+  return startsMs.slice(0, -1).map((startsAtMs, index) => {
+    const within = parts.filter(
+      (part) => part.startsAtMs >= startsAtMs && part.startsAtMs < startsMs[index + 1]!,
+    )
+    const sum = (of: (part: Bucket) => number) => within.reduce((total, part) => total + of(part), 0)
+    const sumMicro = (of: (part: Bucket) => bigint) =>
+      within.reduce((total, part) => total + of(part), 0n) as MicroUsdc
+    return {
+      startsAtMs,
+      paidCount: sum(({ paidCount }) => paidCount),
+      paidMicro: sumMicro(({ paidMicro }) => paidMicro),
+      refundedCount: sum(({ refundedCount }) => refundedCount),
+      refundedMicro: sumMicro(({ refundedMicro }) => refundedMicro),
+      approvedCount: sum(({ approvedCount }) => approvedCount),
+      deniedCount: sum(({ deniedCount }) => deniedCount),
+    }
+  })
+}
