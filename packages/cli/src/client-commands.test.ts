@@ -116,20 +116,11 @@ test('Allowed resources, binding categories and metadata are set, shown and filt
   const agentId = (await json(context, 'agents', 'create', '--name', 'bot')).id
   const created = await json(
     context,
-    ...[
-      'mandates',
-      'create',
-      '--agent',
-      agentId,
-      '--purpose',
-      'Reports',
-      '--total',
-      '10',
-      '--per-payment',
-      '5',
-    ],
-    ...['--expires', '90d', '--seller', '*', '--resource', 'https://api.example.com/reports/*'],
-    ...['--category', 'data', '--enforce-categories', '--metadata', 'team=red', '--metadata', 'note=a=b'],
+    ...words(
+      `mandates create --agent ${agentId} --purpose Reports --total 10 --per-payment 5 --expires 90d --seller *`,
+    ),
+    ...words('--resource https://api.example.com/reports/* --category data --enforce-categories'),
+    ...words('--metadata team=red --metadata note=a=b'),
   )
   const { allowed_resources, category_check, metadata } = created
   assert.deepEqual(
