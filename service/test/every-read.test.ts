@@ -58,7 +58,7 @@ function searchesOf(
 ): URLSearchParams[] {
   const known = Object.entries(properties).filter(([name]) => name !== 'cursor' && name !== 'last_event_id')
   const valuesOf = (name: string, choices = [filters[name] ?? assert.fail(name)]) =>
-    choices.map((value) => [name, value] as [string, string])
+    choices.map((value) => [name === 'metadata' ? 'metadata[team]' : name, value] as [string, string])
   const each = known.map(([name, schema]) => valuesOf(name, schema.enum && [...schema.enum]))
   const all = each.flatMap(([first]) => (first ? [first] : []))
   return [[], ...each.flat().map((one) => [one]), all].map((search) => new URLSearchParams(search))
@@ -83,12 +83,17 @@ async function fillLedger(
   const increase = await service.call('POST', `/v1/mandates/${mandateId}/increase-requests`, {
     body: { max_spend_total: '200.00', reason: 'Reports got dearer' },
   })
+  const budget = await service.call('POST', '/v1/budgets', {
+    body: { name: 'Research', limits: [{ window: 'lifetime', max_amount: '100.00' }] },
+  })
+  assert.equal(budget.status, 201, budget.text)
   const [{ account_id: accountId }] = (await service.call('GET', '/accounts/api-keys')).body
   return {
     paths: {
       account_id: accountId,
       agent_id: agentId,
       approval_id: increase.body.id,
+      budget_id: budget.body.id,
       domain: merchantDomain,
       mandate_id: mandateId,
       nonce: proof.nonce,
@@ -108,6 +113,8 @@ async function fillLedger(
       day_starts_at: at(0),
       starts_at: at(-1),
       buckets: '2',
+      metadata: 'research',
+      time_zone: 'Europe/Berlin',
       q: 'research',
     },
   }

@@ -94,6 +94,8 @@ test('A payment that another account collected is refunded by that account only'
       mandate_id: purchase.mandateId,
       amount: '3.00',
       resource_url: purchase.resourceUrl,
+      category: 'research',
+      metadata: { project: 'secret' },
     },
   })
   const paid = await service.call('POST', '/v1/payments/verify', {
@@ -116,6 +118,9 @@ test('A payment that another account collected is refunded by that account only'
   for (const reader of [key, service.sandboxKey]) {
     const { body } = await service.call('GET', `/v1/transactions/${made.body.id}`, { key: reader })
     assert.deepEqual([body.status, body.refund_of, body.amount], ['refunded', id, '3.00'])
+    // What the payer has noted stays with the payer.
+    const noted = reader === key ? [null, {}] : ['research', { project: 'secret' }]
+    assert.deepEqual([body.category, body.metadata], noted)
   }
   assert.equal((await readSums(service, purchase))[0], '0.00')
 })

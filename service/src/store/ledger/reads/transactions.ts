@@ -291,7 +291,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     if (metadata !== undefined) {
       // What another account has noted is not disclosed.
       const noted = sql`coalesce(p.metadata, v.metadata)`
-      conditions.push(sql`e.kind <> 'received'`, hasMetadata(dialect, noted, metadata))
+      conditions.push(sql`e.kind not in ('received', 'refund_sent')`, hasMetadata(dialect, noted, metadata))
     }
     if (receivedOnly) {
       // A payment to an unregistered domain was collected by this account itself.
@@ -491,13 +491,13 @@ function toTransaction(
       merchantDomain: merchantDomain ?? '',
       sellerId,
       // What the payer has noted is not disclosed to another account.
-      category: entry.kind === 'received' ? null : (payment.category ?? category),
+      category: isOfOtherAccount(entry.kind) ? null : (payment.category ?? category),
       reasonCode: null,
       reasonDetail: refund?.reason ?? null,
       refundOf: refund ? payment.transactionId : null,
       orderId: payment.orderId,
       mandateVersion: payment.mandateVersion ?? 1,
-      metadata: entry.kind === 'received' ? null : payment.metadata,
+      metadata: isOfOtherAccount(entry.kind) ? null : payment.metadata,
       createdAtMs,
     }
   }
