@@ -4,7 +4,7 @@ import { test } from 'node:test'
 
 import { answersOf, takesSession, type Endpoint } from '@purser/wire/endpoint'
 import { refusesUnknownParameters } from '@purser/wire/interface-endpoints'
-import { endpoints, interfaceVersion } from '@purser/wire/openapi'
+import { endpoints, interfaceVersion, retries } from '@purser/wire/openapi'
 
 import { startAppOverStore } from '../testing/app-over-store.ts'
 import {
@@ -82,13 +82,17 @@ test('Every declared endpoint is served [version.1]', async () => {
   assert.deepEqual([...declared].sort(), endpoints.map(({ id }) => id).sort())
 })
 
-test('Payments, policy and verification have the prefix /v1, the others have no version [version.2] [endpoint.prefix]', async (t) => {
+test('Payments, policy, verification and what is not in the interface have the prefix /v1, its other resources have no version [version.2] [endpoint.prefix]', async (t) => {
   const service = await startTestService(t)
   const groups = { with: new Set<string>(), without: new Set<string>() }
   for (const { path, tag } of endpoints) groups[path.startsWith('/v1/') ? 'with' : 'without'].add(tag)
   assert.deepEqual([...groups.with].sort(), [
+    'Agents',
+    'Approvals',
     'Audit',
+    'Budgets',
     'Console',
+    'Mandates',
     'Payments',
     'Policy',
     'Transactions',
@@ -97,6 +101,8 @@ test('Payments, policy and verification have the prefix /v1, the others have no 
   assert.deepEqual([...groups.without].sort(), ['Accounts', 'Agents', 'Health', 'Mandates', 'Sellers'])
   for (const { method, path } of endpoints) {
     const other = path.startsWith('/v1/') ? path.slice('/v1'.length) : `/v1${path}`
+    // Agents and mandates are read at one path and changed at the other.
+    if (/^(\/v1)?\/(agents|mandates)\/\{\w+\}$/.test(other)) continue
     // The web app under /console has its own routing.
     if (other.startsWith('/console/')) continue
     const { status, body } = await service.call(method, other.replaceAll(/\{\w+\}/g, 'x'))
@@ -157,7 +163,8 @@ test('The OpenAPI document lists the input, callers and responses of each operat
       title,
     )
     assert.deepEqual(headerParametersOf(operation), [
-      ...(['issueProof', 'verify', 'stopAgents'].includes(declared.id) ? ['Idempotency-Key'] : []),
+      ...(declared.id in retries ? ['Idempotency-Key'] : []),
+      ...(declared.id === 'amendMandate' ? ['If-Match'] : []),
       ...(declared.id === 'streamTransactions' ? ['Last-Event-ID'] : []),
       ...(takesSession(declared) ? ['x-purser-environment'] : []),
     ])

@@ -54,6 +54,7 @@ export const sameTypes: {
     client.RevokeApiKeyQuery,
     Static<NonNullable<(typeof apiKeys.revokeApiKey)['query']>>
   >
+  ApprovalNote: Same<client.ApprovalNote, Static<NonNullable<typeof approvals.ApprovalNote>>>
   ApprovalReference: Same<client.ApprovalReference, Static<NonNullable<typeof approvals.ApprovalReference>>>
   ApprovalRequest: Same<client.ApprovalRequest, Static<NonNullable<typeof approvals.ApprovalRequest>>>
   IncreaseRequest: Same<client.IncreaseRequest, Static<NonNullable<typeof approvals.IncreaseRequest>>>
@@ -228,6 +229,7 @@ export const sameTypes: {
   NewApiKey: true,
   ListApiKeysQuery: true,
   RevokeApiKeyQuery: true,
+  ApprovalNote: true,
   ApprovalReference: true,
   ApprovalRequest: true,
   IncreaseRequest: true,

@@ -301,6 +301,11 @@ export interface RevokeApiKeyQuery {
   account_id?: string
 }
 
+export interface ApprovalNote {
+  /** What to keep with the decision; null or omitted for nothing. */
+  note?: string | null
+}
+
 export interface ApprovalReference {
   /** Id of the approval: request the proof again with it in `approval_id` once it is approved. */
   id: string

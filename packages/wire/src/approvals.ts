@@ -170,7 +170,7 @@ export const getApproval = endpoint({
   errors: ['not_found'],
 })
 
-const Decision = Type.Object({
+export const ApprovalNote = Type.Object({
   note: Type.Optional(
     described(
       Nullable(Text(maxLengths.approvalMessage)),
@@ -188,7 +188,7 @@ export const approveRequest = endpoint({
     'Approves a payment, or an increase, which takes effect at once. Only an owner approves an increase; nobody approves a request of their own.',
   roles: readerRoles,
   params: approvalParams,
-  body: Decision,
+  body: ApprovalNote,
   responses: { 200: ApprovalRequest },
   responseDescriptions: {
     200: 'The approval. If it needs a second person, it is still `pending`. Repeating a decision changes nothing.',
@@ -217,7 +217,7 @@ export const denyRequest = endpoint({
   summary: 'Denies a payment or an increase. An approval that was not used yet can be taken back so.',
   roles: readerRoles,
   params: approvalParams,
-  body: Decision,
+  body: ApprovalNote,
   responses: { 200: ApprovalRequest },
   responseDescriptions: { 200: 'The approval is denied, now or before.' },
   errors: ['not_found', 'own_request', 'approval_expired', 'approval_decided'],

@@ -22,6 +22,8 @@ import * as consoleSystem from './console/system.ts'
 import * as consoleTransactions from './console/transactions.ts'
 import * as errors from './errors.ts'
 import * as fields from './fields.ts'
+import * as budgets from './limits/budgets.ts'
+import * as limits from './limits/limits.ts'
 import * as mandates from './mandates.ts'
 import * as payments from './payments.ts'
 import * as policy from './policy.ts'
@@ -55,6 +57,8 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   consoleTransactions,
   errors,
   fields,
+  budgets,
+  limits,
   mandates,
   payments,
   policy,

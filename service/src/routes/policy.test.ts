@@ -50,7 +50,10 @@ test('evaluate creates a transaction and records the outcome; it spends and hold
     category: 'data',
     reason_code: 'within_policy',
     reason_detail: null,
+    order_id: null,
+    refund_of: null,
     created_at: '2026-11-20T12:00:00.000Z',
+    mandate_version: 1,
     metadata: {},
   })
 })

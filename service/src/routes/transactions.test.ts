@@ -38,7 +38,7 @@ test('Transactions are listed newest first, each with all its fields [transactio
   assert.deepEqual(idsOf(answer), all)
   assert.equal(answer.headers.get('link'), null)
   const fields =
-    'id status agent_id mandate_id amount currency resource_url merchant_domain seller_id category reason_code reason_detail created_at metadata'
+    'id status agent_id mandate_id amount currency resource_url merchant_domain seller_id category reason_code reason_detail order_id refund_of created_at mandate_version metadata'
   for (const transaction of answer.body) assert.deepEqual(Object.keys(transaction), fields.split(' '))
 })
 
@@ -61,7 +61,10 @@ test('One transaction is answered as the list has it [transaction.fields]', asyn
     category: null,
     reason_code: null,
     reason_detail: null,
+    order_id: null,
+    refund_of: null,
     created_at: '2026-11-20T12:00:00.000Z',
+    mandate_version: 1,
     metadata: {},
   })
 })
@@ -104,7 +107,7 @@ for (const [query, ids] of filters) {
 }
 
 test('An unknown status is 422', async () => {
-  const answer = await list('status=refunded')
+  const answer = await list('status=disputed')
   assert.equal(answer.status, 422)
   assert.deepEqual(answer.body.detail[0].loc, ['query', 'status'])
 })

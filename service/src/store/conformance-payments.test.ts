@@ -123,7 +123,11 @@ storeConformance((open) => {
         category: null,
         reasonCode: null,
         reasonDetail: null,
+        orderId: null,
+        refundOf: null,
         createdAtMs: ledger.clock.nowMs,
+        mandateVersion: 1,
+        metadata: null,
       },
     ])
     const events = await ledger.store.listAuditEvents(

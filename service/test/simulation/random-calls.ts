@@ -1,4 +1,5 @@
 import { auditEvent } from '../../src/domain/audit.ts'
+import type { Limit } from '../../src/domain/limits.ts'
 import { formatSum, type MicroUsdc } from '../../src/domain/money.ts'
 import { holdDefaults, mandateDefaults } from '../../src/domain/new-records.ts'
 import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
@@ -20,6 +21,7 @@ import {
 } from '../../src/store/ledger/operations/mandates.ts'
 import { capture, settleLate } from '../../src/store/ledger/operations/captures.ts'
 import { issueProof } from '../../src/store/ledger/operations/payments.ts'
+import { createBudget, freezeBudget } from '../../src/store/ledger/operations/limits/budgets.ts'
 import { claimDomain, createSeller, releaseDomain } from '../../src/store/ledger/operations/sellers.ts'
 import {
   createSession,
@@ -65,6 +67,7 @@ export class RandomCalls {
   readonly #keys: Caller[] = []
   readonly #agents: (Scope & { readonly id: string })[] = []
   readonly #mandates: (Scope & { readonly id: string; readonly agentId: string })[] = []
+  readonly #budgets: (Scope & { readonly id: string })[] = []
   readonly #holds: Hold[] = []
   /** The last request for an increase of each mandate. */
   readonly #increases = new Map<string, string>()
@@ -137,6 +140,10 @@ export class RandomCalls {
       return made(moveMandate, { mandate, to, event: this.#event('mandate.paused', id, scope) })
     },
     () => this.#amendMandate(),
+    () => this.#createBudget(),
+    () => this.#freezeBudget(),
+    () => this.#decide(),
+    () => this.#decide(),
     () => this.#decide(),
     () => this.#decide(),
     () => this.#requestIncrease(),
@@ -248,8 +255,8 @@ export class RandomCalls {
       currency: 'USDC' as const,
       allowedSellers: this.#random.pick([['*'], ['*'], ['shop.example', 'data.example']]),
       allowedCategories: [],
-      limits: null,
-      budgetPath: null,
+      limits: this.#random.pick([null, null, this.#limits('seller')]),
+      budgetPath: this.#random.pick([null, this.#budgetPath(scope)]),
       expiresAtText: new Date(expiresAtMs).toISOString(),
       expiresAtMs,
       ...mandateDefaults,
@@ -258,6 +265,7 @@ export class RandomCalls {
         null,
         { above: '3.00', firstPurchaseAtSeller: false, required: 1 },
         { above: null, firstPurchaseAtSeller: true, required: 2 },
+        { above: null, firstPurchaseAtSeller: true, required: 1 },
       ]),
       maxCaptureSeconds: this.#random.pick([60, 600, 86_400]),
       allowedResources: this.#random.pick([
@@ -296,6 +304,43 @@ export class RandomCalls {
       endsHolds: this.#random.below(3) === 0,
     }
     return made(amendMandate, { ...call, event: this.#event('mandate.amended', id, scope) })
+  }
+
+  /** A limit that counts apart for each seller or resource, and two that do not. */
+  #limits(per: Limit['per']): readonly Limit[] {
+    const shared = { maxAmountText: '6.00', maxAmountMicro: '6000000', maxCount: null, action: 'deny' as const }
+    const windows = [{ rollingSeconds: 3_600 }, 'lifetime', { calendar: 'day', timeZone: 'Europe/Berlin' }] as const
+    return windows.map((window, index) => ({
+      ...shared,
+      id: this.#ids.next('limit'),
+      window,
+      per: index === 0 ? per : null,
+    }))
+  }
+
+  #budgetPath({ accountId }: Scope): readonly string[] | null {
+    const own = this.#budgets.filter((budget) => budget.accountId === accountId)
+    return own.length === 0 ? null : [own.at(-1)!.id]
+  }
+
+  #createBudget(): RandomCall {
+    const scope = { ...this.#scope(), environment: 'sandbox' as const }
+    const id = this.#ids.next('budget')
+    const ancestors = this.#budgetPath(scope) ?? []
+    this.#budgets.push({ ...scope, id })
+    const budget = { ...scope, id, name: 'Team', ancestors, limits: this.#limits(null), frozenAtMs: null }
+    return made(createBudget, {
+      budget: { ...budget, version: 1, createdAtMs: this.#nowMs, updatedAtMs: this.#nowMs },
+      event: this.#event('budget.created', id, scope),
+    })
+  }
+
+  #freezeBudget(): RandomCall {
+    const budget = this.#budgets.at(-1)
+    if (!budget) return this.#createBudget()
+    // Most budgets stay open.
+    const isFrozen = this.#random.below(4) === 0
+    return made(freezeBudget, { budget, isFrozen, event: this.#event('budget.frozen', budget.id, budget) })
   }
 
   #createSeller(): RandomCall {

@@ -22,7 +22,7 @@ export const weekDays = [
 export const limitActions = ['deny', 'require_approval', 'notify'] as const
 export const limitSubjects = ['seller', 'resource'] as const
 
-const CalendarWindow = Type.Object(
+export const CalendarWindow = Type.Object(
   {
     calendar: described(
       OneOf(calendarUnits),
@@ -49,7 +49,7 @@ const CalendarWindow = Type.Object(
   { title: 'CalendarWindow' },
 )
 
-const RollingWindow = Type.Object(
+export const RollingWindow = Type.Object(
   {
     rolling_seconds: Type.Integer({
       minimum: 60,

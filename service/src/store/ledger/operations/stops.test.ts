@@ -83,6 +83,7 @@ test('A stop gets through every mandate though one fails, reports it, and stops 
       pausedNow: isBroken ? 0 : 1,
       voidedHolds: 0,
       failedIds: isBroken ? [broken] : [],
+      outstanding: { count: 0, amountMicro: 0n },
     })
   }
   assert.ok(
