@@ -215,6 +215,7 @@ async function askForChanges(
   ] as const) {
     await at(id, { body })
   }
+  await askForBudgets(service, records)
   await at('backtestMandate', { ids: { ...records }, body: sampleBodies.backtestMandate() })
   await at('backtestMandate', { body: sampleBodies.backtestMandate() })
   await at('stopAgents', { headers: { 'idempotency-key': 'x'.repeat(256) } })
@@ -254,6 +255,27 @@ async function askForChanges(
   await revokeAllKeys(service, tenant)
   await at('endSession')
   await ask(byId('endSession'), { url, headers: { cookie, 'x-purser-console': csrfToken } })
+}
+
+async function askForBudgets(service: Service, records: SampleRecords): Promise<void> {
+  const { url, sandboxKey: key } = service
+  const at = (id: string, options: Omit<Ask, 'url' | 'key'> = {}) => ask(byId(id), { url, key, ...options })
+  let parentId: string | undefined
+  for (let level = 1; level <= 5; level++) {
+    const answer = await at('createBudget', {
+      body: sampleBodies.createBudget(parentId === undefined ? {} : { budget_id: parentId }),
+    })
+    if (answer.status === 201) parentId = (JSON.parse(answer.text) as { id: string }).id
+  }
+  await at('createBudget', { body: sampleBodies.createBudget({ budget_id: 'unknown' }) })
+  const ids = { ...records }
+  await at('getBudget', { ids })
+  await at('updateAgent', { ids, body: sampleBodies.updateAgent(records) })
+  await at('updateAgent', { body: sampleBodies.updateAgent({}) })
+  for (const id of ['freezeBudget', 'unfreezeBudget']) {
+    await at(id, { ids })
+    await at(id)
+  }
 }
 
 /** Decisions on a payment and on an increase. */

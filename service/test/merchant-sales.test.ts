@@ -158,6 +158,10 @@ async function sell(service: TestService) {
 }
 
 function asTransaction(record: Record<string, string>): Transaction {
-  const entries = Object.entries(record).map(([name, text]) => [name, text === '' ? null : text])
+  const entries = Object.entries(record).map(([name, text]) => {
+    if (name === 'mandate_version') return [name, Number(text)]
+    if (name === 'metadata') return [name, text === '' ? {} : JSON.parse(text)]
+    return [name, text === '' ? null : text]
+  })
   return Object.fromEntries(entries) as Transaction
 }

@@ -29,6 +29,8 @@ export interface SampleRecords {
   readonly stop_id: string
   /** Of a request for an increase. */
   readonly approval_id: string
+  /** Of a shared budget. */
+  readonly budget_id: string
 }
 
 /** The records of one account and environment, made with a key that owns them. */
@@ -53,8 +55,9 @@ export async function prepareSampleRecords(service: TestService, key: string): P
     key,
     body: { ...sampleBodies.createSeller(), domain: `${issued.body.id.slice(4)}.example.com` },
   })
-  const statuses = [issued.status, increase.status, evaluated.status, seller.status]
-  assert.deepEqual(statuses, [201, 201, 200, 201])
+  const budget = await service.call('POST', '/v1/budgets', { key, body: sampleBodies.createBudget({}) })
+  const statuses = [issued.status, increase.status, evaluated.status, seller.status, budget.status]
+  assert.deepEqual(statuses, [201, 201, 200, 201, 201])
   return {
     account_id: issued.body.account_id,
     key_id: issued.body.id,
@@ -67,6 +70,7 @@ export async function prepareSampleRecords(service: TestService, key: string): P
     domain: seller.body.domain,
     stop_id: stopped.body.stop_id,
     approval_id: increase.body.id,
+    budget_id: budget.body.id,
   }
 }
 
@@ -101,6 +105,12 @@ export const sampleBodies = {
     ...(account_id === undefined ? {} : { account_id }),
   }),
   createAgent: () => ({ name: 'research-bot', description: 'Reads papers', capabilities: ['search'] }),
+  updateAgent: ({ budget_id }: Ids) => ({ budget_id: budget_id ?? null }),
+  createBudget: ({ budget_id }: Ids) => ({
+    name: 'Research',
+    limits: [{ window: 'lifetime', max_amount: '500.00' }],
+    parent_id: budget_id ?? null,
+  }),
   createMandate: ({ agent_id }: Ids) => ({
     agent_id: agent_id ?? 'agent_1',
     purpose: 'Buy research data',

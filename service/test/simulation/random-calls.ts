@@ -308,8 +308,17 @@ export class RandomCalls {
 
   /** A limit that counts apart for each seller or resource, and two that do not. */
   #limits(per: Limit['per']): readonly Limit[] {
-    const shared = { maxAmountText: '6.00', maxAmountMicro: '6000000', maxCount: null, action: 'deny' as const }
-    const windows = [{ rollingSeconds: 3_600 }, 'lifetime', { calendar: 'day', timeZone: 'Europe/Berlin' }] as const
+    const shared = {
+      maxAmountText: '6.00',
+      maxAmountMicro: '6000000',
+      maxCount: null,
+      action: 'deny' as const,
+    }
+    const windows = [
+      { rollingSeconds: 3_600 },
+      'lifetime',
+      { calendar: 'day', timeZone: 'Europe/Berlin' },
+    ] as const
     return windows.map((window, index) => ({
       ...shared,
       id: this.#ids.next('limit'),
