@@ -173,6 +173,9 @@ export interface JournalContent {
   readonly reason: string | null
   /** The domain that was paid, or that was asked about. */
   readonly domain: string | null
+  /** Of a payment, who paid, and its category. */
+  readonly agentId: string | null
+  readonly category: string | null
   /** Whether it was paid to a seller of the account. */
   readonly isRevenue: boolean
 }

@@ -24,6 +24,8 @@ export function readActivity(allRows: (table: Table) => readonly unknown[]): Act
         ...entry,
         reason: evaluation?.reasonCode ?? null,
         domain: payment?.merchantDomain ?? evaluation?.merchantDomain ?? null,
+        agentId: payment?.agentId ?? null,
+        category: payment?.category ?? null,
         isRevenue: payment?.sellerAccountId === entry.accountId,
       }
     }),

@@ -53,6 +53,15 @@ function sumsOf(entry: JournalContent): ActivitySumContent[] {
   // What a list shows, in all and by domain.
   if (kind !== 'more_denied') sums.push({ ...sum, dimension: 'domain', subject: '' })
   if (kind !== 'more_denied' && domain !== null) sums.push({ ...sum, dimension: 'domain', subject: domain })
+  if (kind === 'paid' || kind === 'refunded') {
+    const { agentId, category } = entry
+    for (const [dimension, subject] of Object.entries({ agent: agentId, payee: domain, category })) {
+      if (subject === null) continue
+      const day = Math.floor(atMs / dayMs) * dayMs
+      sums.push({ ...sum, dimension, subject })
+      sums.push({ ...sum, dimension: `${dimension}_day`, subject, startsAtMs: day })
+    }
+  }
   if ((isPaid || isRefunded) && entry.isRevenue && domain !== null) {
     const day = Math.floor(atMs / dayMs) * dayMs
     sums.push({ ...sum, dimension: 'seller', subject: domain, startsAtMs: day })
