@@ -70,7 +70,7 @@ export interface ExceededLimit {
 }
 
 /** The limit if a payment would exceed it; undefined if it fits. */
-export function checkLimit(
+function checkLimit(
   { limit, tally }: CountedLimit,
   scope: Pick<ExceededLimit, 'scope' | 'scopeId'>,
   payment: { readonly amountMicro: MicroUsdc; readonly atMs: number },
@@ -131,7 +131,7 @@ function countsSame(one: LimitTerms, other: LimitTerms): boolean {
 }
 
 /** A window as text: equal for windows with the same periods. */
-export function windowText(window: LimitWindow): string {
+function windowText(window: LimitWindow): string {
   if (window === 'lifetime') return window
   if ('rollingSeconds' in window) return `${window.rollingSeconds} s`
   const { calendar, timeZone, weekStart = 'monday', dayOfMonth = 1 } = window
@@ -203,7 +203,7 @@ const none: Committed = { amountMicro: 0n as MicroUsdc, count: 0 }
 const slices = 24
 
 /** The bucket of a payment that was booked at this time. */
-export function bucketAt(window: LimitWindow, atMs: number): number {
+function bucketAt(window: LimitWindow, atMs: number): number {
   if (window === 'lifetime') return 0
   if ('rollingSeconds' in window) return Math.floor((atMs * slices) / (window.rollingSeconds * 1_000))
   return calendarPeriodAt(window, atMs).startsAtMs

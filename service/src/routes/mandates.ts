@@ -176,13 +176,13 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
 }
 
 /** The version that an entity tag names. Proxies that compress mark tags as weak. */
-export function versionOfTag(tag: string): number {
+function versionOfTag(tag: string): number {
   const [, digits = '0'] = /^(?:W\/)?"([1-9]\d{0,9})"$/.exec(tag) ?? []
   return Number(digits)
 }
 
 /** A record with its version as entity tag. */
-export function okVersioned(record: { readonly version: number }): Answer {
+function okVersioned(record: { readonly version: number }): Answer {
   return ok(record, { etag: `"${record.version}"` })
 }
 
