@@ -188,10 +188,9 @@ storeConformance((open) => {
     const owner = (await ledger.tenant()).sandbox
     const mandate = await ledger.mandate(owner)
     const hold = await ledger.authorized(owner, await ledger.hold(mandate, '5.00'))
-    const terms = (text: string) => ({ maxTotalText: text, maxTotalMicro: parseAmount(text) })
-    const refused = await ledger.amend(mandate, terms('4.99'), { endsHolds: true })
+    const refused = await ledger.amend(mandate, totalOf('4.99'), { endsHolds: true })
     assert.equal(refused.outcome, 'below_committed')
-    assert.equal((await ledger.amend(mandate, terms('5.00'), { endsHolds: true })).outcome, 'amended')
+    assert.equal((await ledger.amend(mandate, totalOf('5.00'), { endsHolds: true })).outcome, 'amended')
     assert.equal((await ledger.settle(owner, hold)).outcome, 'captured')
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
@@ -303,3 +302,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 })
+
+function totalOf(text: string) {
+  return { maxTotalText: text, maxTotalMicro: parseAmount(text) }
+}

@@ -338,13 +338,13 @@ async function assertActivityAddsUp(ledger: StoreLedger, scope: Caller, mandates
   const agentIds = [...new Set(mandates.map(({ agentId }) => agentId))]
   const byAgent = await total(ledger, scope, { dimension: 'agent', subjects: agentIds })
   assert.deepEqual(
-    byAgent.map(({ subject, paidMicro }) => [subject, paidMicro]).sort(),
-    agentIds
-      .map((agentId) => [
+    new Map(byAgent.map(({ subject, paidMicro }) => [subject, paidMicro])),
+    new Map(
+      agentIds.map((agentId) => [
         agentId,
         paid.reduce((sum, one) => sum + (one.agentId === agentId ? one.amountMicro : 0n), 0n),
-      ])
-      .sort(),
+      ]),
+    ),
   )
   assert.deepEqual(await ledger.store.topSubjects(scope, { dimension: 'payee_day', fromMs: 0, limit: 1 }), [
     shopDomain,

@@ -100,7 +100,6 @@ storeConformance((open) => {
     await ledger.seller(shop)
     const mandate = await ledger.mandate(payer)
     const payment = await ledger.pay(shop, await ledger.hold(mandate, '5.00'))
-    const refused = (code: string) => ({ outcome: 'refused', code })
     assert.deepEqual(await ledger.refund(payer, payment, '1.00'), refused('seller_not_yours'))
     assert.deepEqual(await ledger.refund(stranger, payment, '1.00'), refused('not_found'))
     ledger.clock.nowMs += 1_000
@@ -179,4 +178,8 @@ async function refundedSums(ledger: StoreLedger, scope: Caller) {
   })
   assert.equal(payee?.refundedMicro, sums?.refundedMicro)
   return [sums?.refundedCount ?? 0, formatSum((sums?.refundedMicro ?? 0n) as never)]
+}
+
+function refused(code: string) {
+  return { outcome: 'refused', code }
 }

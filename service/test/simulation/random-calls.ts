@@ -3,7 +3,7 @@ import type { Limit } from '../../src/domain/limits.ts'
 import { formatSum, type MicroUsdc } from '../../src/domain/money.ts'
 import { holdDefaults, mandateDefaults } from '../../src/domain/new-records.ts'
 import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
-import type { AuditEvent, Caller, Hold, Scope } from '../../src/domain/records.ts'
+import type { ApprovalTerms, AuditEvent, Caller, Hold, Scope } from '../../src/domain/records.ts'
 import { idBytes, idText } from '../../src/domain/type-id.ts'
 import { createIds } from '../../src/ids.ts'
 import { createAccount, moveAccount } from '../../src/store/ledger/operations/accounts.ts'
@@ -54,6 +54,9 @@ const invented = [
 ]
 
 const domains = ['shop.example', 'data.example', 'News.Example', 'ünïcode.example'] as const
+
+/** The id of the approval that a proof asks for: it has the bytes of the proof's nonce. */
+const approvalOf = ({ nonce }: Hold) => idText('approval', idBytes('nonce', nonce)!)
 
 /**
  * Calls of every operation, each of which mostly makes sense: they speak of what earlier calls have made, and sometimes of
@@ -147,6 +150,7 @@ export class RandomCalls {
     () => this.#decide(),
     () => this.#decide(),
     () => this.#requestIncrease(),
+    () => this.#buyWithApproval(),
     () => this.#createSeller(),
     () => {
       if (this.#random.below(3) > 0) return this.#createSeller()
@@ -237,7 +241,7 @@ export class RandomCalls {
     })
   }
 
-  #createMandate(): RandomCall {
+  #createMandate(terms: { readonly approval?: ApprovalTerms } = {}): RandomCall {
     const { id: agentId, ...scope } = this.#agent()
     const id = this.#ids.next('mandate')
     this.#mandates.push({ ...scope, id, agentId })
@@ -277,6 +281,7 @@ export class RandomCalls {
       ]),
       categoryCheck: this.#random.pick([null, null, null, 'enforced' as const]),
       metadata: this.#random.pick([null, { project: 'apollo', 'größe "1"': '' }]),
+      ...terms,
       createdAtMs: this.#nowMs,
       updatedAtMs: this.#nowMs,
     }
@@ -384,8 +389,7 @@ export class RandomCalls {
   #approvalOf(mandateId: string): string | undefined {
     const asked = this.#holds.filter((hold) => hold.mandateId === mandateId).slice(-4)
     if (asked.length === 0) return undefined
-    const { nonce } = this.#random.pick(asked as [Hold])
-    return this.#orInvented(idText('approval', idBytes('nonce', nonce)!))
+    return this.#orInvented(approvalOf(this.#random.pick(asked as [Hold])))
   }
 
   #decide(): RandomCall {
@@ -437,17 +441,7 @@ export class RandomCalls {
   /** A payment under a mandate of its own, and what becomes of it. */
   #collect(): RandomCall {
     const create = this.#createMandate()
-    const mandate = this.#mandates.at(-1)!
-    const amountMicro = BigInt(1 + this.#random.below(500_000)) as MicroUsdc
-    const hold = {
-      ...this.#newHold(),
-      ...mandate,
-      mandateId: mandate.id,
-      amountMicro,
-      amountText: formatSum(amountMicro),
-      category: null,
-    }
-    this.#holds.push(hold)
+    const hold = this.#smallHold()
     const attempt = { ...this.#attempt(hold), ...this.#sellerOfShop() }
     // The latest key of an account is the least likely to be revoked.
     const { keyId } = this.#keys.findLast(({ accountId }) => accountId === attempt.caller.accountId)!
@@ -459,6 +453,50 @@ export class RandomCalls {
       () => made(issueProof, { hold }),
       () => authorizeCall({ ...sale, nowMs: this.#nowMs }, { ...this.#tools, newEvent }),
       ...Array.from({ length: this.#random.below(6) }, () => later),
+    )
+    return create
+  }
+
+  /** A proof under the newest mandate, for an amount that it most often admits. */
+  #smallHold(): Hold {
+    const mandate = this.#mandates.at(-1)!
+    const amountMicro = BigInt(1 + this.#random.below(500_000)) as MicroUsdc
+    const amount = { amountMicro, amountText: formatSum(amountMicro) }
+    const hold = { ...this.#newHold(), ...mandate, mandateId: mandate.id, ...amount, category: null }
+    this.#holds.push(hold)
+    return hold
+  }
+
+  /** A first purchase that needs approval, the approval, and two proofs: the seller is known to the second. */
+  #buyWithApproval(): RandomCall {
+    const create = this.#createMandate({
+      approval: { above: null, firstPurchaseAtSeller: true, required: 1 },
+    })
+    const asking = this.#smallHold()
+    const { accountId, environment, mandateId } = asking
+    const approvalId = approvalOf(asking)
+    this.#planned.push(
+      () => made(issueProof, { hold: asking, requester: this.#requester() }),
+      () =>
+        made(decideApproval, {
+          accountId,
+          environment,
+          mandateId,
+          approvalId,
+          verdict: 'approved',
+          ...this.#requester(),
+          note: null,
+          isOwner: true,
+          event: this.#event('approval.approved', approvalId, asking),
+          amendedEvent: this.#event('mandate.amended', mandateId, asking),
+        }),
+      () => {
+        const { nonce } = this.#newHold()
+        const hold = { ...asking, nonce, orderId: null }
+        this.#holds.push(hold)
+        return made(issueProof, { hold, approvalId, requester: this.#requester() })
+      },
+      () => made(issueProof, { hold: { ...asking, nonce: this.#ids.nonce(), orderId: null } }),
     )
     return create
   }
