@@ -4,6 +4,8 @@ export type RefusalReason =
   | 'amount_mismatch'
   | 'invalid_signature'
   | 'nonce_reused'
+  | 'authorization_voided'
+  | 'authorization_expired'
   | 'malformed_proof'
   | 'proof_too_large'
   | 'proof_for_another_resource'
@@ -83,6 +85,11 @@ export function receiptHeaders(receipt: Receipt): Record<string, string> {
   return { 'x-payment-receipt': encode(receipt), 'cache-control': 'private' }
 }
 
+/** The headers of an answer whose payment was voided: the customer need not repeat it with the same proof. */
+export function voidedHeaders(nonce: string): Record<string, string> {
+  return { 'x-payment-voided': nonce, 'cache-control': 'private' }
+}
+
 const another =
   'Request a new proof from Purser for exactly this amount and resource, and repeat the request with it'
 
@@ -96,6 +103,16 @@ const remedies: Readonly<Record<string, string>> = {
   malformed_proof: 'Send one X-Payment-Proof header: base64url of the JSON of the unmodified proof.',
   proof_too_large: 'Send one X-Payment-Proof header: base64url of the JSON of the proof, and nothing else.',
 }
+
+/** The messages for a proof that is charged only after the handler. */
+export const howToPayAfter = {
+  nonce_reused:
+    'This proof was used for another request, and this server does not know if its goods were delivered. Look it up with GET /v1/payments/proofs/{nonce}: unless its status is captured, nothing was charged; if it is, contact the merchant.',
+  authorization_voided: `The request for this proof failed, and nothing was charged. ${another}.`,
+  authorization_expired: `This proof was not charged in time, and never will be. ${another}.`,
+  failed:
+    'Three attempts to deliver the goods for this proof completely have failed. Look it up with GET /v1/payments/proofs/{nonce}: once its status is captured, contact the merchant; if it is voided or expired, nothing was charged.',
+} as const
 
 /** The message for a charged proof, by the state of its delivery. */
 export const howToPayAgain = {

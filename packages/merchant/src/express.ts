@@ -18,11 +18,13 @@ type ExpressRequest = IncomingMessage & { readonly originalUrl: string; readonly
 export function requirePayment<Request extends ExpressRequest>(options: PaymentOptions<Request>) {
   const decide = createPaymentGate(options)
 
-  return async (request: Request, response: ServerResponse, next: () => void): Promise<void> => {
+  async function sell(request: Request, response: ServerResponse, next: () => void): Promise<void> {
     const { originalUrl, baseUrl, url = '' } = request
     // A mounted router strips its mount path from `url`; other middleware may rewrite it.
     const rewritten = [url, baseUrl + url]
     const decision = await decide({ ...readHeaders(request), target: originalUrl, rewritten, request })
     if (letPass(response, decision)) next()
   }
+
+  return Object.assign(sell, { refund: decide.refund })
 }

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 
 import { createPaymentGate, type PaymentOptions } from './gate.ts'
 import { beginDelivery, readHeaders } from './node-delivery.ts'
+import { holdResponse } from './node-settlement.ts'
 
 export type * from './gate.ts'
 export { paymentOf } from './payment.ts'
@@ -32,7 +33,7 @@ export function requirePayment<R extends Request>(options: PaymentOptions<R>) {
   const decide = createPaymentGate(options)
 
   // The type comes from the options or the route, never from this hook.
-  return async (request: NoInfer<R>, reply: Reply): Promise<unknown> => {
+  async function sell(request: NoInfer<R>, reply: Reply): Promise<unknown> {
     const { url, originalUrl, server } = request
     // `url` may have been changed by `rewriteUrl`.
     const place = { target: originalUrl, rewritten: [url], mount: server.prefix }
@@ -42,9 +43,14 @@ export function requirePayment<R extends Request>(options: PaymentOptions<R>) {
       // The client has disconnected: tell Fastify that no response follows.
       return beginDelivery(reply.raw, decision) ? undefined : reply.hijack()
     }
+    if (decision.outcome === 'authorized') {
+      return holdResponse(reply.raw, decision) ? undefined : reply.hijack()
+    }
     const { status, headers: answerHeaders, body } = decision.answer
     reply.code(status)
     reply.headers({ ...answerHeaders })
     return reply.send(body)
   }
+
+  return Object.assign(sell, { refund: decide.refund })
 }

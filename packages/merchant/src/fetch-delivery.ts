@@ -45,8 +45,10 @@ export async function deliver(
  */
 const pieceBytes = 65_536
 
+type Reported = Pick<Paid, 'delivered' | 'notDelivered'>
+
 /** The same response, with a body that reports when it was read completely or cancelled. */
-function watchBody(answer: Response, signal: AbortSignal, paid: Paid): Response {
+export function watchBody(answer: Response, signal: AbortSignal, paid: Reported): Response {
   const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
   let rest: Uint8Array = new Uint8Array()
   let isOver = false
@@ -96,7 +98,7 @@ const dropped = new FinalizationRegistry<() => void>((onGone) => onGone())
  * A copy with the receipt, because some responses have immutable headers. Its body is passed on unread; the handler's
  * own headers are kept.
  */
-export function withReceipt(answer: Response, { headers }: Paid): Response {
+export function withReceipt(answer: Response, { headers }: Pick<Paid, 'headers'>): Response {
   const copy = new Response(answer.body, answer)
   for (const [name, value] of Object.entries(headers)) {
     if (!copy.headers.has(name)) copy.headers.set(name, value)

@@ -1,4 +1,5 @@
 import { deliver, readRequest, toResponse, withReceipt } from './fetch-delivery.ts'
+import { deliverAuthorized } from './fetch-settlement.ts'
 import { createPaymentGate, type PaymentOptions } from './gate.ts'
 
 export type * from './gate.ts'
@@ -16,13 +17,18 @@ export function requirePayment<Rest extends unknown[]>(
 ) {
   const decide = createPaymentGate(options)
 
-  return async (request: Request, ...rest: Rest): Promise<Response> => {
+  async function sell(request: Request, ...rest: Rest): Promise<Response> {
     const decision = await decide({ ...readRequest(request), request })
     if (decision.outcome === 'free') return handler(request, ...rest)
     if (decision.outcome === 'paid') {
       const answer = await deliver(decision, request, () => handler(request, ...rest))
       return withReceipt(answer, decision)
     }
+    if (decision.outcome === 'authorized') {
+      return deliverAuthorized(decision, request, () => handler(request, ...rest))
+    }
     return toResponse(decision.answer)
   }
+
+  return Object.assign(sell, { refund: decide.refund })
 }

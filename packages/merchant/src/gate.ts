@@ -10,15 +10,19 @@ import {
 } from './challenge.ts'
 import { createCollector } from './deliveries/collection.ts'
 import { isFree, assertPrice, readOptions, type PaymentOptions, type Price } from './options.ts'
-import { keepPayment, type Payment } from './payment.ts'
+import { keepPayment, paymentFor, type Payment } from './payment.ts'
 import { readProofHeader } from './proof-header.ts'
+import { refunds } from './refunds.ts'
 import { isForResource, resourceOf } from './resource/resource.ts'
+import { settlementOf, type Settle } from './settlement.ts'
 
 export type { PaymentClient } from './client.ts'
 export type { Answer, Challenge, Receipt, RefusalReason } from './challenge.ts'
 export type { DeliveryStore, KeptDelivery, Worth } from './deliveries/delivery-store.ts'
-export type { PaymentOptions, Price, Terms } from './options.ts'
+export type { CaptureTime, HandlerResponse, PaymentOptions, Price, Terms } from './options.ts'
 export type { Payment } from './payment.ts'
+export type { Refund, RefundOptions } from './refunds.ts'
+export type { Settle, Settlement } from './settlement.ts'
 export { paymentOf } from './payment.ts'
 
 /** A framework-independent request. */
@@ -45,7 +49,8 @@ export interface AskedFor<Request> {
 }
 
 /**
- * Whether a request gets the goods. All outcomes except `free` and `paid` have the response to send instead.
+ * Whether a request gets the goods. All outcomes except `free`, `paid` and `authorized` have the response to send
+ * instead.
  */
 export type Decision =
   | { readonly outcome: 'free' }
@@ -53,6 +58,24 @@ export type Decision =
   | { readonly outcome: 'refused'; readonly reason: RefusalReason; readonly answer: Answer }
   | { readonly outcome: 'unavailable'; readonly answer: Answer }
   | Paid
+  | Authorized
+
+/**
+ * With `capture: 'after'` or `'metered'`: the amount is reserved, and nothing is charged. Run the handler, then call
+ * `settle` or `void`.
+ */
+export interface Authorized extends Pick<
+  Paid,
+  'payment' | 'redeliversUnfinished' | 'delivered' | 'notDelivered'
+> {
+  readonly outcome: 'authorized'
+  /** When to call `settle`: before the first byte of the response, or before its end. */
+  readonly capture: 'after' | 'metered'
+  /** Charges for a response, or voids the payment if it must not be charged. Never rejects. */
+  readonly settle: Settle
+  /** Voids the payment of a handler that threw. Resolves to whether it is certain that nothing is charged. */
+  readonly void: () => Promise<boolean>
+}
 
 /** The payment was charged: deliver the goods once, with these headers. */
 export interface Paid {
@@ -84,7 +107,9 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
   const settings = readOptions(options)
   const collect = createCollector(settings)
 
-  return async (asked: AskedFor<Request>): Promise<Decision> => {
+  return Object.assign(decide, { refund: refunds(settings.client) })
+
+  async function decide(asked: AskedFor<Request>): Promise<Decision> {
     const { method, target, proof: header, request } = asked
     const finding = findTerms(asked)
     if (finding.outcome === 'free') return { outcome: 'free' }
@@ -122,7 +147,21 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
       return refused('proof_for_another_resource', challengeAnswer(offer, 'proof_for_another_resource'))
     }
     const { reportsDelivery = false } = asked
-    const collection = await collect({ proof, offer, preflight: terms.preflight ?? false, reportsDelivery })
+    const capture = terms.capture ?? settings.capture
+    const collection = await collect({
+      proof,
+      offer,
+      preflight: terms.preflight ?? false,
+      capturesLater: capture !== 'before',
+      reportsDelivery,
+    })
+    const { nonce, currency, agentId: agent_id, mandateId: mandate_id } = proof
+    const bought = { amount, currency, resource, merchant_domain, nonce }
+    const buyer = {
+      ...(offer.category === undefined ? {} : { category: offer.category }),
+      agent_id,
+      mandate_id,
+    }
     switch (collection.outcome) {
       case 'refused': {
         const { reason, howToPay } = collection
@@ -134,14 +173,8 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
         return unavailable('payment_could_not_be_verified', collection.retryAfterMs)
       case 'charged': {
         const { transactionId: transaction_id, delivered, notDelivered } = collection
-        const { nonce, currency, agentId: agent_id, mandateId: mandate_id } = proof
-        const receipt = { transaction_id, amount, currency, resource, merchant_domain, nonce }
-        const payment = {
-          ...receipt,
-          ...(offer.category === undefined ? {} : { category: offer.category }),
-          agent_id,
-          mandate_id,
-        }
+        const receipt = { transaction_id, ...bought }
+        const payment = paymentFor({ ...receipt, ...buyer })
         keepPayment(request, payment)
         return {
           outcome: 'paid',
@@ -151,6 +184,18 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
           redeliversUnfinished: settings.redeliverUnfinished,
           delivered,
           notDelivered,
+        }
+      }
+      case 'authorized': {
+        const { hold } = collection
+        const deadline = { capture_deadline: hold.captureDeadline }
+        const settlement = settlementOf({ hold, bought, buyer: { ...buyer, ...deadline }, request, settings })
+        keepPayment(request, settlement.payment)
+        return {
+          outcome: 'authorized',
+          capture: capture === 'metered' ? 'metered' : 'after',
+          redeliversUnfinished: settings.redeliverUnfinished,
+          ...settlement,
         }
       }
       default:

@@ -1,4 +1,5 @@
 import { deliver, readRequest, toResponse } from './fetch-delivery.ts'
+import { deliverAuthorized } from './fetch-settlement.ts'
 import { createPaymentGate, type PaymentOptions } from './gate.ts'
 
 export type * from './gate.ts'
@@ -13,7 +14,8 @@ interface Context {
     readonly matchedRoutes: readonly { readonly path: string; readonly basePath?: string }[]
   }
   readonly env: unknown
-  res: Response
+  get res(): Response
+  set res(response: Response | undefined)
   header(name: string, value: string): void
 }
 
@@ -26,7 +28,7 @@ interface Context {
 export function requirePayment<C extends Context>(options: PaymentOptions<C>) {
   const decide = createPaymentGate(options)
 
-  return async (context: C, next: () => Promise<void>): Promise<Response | undefined> => {
+  async function sell(context: C, next: () => Promise<void>): Promise<Response | undefined> {
     const { raw, path, matchedRoutes, routeIndex } = context.req
     // `path` is the path that the router matched; the request of `@hono/node-server` still has the part that
     // `app.mount` stripped.
@@ -36,6 +38,16 @@ export function requirePayment<C extends Context>(options: PaymentOptions<C>) {
     if (decision.outcome === 'free') {
       await next()
       return undefined
+    }
+    if (decision.outcome === 'authorized') {
+      const settled = await deliverAuthorized(decision, raw, async () => {
+        await next()
+        return context.res
+      })
+      // Otherwise Hono adds the headers of the earlier response, which may be withheld.
+      context.res = undefined
+      context.res = settled
+      return settled
     }
     if (decision.outcome !== 'paid') return toResponse(decision.answer)
     const answer = await deliver(decision, raw, async () => {
@@ -51,4 +63,6 @@ export function requirePayment<C extends Context>(options: PaymentOptions<C>) {
     // Applies if the handler did not run.
     return answer
   }
+
+  return Object.assign(sell, { refund: decide.refund })
 }

@@ -1,6 +1,7 @@
 import { after } from 'node:test'
 
 import { startTestService } from '../../../service/testing/service.ts'
+import { captureScenarios } from '../testing/capture-scenarios.ts'
 import { buildNext, serveNext } from '../testing/next-adapter.ts'
 import { playThrough } from '../testing/play.ts'
 import { streamThrough } from '../testing/stream.ts'
@@ -8,5 +9,8 @@ import { streamThrough } from '../testing/stream.ts'
 const service = await startTestService({ after })
 const build = await buildNext({ after })
 
-playThrough(await serveNext({ after }, build), service)
+const served = await serveNext({ after }, build)
+
+playThrough(served, service)
+playThrough(served, service, captureScenarios)
 streamThrough({ adapter: 'Next', nextBuild: build }, service)

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 
 import type { Answer, Decision, Paid } from './gate.ts'
+import { holdResponse } from './node-settlement.ts'
 
 /** The gate's view of the request headers, besides the target. */
 export function readHeaders({ method = 'GET', headers }: RequestHead) {
@@ -17,6 +18,7 @@ interface RequestHead {
 export function letPass(response: ServerResponse, decision: Decision): boolean {
   if (decision.outcome === 'free') return true
   if (decision.outcome === 'paid') return beginDelivery(response, decision)
+  if (decision.outcome === 'authorized') return holdResponse(response, decision)
   send(response, decision.answer)
   return false
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 
-import { createPaymentGate, type PaymentOptions } from './gate.ts'
+import { createPaymentGate, type PaymentOptions, type Refund } from './gate.ts'
 import { letPass, readHeaders } from './node-delivery.ts'
 
 export type * from './gate.ts'
@@ -15,7 +15,7 @@ export { paymentOf } from './payment.ts'
 export function requirePayment(
   options: PaymentOptions<IncomingMessage>,
   handler: (request: IncomingMessage, response: ServerResponse) => unknown,
-): RequestListener {
+): RequestListener & { readonly refund: Refund } {
   const decide = createPaymentGate(options)
   const onError = options.onError ?? console.error
 
@@ -24,10 +24,16 @@ export function requirePayment(
     // `originalUrl`.
     const { url = '/', originalUrl = url }: IncomingMessage & { readonly originalUrl?: string } = request
     const decision = await decide({ ...readHeaders(request), target: originalUrl, rewritten: [url], request })
-    if (letPass(response, decision)) await handler(request, response)
+    if (!letPass(response, decision)) return
+    try {
+      await handler(request, response)
+    } catch (error) {
+      if (decision.outcome === 'authorized') await decision.void()
+      throw error
+    }
   }
 
-  return (request, response) => {
+  function sell(request: IncomingMessage, response: ServerResponse): void {
     answer(request, response).catch((error: unknown) => {
       onError(error)
       // A response that has started cannot be undone: abort it, so that the customer notices.
@@ -35,4 +41,6 @@ export function requirePayment(
       else response.writeHead(500).end()
     })
   }
+
+  return Object.assign(sell, { refund: decide.refund })
 }

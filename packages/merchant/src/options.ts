@@ -1,4 +1,4 @@
-import type { PaymentClient } from './client.ts'
+import { canCapture, type PaymentClient } from './client.ts'
 import type { DeliveryStore } from './deliveries/delivery-store.ts'
 import { assertIsAt, readMerchantDomain } from './resource/merchant-domain.ts'
 import { readPublicUrl } from './resource/resource.ts'
@@ -11,6 +11,21 @@ type Amount = string | null
 /** An amount, or a function of the request that returns one. */
 export type Price<Request> = Amount | ((request: Request) => Amount | Promise<Amount>)
 
+/**
+ * When a payment is charged: `before` the handler runs; `after` it has answered, before the first byte leaves; or
+ * `metered`, when its response ends.
+ */
+export type CaptureTime = 'before' | 'after' | 'metered'
+
+const captureTimes: readonly CaptureTime[] = ['before', 'after', 'metered']
+
+/** The start of a handler's response. */
+export interface HandlerResponse {
+  readonly status: number
+  /** The value of a header; null if there is none. */
+  readonly header: (name: string) => string | null
+}
+
 /** The terms of a resource. */
 export interface Terms<Request> {
   readonly price: Price<Request>
@@ -18,16 +33,33 @@ export interface Terms<Request> {
   readonly category?: string
   /** Whether to run the service's pre-flight check before the charge. */
   readonly preflight?: boolean
+  /** When the payment is charged; default the option `capture`. */
+  readonly capture?: CaptureTime
 }
 
-interface MerchantOptions {
+interface MerchantOptions<Request> {
   /** A `Purser` client with a key with the role `merchant`. */
   readonly client: PaymentClient
   /** The domain that customers' mandates list, registered as a seller. */
   readonly merchantDomain: string
   /** The public URL, including any path that a proxy strips; default `https://<merchantDomain>`. */
   readonly publicUrl?: string
-  /** Timeout for all service calls of one request, in milliseconds; default 10,000. */
+  /**
+   * When payments are charged: `'before'` the handler, the default; `'after'` it has answered, and before the first
+   * byte leaves, so that a failed request is never charged; or `'metered'`, at the end of a streamed response.
+   */
+  readonly capture?: CaptureTime
+  /**
+   * With `capture: 'after'` or `'metered'`: whether to charge for a response; default: unless its status is 5xx.
+   * A handler that throws is never charged.
+   */
+  readonly shouldCapture?: (response: HandlerResponse, request: Request) => boolean | Promise<boolean>
+  /**
+   * With `capture: 'after'` or `'metered'`: the time in seconds until an authorization ends; 60 to 86,400, default 600.
+   * The mandate may allow less.
+   */
+  readonly captureSeconds?: number
+  /** Timeout for all service calls of one request, in milliseconds; default 10,000. It starts again for a capture. */
   readonly timeout?: number
   /** Timeout for a computed price, in milliseconds; default 5,000. */
   readonly priceTimeout?: number
@@ -48,7 +80,7 @@ interface MerchantOptions {
 }
 
 /** The prices: terms for every request, or a table of routes, where unlisted paths are free. */
-export type PaymentOptions<Request = unknown> = MerchantOptions &
+export type PaymentOptions<Request = unknown> = MerchantOptions<Request> &
   (
     | (Terms<Request> & { readonly routes?: never })
     | { readonly routes: Readonly<Record<string, Terms<Request>>>; readonly price?: never }
@@ -66,7 +98,10 @@ export function readOptions<Request>(options: PaymentOptions<Request>) {
   const publicUrl = readPublicUrl(options.publicUrl ?? `https://${merchantDomain.replace(/\.$/, '')}`)
   assertIsAt(domain, publicUrl)
   const { findTerms, terms } = readTerms(options, new URL(publicUrl).pathname)
+  const capture = options.capture ?? 'before'
+  assertCapture(capture)
   assertClient(client, terms)
+  const shouldCapture = readLateOptions(options, { capture, terms })
   assertDelay(options, 'timeout')
   assertDelay(options, 'priceTimeout')
   assertDelay(options, 'leaseTimeout')
@@ -89,6 +124,9 @@ export function readOptions<Request>(options: PaymentOptions<Request>) {
     client,
     merchantDomain,
     publicUrl,
+    capture,
+    shouldCapture,
+    captureSeconds: options.captureSeconds ?? undefined,
     timeout: options.timeout ?? 10_000,
     priceTimeout: options.priceTimeout ?? 5_000,
     leaseTimeout: options.leaseTimeout ?? 15_000,
@@ -159,7 +197,7 @@ function readTerms<Request>(
 }
 
 function assertTerms(terms: Terms<never>, where = ''): void {
-  const { price, category, preflight } = terms
+  const { price, category, preflight, capture } = terms
   if (!isFunction(price)) assertPrice(price, where)
   if (isThere(category) && typeof category !== 'string') {
     throw new TypeError(`category must be a string such as "data", not ${spell(category)}${where}`)
@@ -167,6 +205,12 @@ function assertTerms(terms: Terms<never>, where = ''): void {
   if (isThere(preflight) && typeof preflight !== 'boolean') {
     throw new TypeError(`preflight must be true or false, not ${spell(preflight)}${where}`)
   }
+  if (isThere(capture)) assertCapture(capture, where)
+}
+
+function assertCapture(capture: unknown, where = ''): void {
+  if (captureTimes.some((time) => time === capture)) return
+  throw new TypeError(`capture must be "before", "after" or "metered", not ${spell(capture)}${where}`)
 }
 
 function assertClient(client: Partial<PaymentClient> | undefined, terms: readonly Terms<never>[]): void {
@@ -175,6 +219,32 @@ function assertClient(client: Partial<PaymentClient> | undefined, terms: readonl
   throw new TypeError(
     `client must be a Purser of @purser/client with a key with the role merchant, not ${spell(client)}`,
   )
+}
+
+/** The options for charging after the handler, which need a client that can, and a price that is charged so. */
+function readLateOptions<Request>(
+  { client, shouldCapture, captureSeconds }: PaymentOptions<Request>,
+  { capture, terms }: { readonly capture: CaptureTime; readonly terms: readonly Terms<Request>[] },
+): (response: HandlerResponse, request: Request) => boolean | Promise<boolean> {
+  const isLate = terms.some((one) => (one.capture ?? capture) !== 'before')
+  if (isLate && !canCapture(client)) {
+    throw new TypeError(
+      'capture: "after" and "metered" need a client with the methods payments.authorize, capture and void',
+    )
+  }
+  for (const [name, value] of Object.entries({ shouldCapture, captureSeconds })) {
+    if (isThere(value) && !isLate) throw new TypeError(`${name} needs capture: "after" or "metered"`)
+  }
+  if (isThere(shouldCapture) && !isFunction(shouldCapture)) {
+    throw new TypeError(`shouldCapture must be a function, not ${spell(shouldCapture)}`)
+  }
+  const isSeconds = Number.isInteger(captureSeconds) && captureSeconds! >= 60 && captureSeconds! <= 86_400
+  if (isThere(captureSeconds) && !isSeconds) {
+    throw new TypeError(
+      `captureSeconds must be a whole number of seconds, from 60 to 86400, not ${spell(captureSeconds)}`,
+    )
+  }
+  return shouldCapture ?? (({ status }) => status < 500)
 }
 
 /** Timers treat longer delays as 1 ms, and `AbortSignal.timeout` requires whole milliseconds. */

@@ -7,14 +7,14 @@ import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
 
-import { requirePayment as forExpress } from '@purser/merchant/express'
-import { requirePayment as forFastify } from '@purser/merchant/fastify'
-import { requirePayment as forFetch } from '@purser/merchant/fetch'
-import { requirePayment as forHono } from '@purser/merchant/hono'
-import { requirePayment as forNode } from '@purser/merchant/node'
+import { paymentOf as ofExpress, requirePayment as forExpress } from '@purser/merchant/express'
+import { paymentOf as ofFastify, requirePayment as forFastify } from '@purser/merchant/fastify'
+import { paymentOf as ofFetch, requirePayment as forFetch } from '@purser/merchant/fetch'
+import { paymentOf as ofHono, requirePayment as forHono } from '@purser/merchant/hono'
+import { paymentOf as ofNode, requirePayment as forNode } from '@purser/merchant/node'
 import type { PaymentOptions } from '@purser/merchant'
 
-import { listen, type Goods, type OpenServer, type Shop } from './shop.ts'
+import { listen, textOf, type Goods, type OpenServer, type Shop } from './shop.ts'
 
 /** A framework with its adapter. */
 export interface Adapter {
@@ -29,7 +29,7 @@ export const adapters: readonly Adapter[] = [
       listen(
         createServer(
           forNode(options, async (request, response) => {
-            sendGoods(response, await shop.sell(request.url ?? '/'))
+            sendGoods(response, await shop.sell(request.url ?? '/', ofNode(request)))
           }),
         ),
       ),
@@ -39,7 +39,7 @@ export const adapters: readonly Adapter[] = [
     open: (options, shop) => {
       const app = express().set('env', 'test')
       app.get('/{*path}', forExpress(options), async (request, response) => {
-        sendGoods(response, await shop.sell(request.path))
+        sendGoods(response, await shop.sell(request.path, ofExpress(request)))
       })
       return listen(createServer(app as (request: IncomingMessage, response: ServerResponse) => void))
     },
@@ -49,8 +49,10 @@ export const adapters: readonly Adapter[] = [
     open: async (options, shop) => {
       const app = fastify()
       app.get('/*', { preHandler: forFastify(options) }, async (request, reply) => {
-        const goods = await shop.sell(request.url)
-        return reply.send(typeof goods === 'string' ? goods : Readable.from(goods, { objectMode: false }))
+        const goods = await shop.sell(request.url, ofFastify(request))
+        const text = textOf(goods)
+        if (text) return reply.code(text.status).send(text.text)
+        return reply.send(streamOf(goods))
       })
       await app.ready()
       return listen(app.server)
@@ -60,7 +62,9 @@ export const adapters: readonly Adapter[] = [
     name: 'Hono',
     open: (options, shop) => {
       const app = new Hono()
-      app.get('/*', forHono(options), async (context) => toResponse(await shop.sell(context.req.path)))
+      app.get('/*', forHono(options), async (context) => {
+        return toResponse(await shop.sell(context.req.path, ofHono(context)))
+      })
       app.onError((_, context) => context.text('Internal Server Error', 500))
       return listenWithFetch(app.fetch)
     },
@@ -69,7 +73,9 @@ export const adapters: readonly Adapter[] = [
     name: 'Fetch style',
     open: (options, shop) =>
       listenWithFetch(
-        forFetch(options, async (request) => toResponse(await shop.sell(new URL(request.url).pathname))),
+        forFetch(options, async (request) => {
+          return toResponse(await shop.sell(new URL(request.url).pathname, ofFetch(request)))
+        }),
       ),
   },
 ]
@@ -79,12 +85,18 @@ function listenWithFetch(fetch: (request: Request) => Response | Promise<Respons
 }
 
 function sendGoods(response: ServerResponse, goods: Goods): void {
-  if (typeof goods === 'string') response.end(goods)
+  const text = textOf(goods)
+  if (text) response.writeHead(text.status).end(text.text)
   // A customer who disconnects ends the stream; that is not an error of the shop.
-  else pipeline(Readable.from(goods, { objectMode: false }), response).catch(() => undefined)
+  else pipeline(streamOf(goods), response).catch(() => undefined)
 }
 
 export function toResponse(goods: Goods): Response {
-  if (typeof goods === 'string') return new Response(goods)
-  return new Response(Readable.toWeb(Readable.from(goods, { objectMode: false })) as ReadableStream)
+  const text = textOf(goods)
+  if (text) return new Response(text.text, { status: text.status })
+  return new Response(Readable.toWeb(streamOf(goods)) as ReadableStream)
+}
+
+function streamOf(goods: Goods): Readable {
+  return Readable.from(goods as AsyncIterable<Uint8Array>, { objectMode: false })
 }

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 
@@ -11,32 +11,36 @@ import { sqliteDeliveries } from '@purser/merchant/sqlite-store'
 import { redisDeliveries } from '../../../examples/merchant-redis/redis-deliveries.ts'
 
 /** A shop in a separate process. The path selects what its handler does; the port is sent to the parent. */
-const [kind, place = '', serviceUrl = '', apiKey = ''] = process.argv.slice(2)
+const [kind, place = '', serviceUrl = '', apiKey = '', name = ''] = process.argv.slice(2)
 const deliveries = await openDeliveries()
 const failed = new Set<string>()
 
-const sell = requirePayment(
-  {
-    client: new Purser({ apiKey, baseUrl: serviceUrl }),
-    merchantDomain: 'api.example.com',
-    price: '4.00',
-    deliveries,
-    leaseTimeout: 600,
-  },
-  (request, response) => {
-    const { url = '' } = request
-    if (url.startsWith('/killed')) {
-      process.send?.('entered')
-      return // Hangs until the process is killed.
-    }
-    const mayFail = url.startsWith('/broken') || (url.startsWith('/once') && !failed.has(url))
-    failed.add(url)
-    if (mayFail) response.writeHead(500).end('broken')
-    else response.end('goods')
-  },
-)
+const options = {
+  client: new Purser({ apiKey, baseUrl: serviceUrl }),
+  merchantDomain: 'api.example.com',
+  price: '4.00',
+  deliveries,
+  leaseTimeout: 600,
+}
+const sellBefore = requirePayment(options, sell)
+const sellAfter = requirePayment({ ...options, capture: 'after' }, sell)
 
-const server = createServer(sell).listen(0, '127.0.0.1', () => {
+function sell(request: IncomingMessage, response: ServerResponse): void {
+  const { url = '' } = request
+  if (url.startsWith('/killed') || (url.startsWith('/after/killed') && name === 'one')) {
+    process.send?.('entered')
+    return // Hangs until the process is killed.
+  }
+  const mayFail = url.startsWith('/broken') || (url.startsWith('/once') && !failed.has(url))
+  failed.add(url)
+  if (mayFail) response.writeHead(500).end('broken')
+  else response.end('goods')
+}
+
+const server = createServer((request, response) => {
+  const charged = request.url?.startsWith('/after/') ? sellAfter : sellBefore
+  charged(request, response)
+}).listen(0, '127.0.0.1', () => {
   process.send?.((server.address() as AddressInfo).port)
 })
 

@@ -5,14 +5,14 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-import type { PaymentOptions } from '@purser/merchant'
+import type { Payment, PaymentOptions } from '@purser/merchant'
 
 import { toResponse, type Adapter } from './adapters.ts'
 import { listen } from './shop.ts'
 
 interface NextShop {
   readonly options: PaymentOptions
-  readonly sell: (path: string) => Promise<Response>
+  readonly sell: (path: string, payment: Payment | undefined) => Promise<Response>
 }
 
 /** The used part of Next. Its own types would make `NODE_ENV` required throughout this repository. */
@@ -51,7 +51,7 @@ export async function serveNext(context: Ending, build: string): Promise<Adapter
     name: 'Next',
     open: async (options, shop) => {
       const id = `shop-${shops.size}`
-      shops.set(id, { options, sell: async (path) => toResponse(await shop.sell(path)) })
+      shops.set(id, { options, sell: async (path, payment) => toResponse(await shop.sell(path, payment)) })
       const server = await listen(createServer(handle))
       return { ...server, url: `${server.url}/${id}` }
     },

@@ -30,6 +30,8 @@ export interface Purchase {
   readonly proxy: CuttingProxy
   readonly agentId: string
   readonly mandateId: string
+  /** The key of the merchant. */
+  readonly merchantKey: string
   readonly deserted: () => Promise<void>
   /** The errors that the merchant received. */
   readonly errors: unknown[]
@@ -58,8 +60,9 @@ export async function openShop(
   const shop = new Shop()
   const proxy = await startCuttingProxy(context, service.url)
   const errors: unknown[] = []
+  const merchantKey = await issueKey(service, { role: 'merchant' })
   const client = new Purser({
-    apiKey: await issueKey(service, { role: 'merchant' }),
+    apiKey: merchantKey,
     baseUrl: proxy.url,
     random: () => 0, // Retries without a pause.
   })
@@ -87,6 +90,7 @@ export async function openShop(
     proxy,
     agentId,
     mandateId,
+    merchantKey,
     deserted: server.deserted,
     errors,
     urlOf,

@@ -13,7 +13,7 @@ export interface Scenario {
   readonly title: string
   readonly options?: Partial<PaymentOptions>
   readonly mandate?: Record<string, unknown>
-  readonly spent: '0.00' | '4.00'
+  readonly spent: string
   readonly play: (purchase: Purchase, service: TestService) => Promise<void>
 }
 
@@ -346,16 +346,16 @@ export const scenarios: readonly Scenario[] = [
 ]
 
 /** Polls until the condition holds; the test's timeout ends it. */
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 2))
 }
 
-function statusesOf(answers: readonly ShopAnswer[]): number[] {
+export function statusesOf(answers: readonly ShopAnswer[]): number[] {
   return answers.map(({ status }) => status).sort((one, other) => one - other)
 }
 
 /** Requests goods with a proof, reads the start of the response, and resets the connection. */
-async function killInTheMiddle(address: string, proof: unknown): Promise<void> {
+export async function killInTheMiddle(address: string, proof: unknown): Promise<void> {
   const { hostname, port, host, pathname } = new URL(address)
   const socket = connect(Number(port), hostname)
   const header = `X-Payment-Proof: ${encode(proof)}`

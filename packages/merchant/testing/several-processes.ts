@@ -25,8 +25,8 @@ async function openShops(kind: string, address?: string) {
   const place = address ?? join(folder, `${kind}-${processes.length}`)
   const script = join(import.meta.dirname, 'delivery-shop.ts')
   return Promise.all(
-    ['one', 'other'].map(async () => {
-      const shop = fork(script, [kind, place, service.url, key])
+    ['one', 'other'].map(async (name) => {
+      const shop = fork(script, [kind, place, service.url, key, name])
       processes.push(shop)
       const [port] = await once(shop, 'message')
       return { shop, url: `http://127.0.0.1:${port}` }
@@ -35,10 +35,23 @@ async function openShops(kind: string, address?: string) {
 }
 
 async function buyProof(path: string): Promise<string> {
+  return (await buy(path)).proof
+}
+
+/** A proof, and how to see what its payment has become. */
+async function buy(path: string) {
   const purchase = await preparePurchase(service)
-  return encode(
-    await issueProof(service, { ...purchase, resourceUrl: `https://api.example.com${path}` }, '4.00'),
-  )
+  const resourceUrl = `https://api.example.com${path}`
+  const proof = await issueProof(service, { ...purchase, resourceUrl }, '4.00')
+  const { mandateId } = purchase
+  return {
+    proof: encode(proof),
+    fate: async () => {
+      const { body } = await service.call('GET', `/v1/payments/proofs/${proof.nonce}`)
+      const { body: mandate } = await service.call('GET', `/mandates/${mandateId}`)
+      return [body.status, mandate.spent_total, mandate.authorized_total] as const
+    },
+  }
 }
 
 /** The response to a request: a status, and for a 402 the reason with the state of the goods. */
@@ -97,5 +110,36 @@ export function sharedByProcesses(kind: string, address?: string): void {
     assert.deepEqual((await resumed)[0], 'entered', 'the handler runs again for the same payment')
     other.shop.kill('SIGKILL')
     await assert.rejects(delivery)
+  })
+
+  test(`A process killed between authorizing and capturing charges nothing, with a ${kind} store`, async () => {
+    const [one, other] = await openShops(kind, address)
+    assert(one && other)
+    const served = await buy('/after/killed?served')
+    const late = await buy('/after/killed?late')
+    for (const [path, { proof, fate }] of [
+      ['/after/killed?served', served],
+      ['/after/killed?late', late],
+    ] as const) {
+      const entered = once(one.shop, 'message')
+      const cut = assert.rejects(show(one.url, path, proof))
+      await Promise.race([entered, cut])
+      assert.deepEqual(await fate(), ['authorized', '0.00', '4.00'])
+    }
+    one.shop.kill('SIGKILL')
+    await once(one.shop, 'exit')
+
+    // In time, another process runs the handler again for the same authorization, and charges it once.
+    const { proof } = served
+    const answers = await Promise.all([1, 2, 3].map(() => show(other.url, '/after/killed?served', proof)))
+    const bought = 'nonce_reused: bought its goods already'
+    assert.deepEqual(answers.toSorted(), ['200 goods', bought, bought])
+    assert.deepEqual(await served.fate(), ['captured', '4.00', '0.00'])
+
+    // After the deadline nothing is charged, and nothing can be.
+    service.clock.nowMs += 600_001
+    const refused = await show(other.url, '/after/killed?late', late.proof)
+    assert.match(refused, /^authorization_expired: /)
+    assert.deepEqual((await late.fate()).slice(0, 2), ['expired', '0.00'])
   })
 }

@@ -1,8 +1,16 @@
 import type { Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** The response of a handler: text, or chunks produced while they are sent. */
-export type Goods = string | AsyncIterable<Uint8Array>
+import type { Payment } from '@purser/merchant'
+
+/** The response of a handler: text, with a status other than 200 if it is a failure, or chunks produced while sent. */
+export type Goods = string | { readonly status: number } | AsyncIterable<Uint8Array>
+
+/** The text of goods with their status; undefined for a stream. */
+export function textOf(goods: Goods): { readonly status: number; readonly text: string } | undefined {
+  if (typeof goods === 'string') return { status: 200, text: goods }
+  return 'status' in goods ? { status: goods.status, text: `status ${goods.status}` } : undefined
+}
 
 /** The size of `/large`: far more than all buffers hold. */
 export const largeBytes = 30_000_000
@@ -13,23 +21,51 @@ export class Shop {
   /** Chunks of `/stream` produced so far, and whether the stream has ended. */
   chunks = 0
   streamsEnded = 0
-  /** What the handler of `/waiting` waits for. */
-  readonly open = Promise.withResolvers<void>()
-  /** Resolves when that handler waits. */
-  readonly entered = Promise.withResolvers<void>()
+  /** What the handlers of `/waiting` wait for. */
+  open = Promise.withResolvers<void>()
+  /** Resolves when such a handler waits. */
+  entered = Promise.withResolvers<void>()
+
+  /** The payment of the last run. */
+  payment: Payment | undefined
 
   /** The goods of a path; `/broken` throws. */
-  async sell(path: string): Promise<Goods> {
+  async sell(path: string, payment?: Payment): Promise<Goods> {
     this.runs++
+    this.payment = payment
+    const status = /\/status-(\d{3})$/.exec(path)?.[1]
+    if (status !== undefined) return { status: Number(status) }
+    const amount = /\/metered-([\d.]+)$/.exec(path)?.[1]
+    if (amount !== undefined) payment?.meter(amount)
+    if (path.endsWith('/chapters')) return this.pages(undefined)
+    if (path.endsWith('/pages')) return this.pages(payment)
+    if (path.endsWith('/torn-pages')) return this.pages(payment, new Error('the page is torn'))
     if (path.endsWith('/broken')) throw new Error('the shelf has fallen down')
     if (path.endsWith('/stream')) return this.stream()
     if (path.endsWith('/large')) return 'x'.repeat(largeBytes)
     if (path.endsWith('/empty')) return ''
-    if (path.endsWith('/waiting')) {
+    if (path.includes('/waiting')) {
       this.entered.resolve()
       await this.open.promise
     }
     return JSON.stringify({ goods: 'rows', path })
+  }
+
+  /** Lets the next handler of `/waiting` wait again. */
+  wait(): void {
+    this.open = Promise.withResolvers<void>()
+    this.entered = Promise.withResolvers<void>()
+  }
+
+  /** Two pages of 0.75 each. The second waits until the shop is open, and fails if an error is given. */
+  private async *pages(payment: Payment | undefined, error?: Error): AsyncGenerator<Uint8Array> {
+    payment?.meter('0.75')
+    yield Buffer.from('first page,')
+    this.entered.resolve()
+    await this.open.promise
+    if (error) throw error
+    payment?.meter('1.50')
+    yield Buffer.from('second page')
   }
 
   /** An endless stream of chunks. */

@@ -1,9 +1,10 @@
 import type { Proof } from '@purser/client'
 
-import { howToPayAgain, type Offer, type RefusalReason } from '../challenge.ts'
-import type { PaymentClient } from '../client.ts'
+import { howToPayAfter, howToPayAgain, type Offer, type RefusalReason } from '../challenge.ts'
+import { canCapture, type PaymentClient } from '../client.ts'
 import { createDeliveries, type Claim } from './deliveries.ts'
 import type { DeliveryStore } from './delivery-store.ts'
+import { holdOf, type Hold } from './hold.ts'
 import { hasChargedNothing, refusalOf, retryAfterMsOf } from './service-errors.ts'
 import { createTurns } from './turns.ts'
 
@@ -17,12 +18,18 @@ export type Collection =
       Claim,
       'delivered' | 'notDelivered'
     >)
+  /** The amount is reserved, and nothing is charged yet. */
+  | { readonly outcome: 'authorized'; readonly hold: Hold }
 
-/** A proof, the resource it is for, and whether the result of the delivery will be reported. */
+/**
+ * A proof, the resource it is for, whether it is charged only after the handler, and whether the result of the delivery
+ * will be reported.
+ */
 interface Shown {
   readonly proof: Proof
   readonly offer: Offer
   readonly preflight: boolean
+  readonly capturesLater: boolean
   readonly reportsDelivery: boolean
 }
 
@@ -30,6 +37,7 @@ interface CollectorOptions {
   readonly client: PaymentClient
   readonly merchantDomain: string
   readonly timeout: number
+  readonly captureSeconds: number | undefined
   readonly leaseTimeout: number
   readonly deliveries: DeliveryStore | undefined
   readonly onError: (error: unknown) => void
@@ -45,7 +53,15 @@ const currency = 'USDC' as const
  * time owns a delivery.
  */
 export function createCollector(options: CollectorOptions) {
-  const { client, merchantDomain, timeout, leaseTimeout, deliveries: store, onError } = options
+  const {
+    client,
+    merchantDomain,
+    timeout,
+    captureSeconds,
+    leaseTimeout,
+    deliveries: store,
+    onError,
+  } = options
 
   const inTurn = createTurns()
   const claimDelivery = createDeliveries({ ...(store && { store }), leaseMs: leaseTimeout, onError })
@@ -57,9 +73,7 @@ export function createCollector(options: CollectorOptions) {
       const id = await sha256(`${nonce}.${signature}`)
       const claim = await inTurn(id, signal, () => claimDelivery(id, signal))
       if (claim === 'in progress') return { outcome: 'in progress' }
-      if (claim === 'delivered' || claim === 'failed') {
-        return { outcome: 'refused', reason: 'nonce_reused', howToPay: howToPayAgain[claim] }
-      }
+      if (typeof claim === 'string') return refusalOfEnded(claim, shown)
       return await collect(shown, claim, signal)
     } catch (error) {
       onError(error)
@@ -68,7 +82,7 @@ export function createCollector(options: CollectorOptions) {
   }
 
   async function collect(shown: Shown, claim: Claim, signal: AbortSignal): Promise<Collection> {
-    const { proof, offer, preflight } = shown
+    const { proof, offer, preflight, capturesLater, reportsDelivery } = shown
     try {
       // A delivery that may already be paid needs no pre-flight check.
       if (preflight && !claim.isResumed) {
@@ -78,24 +92,32 @@ export function createCollector(options: CollectorOptions) {
           return { outcome: 'refused', reason: reason_code }
         }
       }
-      const verdict = await client.payments.verify(
-        {
-          proof,
-          merchant_domain: merchantDomain,
-          expected_amount: offer.amount,
-          expected_currency: currency,
-        },
-        { idempotencyKey: claim.key, signal, timeout: Math.ceil(timeout / 3) },
-      )
-      if (verdict.verified) {
-        if (!shown.reportsDelivery) await claim.forget()
-        const { delivered, notDelivered } = claim
-        return { outcome: 'charged', transactionId: verdict.transaction_id, delivered, notDelivered }
+      const request = {
+        proof,
+        merchant_domain: merchantDomain,
+        expected_amount: offer.amount,
+        expected_currency: currency,
       }
-      // An earlier request may have been charged, whatever is wrong with this one.
-      if (claim.isResumed && verdict.reason !== 'nonce_reused') await claim.inDoubt()
-      else await claim.forget()
-      return { outcome: 'refused', reason: verdict.reason }
+      const callOptions = { idempotencyKey: claim.key, signal, timeout: Math.ceil(timeout / 3) }
+      if (capturesLater) {
+        if (!canCapture(client)) throw new TypeError('client has no methods authorize, capture and void')
+        const seconds = captureSeconds === undefined ? {} : { capture_seconds: captureSeconds }
+        const decision = await client.payments.authorize({ ...request, ...seconds }, callOptions)
+        if (!decision.authorized) return await refuse(claim, decision.reason, howToPayLater(decision.reason))
+        const { authorization } = decision
+        if (authorization.status === 'voided' || authorization.status === 'expired') {
+          await claim.voided()
+          const reason = `authorization_${authorization.status}` as const
+          return { outcome: 'refused', reason, howToPay: howToPayAfter[reason] }
+        }
+        const hold = holdOf({ client, authorization, claim, timeout, reportsDelivery, onError })
+        return { outcome: 'authorized', hold }
+      }
+      const verdict = await client.payments.verify(request, callOptions)
+      if (!verdict.verified) return await refuse(claim, verdict.reason)
+      if (!reportsDelivery) await claim.forget()
+      const { delivered, notDelivered } = claim
+      return { outcome: 'charged', transactionId: verdict.transaction_id, delivered, notDelivered }
     } catch (error) {
       const refusal = refusalOf(error)
       // Anyone can send many refused requests, so nothing is stored for them.
@@ -107,6 +129,30 @@ export function createCollector(options: CollectorOptions) {
         : { outcome: 'unknown', retryAfterMs: retryAfterMsOf(error) }
     }
   }
+
+  async function refuse(claim: Claim, reason: RefusalReason, howToPay?: string): Promise<Collection> {
+    // An earlier request may have been charged, whatever is wrong with this one.
+    if (claim.isResumed && reason !== 'nonce_reused') await claim.inDoubt()
+    else await claim.forget()
+    return { outcome: 'refused', reason, ...(howToPay === undefined ? {} : { howToPay }) }
+  }
+}
+
+/** The answer to a proof that buys nothing any more. */
+function refusalOfEnded(
+  state: 'delivered' | 'failed' | 'voided',
+  { capturesLater }: Pick<Shown, 'capturesLater'>,
+): Collection {
+  if (state === 'voided') {
+    const reason = 'authorization_voided'
+    return { outcome: 'refused', reason, howToPay: howToPayAfter[reason] }
+  }
+  const howToPay = state === 'failed' && capturesLater ? howToPayAfter.failed : howToPayAgain[state]
+  return { outcome: 'refused', reason: 'nonce_reused', howToPay }
+}
+
+function howToPayLater(reason: RefusalReason): string | undefined {
+  return reason === 'nonce_reused' ? howToPayAfter.nonce_reused : undefined
 }
 
 /** The id under which a proof's delivery is stored. It reveals nothing about the proof. */

@@ -20,13 +20,15 @@ interface DeliveriesOptions {
 
 /** The stored state of a proof, as JSON. */
 interface DeliveryRecord {
-  readonly state: 'claimed' | 'open' | 'delivered' | 'failed'
+  readonly state: 'claimed' | 'open' | 'delivered' | 'failed' | 'voided'
   /** The idempotency key of this delivery's verifications. */
   readonly key: string
   /** How many handler runs did not deliver the goods completely. */
   readonly runs: number
   /** While claimed: when others may take over unless the claim is renewed. */
   readonly untilMs?: number | undefined
+  /** The metered amount of a capture that may have been made: a retry must repeat it. */
+  readonly amount?: string | undefined
 }
 
 /** A delivery that this request owns. The claim is renewed until one of the methods is called. */
@@ -34,6 +36,15 @@ export interface Claim {
   readonly key: string
   /** Whether an earlier request may have paid for it. */
   readonly isResumed: boolean
+  /** Whether there will be no further run of the handler if this one does not deliver. */
+  readonly isLastRun: boolean
+  /**
+   * Whether the claim is still this request's own, so that it may capture or void. Stores the amount to capture, unless
+   * an earlier run has stored one; the result has the one that counts.
+   */
+  readonly confirm: (
+    amount?: string,
+  ) => Promise<{ readonly isOwn: boolean; readonly amount?: string | undefined }>
   /** The goods were delivered. */
   readonly delivered: () => Promise<void>
   /**
@@ -42,6 +53,8 @@ export interface Claim {
   readonly notDelivered: () => Promise<void>
   /** The result of the charge is unknown: the next request retries with the same key. */
   readonly inDoubt: () => Promise<void>
+  /** Nothing was charged, and this proof never will be. */
+  readonly voided: () => Promise<void>
   /** Nothing was charged, or the result of the delivery will not be reported. */
   readonly forget: () => Promise<void>
 }
@@ -49,13 +62,13 @@ export interface Claim {
 /** Gives each delivery to one request at a time, across all processes that share the store. */
 export function createDeliveries({ store = keepInProcess(), leaseMs, onError }: DeliveriesOptions) {
   /** Claims the delivery of a proof, waiting briefly while another request owns it. */
-  return async (id: string, signal: AbortSignal): Promise<Claim | 'in progress' | 'delivered' | 'failed'> => {
+  return async (id: string, signal: AbortSignal): Promise<Claim | 'in progress' | Ended> => {
     const patienceEndsMs = Date.now() + patienceMs
     for (;;) {
       signal.throwIfAborted()
       const text = await inTime(store.read(id))
       const found = text === undefined ? undefined : (JSON.parse(text) as DeliveryRecord)
-      if (found?.state === 'delivered' || found?.state === 'failed') return found.state
+      if (found && isEnded(found.state)) return found.state
       const isLapsed = found?.state === 'claimed' && !(Date.now() < (found.untilMs ?? 0))
       if (found?.state === 'claimed' && !isLapsed) {
         if (Date.now() >= patienceEndsMs) return 'in progress'
@@ -65,18 +78,25 @@ export function createDeliveries({ store = keepInProcess(), leaseMs, onError }: 
       // A process that died may have started the handler.
       const runs = (found?.runs ?? 0) + (isLapsed ? 1 : 0)
       const key = found?.key ?? crypto.randomUUID()
-      const record = runs < maxRuns ? claimed(key, runs) : ({ state: 'failed', key, runs } as const)
+      const amount = found?.amount
+      const record =
+        runs < maxRuns ? claimed({ key, runs, amount }) : ({ state: 'failed', key, runs } as const)
       if (!(await inTime(store.replace(id, text, kept(record))))) continue
       return record.state === 'failed' ? 'failed' : hold(id, record, found !== undefined)
     }
   }
 
-  function claimed(key: string, runs: number): DeliveryRecord {
-    return { state: 'claimed', key, runs, untilMs: Date.now() + leaseMs }
+  function claimed({ key, runs, amount }: Pick<DeliveryRecord, 'key' | 'runs' | 'amount'>): DeliveryRecord {
+    return { state: 'claimed', key, runs, untilMs: Date.now() + leaseMs, amount }
   }
 
-  function hold(id: string, { key, runs, untilMs }: DeliveryRecord, isResumed: boolean): Claim {
-    let current = JSON.stringify({ state: 'claimed', key, runs, untilMs } satisfies DeliveryRecord)
+  function hold(
+    id: string,
+    { key, runs, untilMs, amount: stored }: DeliveryRecord,
+    isResumed: boolean,
+  ): Claim {
+    let amount = stored
+    let current = JSON.stringify({ state: 'claimed', key, runs, untilMs, amount } satisfies DeliveryRecord)
     let isOver = false
     let renewal = Promise.resolve()
     const timer = setInterval(() => void (renewal = renewal.then(renew)), leaseMs / 3)
@@ -84,12 +104,23 @@ export function createDeliveries({ store = keepInProcess(), leaseMs, onError }: 
     if (typeof timer === 'object') timer.unref()
 
     async function renew(): Promise<void> {
-      const next = kept(claimed(key, runs))
+      const next = kept(claimed({ key, runs, amount }))
       try {
         if (!isOver && (await inTime(store.replace(id, current, next)))) current = next.text
       } catch (error) {
         onError(error)
       }
+    }
+
+    async function take(toCapture: string | undefined): Promise<boolean> {
+      if (isOver) return false
+      const next = kept(claimed({ key, runs, amount: amount ?? toCapture }))
+      const isReplaced = await inTime(store.replace(id, current, next))
+      // A full store may have dropped it.
+      if (!isReplaced && !(await inTime(store.replace(id, undefined, next)))) return false
+      current = next.text
+      amount ??= toCapture
+      return true
     }
 
     async function end(record: DeliveryRecord | undefined): Promise<void> {
@@ -110,21 +141,39 @@ export function createDeliveries({ store = keepInProcess(), leaseMs, onError }: 
     return {
       key,
       isResumed,
+      isLastRun: runs + 1 >= maxRuns,
+      confirm: async (toCapture) => {
+        const taken = renewal.then(() => take(toCapture))
+        renewal = taken.then(
+          () => undefined,
+          () => undefined,
+        )
+        return { isOwn: await taken, amount }
+      },
       delivered: () => end({ state: 'delivered', key, runs }),
-      notDelivered: () => end({ state: runs + 1 < maxRuns ? 'open' : 'failed', key, runs: runs + 1 }),
-      inDoubt: () => end({ state: 'open', key, runs }),
+      notDelivered: () => end({ state: runs + 1 < maxRuns ? 'open' : 'failed', key, runs: runs + 1, amount }),
+      inDoubt: () => end({ state: 'open', key, runs, amount }),
+      voided: () => end({ state: 'voided', key, runs }),
       forget: () => end(undefined),
     }
   }
 }
 
+/** The states in which a proof buys nothing any more. */
+const endedStates = ['delivered', 'failed', 'voided'] as const
+
+type Ended = (typeof endedStates)[number]
+
+function isEnded(state: DeliveryRecord['state']): state is Ended {
+  return endedStates.some((ended) => ended === state)
+}
+
 function kept(record: DeliveryRecord): KeptDelivery {
-  const isEnded = record.state === 'delivered' || record.state === 'failed'
   return {
     text: JSON.stringify(record),
     keepUntilMs: Date.now() + keptForMs,
     // A handler runs only for charged payments.
-    worth: isEnded ? 'ended' : record.runs > 0 ? 'paid' : 'doubtful',
+    worth: isEnded(record.state) ? 'ended' : record.runs > 0 ? 'paid' : 'doubtful',
   }
 }
 

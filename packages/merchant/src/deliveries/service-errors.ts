@@ -35,6 +35,21 @@ export function hasChargedNothing(error: unknown): boolean {
   return turnedAway.includes(Number(fieldsOf(error).status))
 }
 
+/** Why an authorized payment can never be captured, most of which mean that nothing is charged. */
+export type CaptureConflict = 'authorization_expired' | 'authorization_voided' | 'already_captured'
+
+const captureConflicts: readonly CaptureConflict[] = [
+  'authorization_expired',
+  'authorization_voided',
+  'already_captured',
+]
+
+/** Why a payment can never be captured, if a client error says so. */
+export function captureConflictOf(error: unknown): CaptureConflict | undefined {
+  const { status, code } = fieldsOf(error)
+  return status === 409 ? captureConflicts.find((one) => one === code) : undefined
+}
+
 /** When the customer may retry, if the service said so. */
 export function retryAfterMsOf(error: unknown): number | undefined {
   const { retryAfterMs } = fieldsOf(error)

@@ -1,4 +1,4 @@
-import { requirePayment } from '@purser/merchant/next'
+import { paymentOf, requirePayment } from '@purser/merchant/next'
 
 /** The shops that the test has opened in this process, by the first segment of their paths. */
 const { nextShops } = globalThis
@@ -10,7 +10,7 @@ export async function GET(request) {
     const { options, sell } = nextShops.get(id)
     handlers.set(
       id,
-      requirePayment(options, ({ nextUrl }) => sell(nextUrl.pathname)),
+      requirePayment(options, (asked) => sell(asked.nextUrl.pathname, paymentOf(asked))),
     )
   }
   return handlers.get(id)(request)

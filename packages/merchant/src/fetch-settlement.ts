@@ -1,0 +1,118 @@
+import { toResponse, watchBody, withReceipt } from './fetch-delivery.ts'
+import type { Authorized, HandlerResponse } from './gate.ts'
+
+/**
+ * The response of a handler whose payment is authorized. It is settled when the handler has answered: nothing of the
+ * body is read before. A metered one is settled at the end of its body. `statusOfThrown` recognizes thrown values that
+ * are responses.
+ */
+export async function deliverAuthorized(
+  authorized: Authorized,
+  { signal }: Request,
+  handle: () => Response | Promise<Response>,
+  statusOfThrown: (thrown: unknown) => number | undefined = () => undefined,
+): Promise<Response> {
+  // Nobody reads this response.
+  const toNobody = new Response(null, { status: 503 })
+  const onGone = () => void authorized.notDelivered()
+  signal.addEventListener('abort', onGone, { once: true })
+  let answer: Response
+  try {
+    if (signal.aborted) {
+      await authorized.notDelivered()
+      return toNobody
+    }
+    answer = await handle()
+    if (signal.aborted) return toNobody
+  } catch (thrown) {
+    const status = statusOfThrown(thrown)
+    if (status === undefined || signal.aborted) {
+      await authorized.void()
+      throw thrown
+    }
+    const settlement = await authorized.settle({ status, header: () => null })
+    if (settlement.outcome === 'withheld') return toResponse(settlement.answer)
+    if (settlement.outcome === 'captured') await authorized.delivered()
+    throw thrown
+  } finally {
+    signal.removeEventListener('abort', onGone)
+  }
+  if (authorized.capture === 'metered' && answer.body) return meterBody(answer, signal, authorized)
+  const settlement = await authorized.settle(headOf(answer))
+  if (settlement.outcome === 'withheld') {
+    await answer.body?.cancel().catch(() => undefined)
+    return toResponse(settlement.answer)
+  }
+  const settled = withReceipt(answer, settlement)
+  if (settlement.outcome === 'voided') return settled
+  if (signal.aborted) {
+    await authorized.notDelivered()
+    return settled
+  }
+  if (settled.body && authorized.redeliversUnfinished) return watchBody(settled, signal, authorized)
+  await authorized.delivered()
+  return settled
+}
+
+/**
+ * The same response, whose end leaves only once it is settled. If the customer disconnects after the first byte, the
+ * amount so far is charged; if the handler fails, nothing is.
+ */
+function meterBody(answer: Response, signal: AbortSignal, authorized: Authorized): Response {
+  const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
+  let hasSent = false
+  let isOver = false
+
+  /** Ends the delivery, once; false if the response must not end. */
+  async function end(how: 'whole' | 'failed' | 'gone'): Promise<boolean> {
+    if (isOver) return true
+    isOver = true
+    signal.removeEventListener('abort', onGone)
+    if (how === 'failed') return authorized.void()
+    if (how === 'gone') {
+      // Its handler may meter what it has sent.
+      await reader.cancel(signal.reason).catch(() => undefined)
+      if (!hasSent) {
+        await authorized.notDelivered()
+        return true
+      }
+    }
+    const settlement = await authorized.settle(headOf(answer))
+    if (settlement.outcome === 'captured') await authorized.delivered()
+    return settlement.outcome !== 'withheld'
+  }
+
+  const onGone = () => void end('gone')
+  signal.addEventListener('abort', onGone, { once: true })
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        let piece: ReadableStreamReadResult<Uint8Array>
+        try {
+          piece = await reader.read()
+        } catch (error) {
+          await end('failed')
+          return controller.error(error)
+        }
+        if (!piece.done) {
+          hasSent = true
+          return controller.enqueue(piece.value)
+        }
+        if (await end('whole')) controller.close()
+        else controller.error(new Error('The payment could not be captured'))
+      },
+      cancel: async () => void (await end('gone')),
+    },
+    // Nothing is read before it is requested.
+    { highWaterMark: 0 },
+  )
+  dropped.register(body, onGone)
+  return withReceipt(new Response(body, answer), { headers: { 'cache-control': 'private' } })
+}
+
+/** If a layer above discards the body unread, its end would never be reported. */
+const dropped = new FinalizationRegistry<() => void>((onGone) => onGone())
+
+function headOf({ status, headers }: Response): HandlerResponse {
+  return { status, header: (name) => headers.get(name) }
+}

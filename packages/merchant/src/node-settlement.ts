@@ -1,0 +1,185 @@
+import type { OutgoingHttpHeader, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+import type { Answer, Authorized, Settlement } from './gate.ts'
+
+/**
+ * Holds the response of a handler whose payment is authorized: nothing leaves before its first byte is settled. Of a
+ * metered response, only the end is held. False if the customer has disconnected; then the handler must not run.
+ */
+export function holdResponse(response: ServerResponse, authorized: Authorized): boolean {
+  if (response.destroyed || response.closed) {
+    void authorized.notDelivered()
+    return false
+  }
+  const { socket } = response
+  const isMetered = authorized.capture === 'metered'
+  const real = {
+    writeHead: response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse,
+    write: response.write.bind(response) as (...args: unknown[]) => boolean,
+    end: response.end.bind(response) as (...args: unknown[]) => ServerResponse,
+    flushHeaders: response.flushHeaders.bind(response),
+  }
+  const held: (() => unknown)[] = []
+  let state: 'holding' | 'passing' | 'discarding' = 'holding'
+  let isHeadHeld = false
+  let isEndHeld = false
+  let settling: Promise<Settlement> | undefined
+  let isWhole = false
+
+  // What a handler sees of a response that it has begun or ended.
+  Object.defineProperties(response, {
+    headersSent: { configurable: true, get: () => isHeadHeld || (isMetered && hasLeft(response)) },
+    writableEnded: { configurable: true, get: () => isEndHeld },
+  })
+
+  response.writeHead = (status: number, ...rest: unknown[]) => {
+    if (state === 'discarding') return response
+    if (state === 'passing' || isMetered) return real.writeHead(status, ...rest)
+    if (isHeadHeld) throw alreadySent()
+    if (!(Number.isInteger(status) && status >= 100 && status <= 999)) {
+      throw new RangeError(`Invalid status code: ${status}`)
+    }
+    response.statusCode = status
+    const headers = typeof rest[0] === 'string' ? rest[1] : rest[0]
+    if (typeof rest[0] === 'string') response.statusMessage = rest[0]
+    setHeaders(response, headers)
+    isHeadHeld = true
+    return response
+  }
+  response.flushHeaders = () => {
+    if (state === 'discarding') return
+    if (state === 'passing' || isMetered) real.flushHeaders()
+    else hold(real.flushHeaders)
+  }
+  response.write = (...args: unknown[]) => {
+    if (state === 'discarding') return accept(args)
+    if (state === 'passing' || (isMetered && !isEndHeld)) return real.write(...args)
+    if (isEndHeld) return false
+    assertChunk(args[0])
+    hold(() => real.write(...args))
+    return false
+  }
+  response.end = (...args: unknown[]) => {
+    if (state === 'discarding') return response
+    if (state === 'passing') return real.end(...args)
+    if (isEndHeld) return response
+    if (typeof args[0] !== 'function' && args[0] !== undefined && args[0] !== null) assertChunk(args[0])
+    isEndHeld = true
+    hold(() => real.end(...args))
+    return response
+  }
+
+  // Node emits `finish` even for a response that it discards, and then the socket is already detached.
+  response.prependOnceListener('finish', () => (isWhole = response.socket?.destroyed !== true))
+  response.once('close', () => void onClose())
+  return true
+
+  function hold(call: () => unknown): void {
+    isHeadHeld = true
+    held.push(call)
+    if (!settling) void settle().then(release)
+  }
+
+  function settle(): Promise<Settlement> {
+    return (settling ??= authorized.settle({
+      status: response.statusCode,
+      header: (name) => textOf(response.getHeader(name)),
+    }))
+  }
+
+  function release(settlement: Settlement): void {
+    Reflect.deleteProperty(response, 'headersSent')
+    Reflect.deleteProperty(response, 'writableEnded')
+    if (settlement.outcome === 'withheld') return withhold(settlement.answer)
+    state = 'passing'
+    if (!response.headersSent) {
+      for (const [name, value] of Object.entries(settlement.headers)) {
+        // The handler's own headers are kept.
+        if (!response.hasHeader(name)) response.setHeader(name, value)
+      }
+    }
+    let hasRoom = true
+    for (const call of held.splice(0)) hasRoom = call() !== false
+    // The handler was told to wait.
+    if (hasRoom && !response.writableEnded) response.emit('drain')
+  }
+
+  function withhold({ status, headers, body }: Answer): void {
+    state = 'discarding'
+    held.length = 0
+    // The start of a metered response cannot be undone: abort it, so that the customer notices.
+    if (response.headersSent) return void response.destroy()
+    for (const name of response.getHeaderNames()) response.removeHeader(name)
+    response.statusMessage = ''
+    real.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
+    real.end(body)
+  }
+
+  async function onClose(): Promise<void> {
+    if (!settling) {
+      if (!isClosedFromOutside(socket)) return void (await authorized.void())
+      // Without a byte the customer has nothing, and may come again.
+      if (!(isMetered && hasLeft(response))) return authorized.notDelivered()
+      // The handler's own listeners may meter what it has sent.
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    const hasBegun = hasLeft(response)
+    const { outcome } = await settle()
+    if (outcome !== 'captured') return
+    const isEnough = isMetered || isWhole || (hasBegun && !authorized.redeliversUnfinished)
+    await (isEnough ? authorized.delivered() : authorized.notDelivered())
+  }
+}
+
+/** Whether the head of a response was really handed to the connection. */
+function hasLeft(response: ServerResponse): boolean {
+  return Reflect.get(Object.getPrototypeOf(response) as object, 'headersSent', response) === true
+}
+
+/** Whether the customer closed a connection, or the network, and not the handler, which may give a reason of its own. */
+function isClosedFromOutside(socket: Socket | null): boolean {
+  return socket === null || socket.readableEnded || (socket.errored !== null && 'syscall' in socket.errored)
+}
+
+/** The headers of `writeHead`, which may be an object, a list of pairs, or a flat list. */
+function setHeaders(response: ServerResponse, headers: unknown): void {
+  if (typeof headers !== 'object' || headers === null) return
+  if (!Array.isArray(headers)) {
+    for (const [name, value] of Object.entries(headers as Record<string, OutgoingHttpHeader | undefined>)) {
+      if (value !== undefined) response.setHeader(name, value)
+    }
+    return
+  }
+  const flat = (headers as readonly (string | readonly string[])[]).flat()
+  const names = new Set<string>()
+  for (let index = 0; index + 1 < flat.length; index += 2) {
+    const [name = '', value = ''] = flat.slice(index, index + 2)
+    if (names.has(name.toLowerCase())) response.appendHeader(name, value)
+    else response.setHeader(name, value)
+    names.add(name.toLowerCase())
+  }
+}
+
+/** A write after the response was replaced. */
+function accept(args: readonly unknown[]): boolean {
+  const done = args.findLast((one) => typeof one === 'function')
+  if (done) process.nextTick(done as () => void)
+  return false
+}
+
+function assertChunk(chunk: unknown): void {
+  if (typeof chunk === 'string' || chunk instanceof Uint8Array) return
+  const message = `The chunk must be a string, a Buffer or a Uint8Array, not ${typeof chunk}`
+  throw Object.assign(new TypeError(message), { code: 'ERR_INVALID_ARG_TYPE' })
+}
+
+function alreadySent(): Error {
+  const message = 'Cannot write headers after they are sent to the client'
+  return Object.assign(new Error(message), { code: 'ERR_HTTP_HEADERS_SENT' })
+}
+
+function textOf(value: OutgoingHttpHeader | undefined): string | null {
+  if (value === undefined) return null
+  return Array.isArray(value) ? value.join(', ') : String(value)
+}
