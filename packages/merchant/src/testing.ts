@@ -1,7 +1,8 @@
 import type { AgentReport, Proof } from '@purser/client'
 
 import type { Challenge } from './challenge.ts'
-import type { PaymentClient } from './client.ts'
+import type { CapturingClient, PaymentClient } from './client.ts'
+import { createTestRecords } from './test-records.ts'
 
 export interface TestPurserOptions {
   /** Milliseconds since 1970; advance it to let a proof expire. Default `Date.now`. */
@@ -14,14 +15,32 @@ export interface TestPurserOptions {
 export interface TestCharge {
   readonly transactionId: string
   readonly nonce: string
+  /** What was charged: at most the amount of the proof. */
   readonly amount: string
   readonly resource: string
   readonly merchantDomain: string
 }
 
+/** An authorization made by the test Purser. */
+export interface TestAuthorization {
+  readonly nonce: string
+  /** What was authorized: the most that can be captured. */
+  readonly amount: string
+  readonly captureDeadlineMs: number
+  readonly status: 'authorized' | 'captured' | 'voided' | 'expired'
+}
+
+/** A refund made by the test Purser. */
+export interface TestRefund {
+  readonly transactionId: string
+  /** The transaction of the charge. */
+  readonly refundOf: string
+  readonly amount: string
+}
+
 export interface TestPurser {
   /** Pass this as the option `client` of `requirePayment`. */
-  readonly client: PaymentClient
+  readonly client: TestClient
   /** A signed proof for a challenge; `changes` are applied before it is signed. */
   readonly issueProof: (
     challenge: Pick<Challenge, 'amount' | 'resource'>,
@@ -29,19 +48,33 @@ export interface TestPurser {
   ) => Promise<Proof>
   /** The charges, in order. */
   readonly charges: readonly TestCharge[]
-  /** Makes verifications fail with this error before they charge, like a service that is down. */
+  /** The authorizations, in order, with their present status. */
+  readonly authorizations: readonly TestAuthorization[]
+  /** The refunds, in order. */
+  readonly refunds: readonly TestRefund[]
+  /** Makes verifications and authorizations fail with this error before they act, like a service that is down. */
   readonly failVerifications: (error?: unknown) => void
-  /** Ends `failVerifications`. */
+  /** Makes captures and voids fail with this error before they act. */
+  readonly failCaptures: (error?: unknown) => void
+  /** Ends `failVerifications` and `failCaptures`. */
   readonly answerAgain: () => void
+}
+
+/** A client with everything that a merchant uses. */
+export interface TestClient extends CapturingClient {
+  readonly transactions: Required<PaymentClient>['transactions']
 }
 
 /** Max distance of a proof's timestamp from now. */
 const validityWindowMs = 5 * 60_000
 
+const defaultCaptureSeconds = 600
+
 /**
- * An in-memory Purser for testing a shop without a service. It signs proofs with its own secret, and verifies
- * them like the service: window, amount, signature, nonce, and retries with the same idempotency key. It has
- * no mandates, budgets or sellers: every agent may pay, and every merchant may collect.
+ * An in-memory Purser for testing a shop without a service. It signs proofs with its own secret, and verifies,
+ * authorizes, captures, voids and refunds like the service: window, amount, signature, nonce, deadline, and retries
+ * with the same idempotency key. It has no mandates, budgets or sellers: every agent may pay, and every merchant may
+ * collect.
  *
  * @example
  * const purser = createTestPurser()
@@ -53,29 +86,52 @@ export function createTestPurser({
   now = Date.now,
   secret = crypto.randomUUID(),
 }: TestPurserOptions = {}): TestPurser {
-  const charges: TestCharge[] = []
-  const keys = new Map<string, string | undefined>()
-  let failure: { readonly error: unknown } | undefined
+  const records = createTestRecords(now)
+  let verifyFailure: { readonly error: unknown } | undefined
+  let captureFailure: { readonly error: unknown } | undefined
 
-  const verify: PaymentClient['payments']['verify'] = async (request, options) => {
-    if (failure) throw failure.error
-    const { proof, merchant_domain: merchantDomain } = request
-    const { nonce, amount, resource } = proof
-    const fault = await contentFault(request)
-    const isInTime = Math.abs(now() - Date.parse(proof.timestamp)) <= validityWindowMs
-    // No await from here on, so that concurrent requests are charged once.
-    const charged = charges.find((charge) => charge.nonce === nonce)
-    const idempotencyKey = options?.idempotencyKey
-    const isRetry =
-      charged !== undefined && idempotencyKey !== undefined && keys.get(nonce) === idempotencyKey
-    if (!isInTime && (fault || !isRetry)) return { verified: false, reason: 'proof_expired' } // 1
-    if (fault) return { verified: false, reason: fault } // 2, 3
-    if (isRetry) return { verified: true, transaction_id: charged.transactionId, replayed: true }
-    if (charged) return { verified: false, reason: 'nonce_reused' } // 4
-    const transactionId = `txn_test_${charges.length + 1}`
-    charges.push({ transactionId, nonce, amount, resource, merchantDomain })
-    keys.set(nonce, idempotencyKey)
-    return { verified: true, transaction_id: transactionId, replayed: false }
+  const payments: TestClient['payments'] = {
+    verify: async (request, options) => {
+      if (verifyFailure) throw verifyFailure.error
+      const fault = await contentFault(request)
+      // No await from here on, so that concurrent requests are charged once.
+      const replayed = records.replayOfCharge(request.proof.nonce, options?.idempotencyKey)
+      const refusal = refusalOf(request, fault, replayed !== undefined)
+      if (refusal) return { verified: false, reason: refusal }
+      if (replayed) return { verified: true, transaction_id: replayed.transactionId, replayed: true }
+      const { transactionId } = records.charge(request, options?.idempotencyKey)
+      return { verified: true, transaction_id: transactionId, replayed: false }
+    },
+    authorize: async (request, options) => {
+      if (verifyFailure) throw verifyFailure.error
+      const fault = await contentFault(request)
+      const replayed = records.replayOfAuthorization(request.proof.nonce, options?.idempotencyKey)
+      const refusal = refusalOf(request, fault, replayed !== undefined)
+      if (refusal) return { authorized: false, reason: refusal }
+      const seconds = request.capture_seconds ?? defaultCaptureSeconds
+      const authorization = replayed ?? records.authorize(request, seconds, options?.idempotencyKey)
+      return { authorized: true, authorization, replayed: replayed !== undefined }
+    },
+    capture: async (nonce, body, options) => {
+      if (captureFailure) throw captureFailure.error
+      return records.capture(nonce, body?.amount, options?.idempotencyKey)
+    },
+    void: async (nonce) => {
+      if (captureFailure) throw captureFailure.error
+      return records.void(nonce)
+    },
+  }
+
+  /** The first step that fails. */
+  function refusalOf(
+    { proof: { nonce, timestamp } }: Parameters<typeof payments.verify>[0],
+    fault: 'amount_mismatch' | 'invalid_signature' | undefined,
+    isRetry: boolean,
+  ) {
+    const isInTime = Math.abs(now() - Date.parse(timestamp)) <= validityWindowMs
+    if (!isInTime && (fault || !isRetry)) return 'proof_expired' // 1
+    if (fault) return fault // 2, 3
+    return records.isUsed(nonce) && !isRetry ? 'nonce_reused' : undefined // 4
   }
 
   /** Steps 2 and 3 of a verification. */
@@ -83,14 +139,18 @@ export function createTestPurser({
     proof,
     expected_amount: amount,
     expected_currency: currency = 'USDC',
-  }: Parameters<typeof verify>[0]) {
+  }: Parameters<typeof payments.verify>[0]) {
     if (proof.amount !== amount || proof.currency !== currency) return 'amount_mismatch'
     const { signature, ...unsigned } = proof
     return signature === (await sign(unsigned, secret)) ? undefined : 'invalid_signature'
   }
 
   return {
-    client: { payments: { verify }, verifyAgent: async (request) => reportOf(request) },
+    client: {
+      payments,
+      transactions: { refund: async (id, body, options) => records.refund(id, body, options?.idempotencyKey) },
+      verifyAgent: async (request) => reportOf(request),
+    },
     issueProof: async ({ amount, resource }, changes = {}) => {
       const unsigned = {
         scheme: 'svc-sandbox',
@@ -106,9 +166,17 @@ export function createTestPurser({
       } as const
       return { ...unsigned, signature: await sign(unsigned, secret) }
     },
-    charges,
-    failVerifications: (error = new Error('the service is down')) => (failure = { error }),
-    answerAgain: () => (failure = undefined),
+    charges: records.charges,
+    get authorizations() {
+      return records.authorizations()
+    },
+    refunds: records.refunds,
+    failVerifications: (error = new Error('the service is down')) => (verifyFailure = { error }),
+    failCaptures: (error = new Error('the service is down')) => (captureFailure = { error }),
+    answerAgain: () => {
+      verifyFailure = undefined
+      captureFailure = undefined
+    },
   }
 }
 
