@@ -164,7 +164,7 @@ function setHeaders(response: ServerResponse, headers: unknown): void {
 /** A write after the response was replaced. */
 function accept(args: readonly unknown[]): boolean {
   const done = args.findLast((one) => typeof one === 'function')
-  if (done) process.nextTick(done as () => void)
+  if (done) process.nextTick(done)
   return false
 }
 

@@ -90,7 +90,11 @@ export function createTestRecords(now: () => number) {
       return toWire(one)
     },
 
-    capture(nonce: string, part: string | undefined, key: string | undefined): Awaited<ReturnType<Payments['capture']>> {
+    capture(
+      nonce: string,
+      part: string | undefined,
+      key: string | undefined,
+    ): Awaited<ReturnType<Payments['capture']>> {
       const one = findAuthorized(nonce)
       const amount = part ?? one.proof.amount
       const status = statusOf(one)
@@ -98,7 +102,12 @@ export function createTestRecords(now: () => number) {
         const earlier = chargeOf(nonce)
         const isSame = earlier !== undefined && microOf(earlier.amount) === microOf(amount)
         if (!isSame || key === undefined || chargeKeys.get(nonce) !== key) fail(409, 'already_captured')
-        return { verified: true, transaction_id: earlier.transactionId, amount: earlier.amount, replayed: true }
+        return {
+          verified: true,
+          transaction_id: earlier.transactionId,
+          amount: earlier.amount,
+          replayed: true,
+        }
       }
       if (status !== 'authorized') fail(409, `authorization_${status}`)
       if (microOf(amount) > microOf(one.proof.amount)) fail(409, 'amount_exceeds_authorization')
@@ -116,10 +125,13 @@ export function createTestRecords(now: () => number) {
     },
 
     refund(id: string, body: { amount: string; reason?: string }, key: string | undefined): Refund {
-      const earlier = refunded.find((one) => key !== undefined && one.key === key && one.refund.refund_of === id)
+      const earlier = refunded.find(
+        (one) => key !== undefined && one.key === key && one.refund.refund_of === id,
+      )
       if (earlier) {
         const { amount, reason_detail } = earlier.refund
-        if (amount !== body.amount || reason_detail !== (body.reason ?? null)) fail(422, 'idempotency_key_reused')
+        if (amount !== body.amount || reason_detail !== (body.reason ?? null))
+          fail(422, 'idempotency_key_reused')
         return earlier.refund
       }
       const paid = charges.find((one) => one.transactionId === id) ?? fail(404, 'not_found')

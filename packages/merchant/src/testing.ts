@@ -148,7 +148,9 @@ export function createTestPurser({
   return {
     client: {
       payments,
-      transactions: { refund: async (id, body, options) => records.refund(id, body, options?.idempotencyKey) },
+      transactions: {
+        refund: async (id, body, options) => records.refund(id, body, options?.idempotencyKey),
+      },
       verifyAgent: async (request) => reportOf(request),
     },
     issueProof: async ({ amount, resource }, changes = {}) => {

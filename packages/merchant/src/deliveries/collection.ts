@@ -129,13 +129,14 @@ export function createCollector(options: CollectorOptions) {
         : { outcome: 'unknown', retryAfterMs: retryAfterMsOf(error) }
     }
   }
+}
 
-  async function refuse(claim: Claim, reason: RefusalReason, howToPay?: string): Promise<Collection> {
-    // An earlier request may have been charged, whatever is wrong with this one.
-    if (claim.isResumed && reason !== 'nonce_reused') await claim.inDoubt()
-    else await claim.forget()
-    return { outcome: 'refused', reason, ...(howToPay === undefined ? {} : { howToPay }) }
-  }
+/** Ends a claim whose proof was refused. */
+async function refuse(claim: Claim, reason: RefusalReason, howToPay?: string): Promise<Collection> {
+  // An earlier request may have been charged, whatever is wrong with this one.
+  if (claim.isResumed && reason !== 'nonce_reused') await claim.inDoubt()
+  else await claim.forget()
+  return { outcome: 'refused', reason, ...(howToPay === undefined ? {} : { howToPay }) }
 }
 
 /** The answer to a proof that buys nothing any more. */
