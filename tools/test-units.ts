@@ -29,6 +29,7 @@ const sharedFolders = [
   'service/src/store/ledger/sqlite',
   'service/test',
   'service/test/console',
+  'service/test/limits',
   'service/test/simulation',
 ] as const
 

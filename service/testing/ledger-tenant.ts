@@ -80,7 +80,10 @@ export class LedgerTenant {
     return this.#options.ledger.run(operation, call, options)
   }
 
-  async mandate(maxTotalMicro = 1_000_000_000_000n as MicroUsdc): Promise<string> {
+  async mandate(
+    maxTotalMicro = 1_000_000_000_000n as MicroUsdc,
+    terms: Partial<Pick<Mandate, 'limits' | 'budgetPath'>> = {},
+  ): Promise<string> {
     const { ledger, ids, clock } = this.#options
     const { accountId, environment } = this.caller
     const id = ids.next('mandate')
@@ -105,6 +108,7 @@ export class LedgerTenant {
       ...mandateDefaults,
       createdAtMs: clock.ms,
       updatedAtMs: clock.ms,
+      ...terms,
     }
     await ledger.run(createMandate, { mandate, event: this.event('mandate.created', id) })
     return id

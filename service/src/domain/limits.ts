@@ -203,14 +203,14 @@ const none: Committed = { amountMicro: 0n as MicroUsdc, count: 0 }
 const slices = 24
 
 /** The bucket of a payment that was booked at this time. */
-function bucketAt(window: LimitWindow, atMs: number): number {
+export function bucketAt(window: LimitWindow, atMs: number): number {
   if (window === 'lifetime') return 0
   if ('rollingSeconds' in window) return Math.floor((atMs * slices) / (window.rollingSeconds * 1_000))
   return calendarPeriodAt(window, atMs).startsAtMs
 }
 
 /** The first bucket that counts at this time. */
-function firstBucketAt(window: LimitWindow, atMs: number): number {
+export function firstBucketAt(window: LimitWindow, atMs: number): number {
   const current = bucketAt(window, atMs)
   return typeof window === 'object' && 'rollingSeconds' in window ? current - slices : current
 }

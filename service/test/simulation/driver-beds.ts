@@ -2,18 +2,23 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { Kysely, SqliteDialect } from 'kysely'
 import type { Pool } from 'pg'
 
 import type { Driver } from '../../src/store/ledger/driver.ts'
 import { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
 import { createMemoryDriver } from '../../src/store/ledger/memory/memory-driver.ts'
 import { createPostgresDriver } from '../../src/store/ledger/postgres/postgres-driver.ts'
+import { postgresDialect, readerOn } from '../../src/store/ledger/postgres/postgres-reader.ts'
 import { schema } from '../../src/store/ledger/postgres/schema.ts'
 import { readTable } from '../../src/store/ledger/postgres/statements.ts'
 import { ledgerSteps } from '../../src/store/ledger/sqlite/schema.ts'
+import { findLedgerFaults } from '../../src/store/ledger/reads/faults.ts'
 import { createSqliteDriver } from '../../src/store/ledger/sqlite/sqlite-driver.ts'
+import { sqliteTables } from '../../src/store/ledger/sqlite/sqlite-reader.ts'
 import { readAll } from '../../src/store/ledger/sqlite/table-statements.ts'
 import type { Table } from '../../src/store/ledger/table.ts'
+import type { LedgerFault } from '../../src/store/store.ts'
 import { openPool } from '../../src/store/ledger/postgres/connection.ts'
 import { openSqliteFile, type SqliteDatabase } from '../../src/store/ledger/sqlite/open.ts'
 import { execute } from '../../testing/postgres-databases.ts'
@@ -26,6 +31,8 @@ export interface DriverBed {
   readonly driver: Driver
   /** All rows of a table, read from the database itself. */
   readonly rowsOf: (table: Table) => Promise<readonly Row[]>
+  /** Recounts the ledger with SQL. */
+  readonly findFaults?: () => Promise<readonly LedgerFault[]>
   readonly close: () => Promise<void>
 }
 
@@ -59,6 +66,8 @@ export async function openSqlite(): Promise<
     path,
     driver: createSqliteDriver({ database, generationSize: 8 }),
     rowsOf: async (table) => readAll(database, table),
+    findFaults: () =>
+      findLedgerFaults(new Kysely({ dialect: new SqliteDialect({ database }) }), sqliteTables),
     close: async () => {
       close()
       rmSync(folder, { recursive: true })
@@ -77,6 +86,7 @@ export async function openPostgres(
     pool,
     driver: createPostgresDriver(pool),
     rowsOf: (table) => readTable(pool, table),
+    findFaults: () => findLedgerFaults(readerOn(pool), postgresDialect),
     close: async () => {
       if (!pool.ending) await pool.end()
       await drop()

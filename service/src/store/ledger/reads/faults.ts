@@ -27,12 +27,15 @@ import {
   sellers,
 } from '../tables.ts'
 import { idFrom, tableOf, type TableDialect, type Reader } from './dialect.ts'
+import { findLimitFaults } from './limit-faults.ts'
 
-/**
- * Every inconsistency in the ledger: each sum against its records, and each record against its counterpart. One
- * statement, for a consistent view.
- */
+/** Every inconsistency in the ledger: each sum and each limit against its records, and each record against its counterpart. */
 export async function findLedgerFaults(db: Reader, dialect: TableDialect): Promise<LedgerFault[]> {
+  return [...(await findRecordFaults(db, dialect)), ...(await findLimitFaults(db, dialect))]
+}
+
+/** One statement, for a consistent view. */
+async function findRecordFaults(db: Reader, dialect: TableDialect): Promise<LedgerFault[]> {
   const { rows } = await sql<FaultRow>`
     with ${betweenAccounts(dialect)} ${sql.join(faultsOf(dialect), sql` union all `)}`.execute(db)
   return rows.map((row) => ({

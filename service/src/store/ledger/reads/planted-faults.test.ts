@@ -8,12 +8,14 @@ import { openPostgres, openSqlite, type DriverBed } from '../../../../test/simul
 import { LedgerTenant } from '../../../../testing/ledger-tenant.ts'
 import { postgresServers } from '../../../../testing/postgres.ts'
 import { createIds } from '../../../ids.ts'
+import type { Limit, Tally } from '../../../domain/limits.ts'
 import type { MicroUsdc } from '../../../domain/money.ts'
 import { Ledger } from '../ledger.ts'
 import { addUpActivity } from '../operations/activity.ts'
 import { amendMandate } from '../operations/amendments.ts'
 import { decideApproval } from '../operations/approval-decisions.ts'
 import { evaluate } from '../operations/evaluations.ts'
+import { createBudget } from '../operations/limits/budgets.ts'
 import { moveMandate } from '../operations/mandates.ts'
 import { authorize } from '../operations/authorizations.ts'
 import { issueProof } from '../operations/payments.ts'
@@ -31,6 +33,7 @@ import {
   apiKeys,
   authorizations,
   approvals,
+  budgetUsage,
   entries,
   evaluations,
   identities,
@@ -42,6 +45,8 @@ import {
   payments,
   refunds,
   sellerDomains,
+  subjectUsage,
+  type MandateUsage,
 } from '../tables.ts'
 import type { TableDialect, Reader } from './dialect.ts'
 import { findLedgerFaults } from './faults.ts'
@@ -117,6 +122,10 @@ const otherQuestion = 'it is found by its question, and differs'
 const noUse = 'it was used for no payment that it admits'
 const noVersions = 'versions of its terms are missing'
 const sums = 'the sums of its console differ from its entries'
+const ownLimit = 'a limit counts something else than its payments'
+const subjectLimit = 'a limit per subject counts something else than its payments'
+const budgetLimit = 'a limit of a shared budget counts something else than its payments'
+const openInBudget = 'it counts other open payments in a shared budget than there are'
 
 const isCaptured = ({ status }: TableRow<typeof payments>) => status === 'captured'
 const isAuthorized = ({ status }: TableRow<typeof payments>) => status === 'authorized'
@@ -125,6 +134,16 @@ const isOpen = ({ status, epoch }: TableRow<typeof payments>) => status === 'ope
 const isKind = (kind: string) => ({
   isIt: (row: TableRow<typeof entries>) => row.kind === kind,
 })
+const isCounted = ({ usage }: TableRow<typeof mandates>) => usage !== null
+const isShared = ({ budgetPath }: TableRow<typeof payments>) => budgetPath !== null
+/** The same buckets, with one payment more. */
+const withOneMore = (tally: Tally): Tally =>
+  Object.fromEntries(
+    Object.entries(tally).map(([id, buckets]) => [
+      id,
+      buckets.map(([key, amount, count]) => [key, amount, count + 1] as const),
+    ]),
+  )
 const more = (micro: MicroUsdc) => (micro + 1n) as MicroUsdc
 const other = createIds(() => 1_700_000_000_000)
 
@@ -327,6 +346,61 @@ const kinds: readonly Planted[] = [
   planted('a sum of refunds that counts twice', activity, [sums], (row) => ({ ...row, refundedCount: 2 }), {
     isIt: ({ dimension, refundedCount }) => dimension === 'all' && refundedCount !== null,
   }),
+  planted(
+    'a limit that counts a payment twice',
+    mandates,
+    [ownLimit],
+    (row) => ({ ...row, usage: { ...usageIn(row), counted: withOneMore(usageIn(row).counted) } }),
+    { isIt: isCounted },
+  ),
+  planted(
+    'a limit that would keep what a stop ends',
+    mandates,
+    [ownLimit],
+    (row) => ({ ...row, usage: { ...usageIn(row), open: {} } }),
+    { isIt: isCounted },
+  ),
+  planted(
+    'a limit that has lost what it counts',
+    mandates,
+    [ownLimit, openInBudget],
+    (row) => ({
+      ...row,
+      usage: { ...usageIn(row), counted: {}, open: {}, budgets: zeroed(usageIn(row).budgets) },
+    }),
+    { isIt: isCounted },
+  ),
+  planted('a limit per seller that begins again', subjectUsage, [subjectLimit]),
+  planted('a limit per seller of an earlier epoch', subjectUsage, [subjectLimit], (row) => ({
+    ...row,
+    epoch: row.epoch - 1,
+  })),
+  planted('a shared budget that has lost what it counts', budgetUsage, [budgetLimit]),
+  planted('a shared budget that counts a payment twice', budgetUsage, [budgetLimit], (row) => ({
+    ...row,
+    counted: withOneMore(row.counted),
+  })),
+  planted(
+    'a payment that left its shared budget',
+    payments,
+    [budgetLimit, openInBudget],
+    (row) => ({ ...row, budgetPath: null }),
+    { isIt: (row) => isShared(row) && row.status === 'open' },
+  ),
+  planted(
+    'a payment that was booked in another period',
+    payments,
+    [ownLimit, subjectLimit, budgetLimit],
+    (row) => ({ ...row, bookedAtMs: row.issuedAtMs - 366 * 86_400_000 }),
+    { isIt: (row) => isShared(row) && isCaptured(row) },
+  ),
+  planted(
+    'a refund that gave nothing back to limits',
+    payments,
+    [refunded, spent, ownLimit, subjectLimit, budgetLimit],
+    (row) => ({ ...row, refundedMicro: 1n }),
+    { isIt: (row) => isShared(row) && isCaptured(row) },
+  ),
   planted('an evaluation that is gone', evaluations, [noEvaluation]),
   planted('an evaluation that was denied afterwards', evaluations, [noEvaluation], (row) => ({
     ...row,
@@ -454,6 +528,7 @@ async function writeLedger({ driver }: Bed): Promise<string> {
     events,
   })
   await writeApprovals(ledger, shop)
+  await writeLimits(ledger, await LedgerTenant.create({ ledger, ids, clock }))
   for (const owner of [payer, shop]) {
     const upToId = ids.next('transaction')
     await ledger.run(addUpActivity, { accountId: owner.caller.accountId, upToId, limit: 100 })
@@ -478,4 +553,45 @@ async function writeApprovals(ledger: Ledger, tenant: LedgerTenant): Promise<voi
   const used = await ledger.run(issueProof, { hold: tenant.hold(mandateId), approvalId })
   assert.equal(used.decision, 'approved')
   await ledger.run(issueProof, { hold: tenant.hold(mandateId) })
+}
+
+/** A mandate with limits of each kind, under a shared budget, with an open payment and a captured one. */
+async function writeLimits(ledger: Ledger, tenant: LedgerTenant): Promise<void> {
+  const { accountId, environment } = tenant.caller
+  const times = { createdAtMs: 1, updatedAtMs: 1, frozenAtMs: null, version: 1 }
+  const timeZone = 'Europe/Berlin'
+  const limits = [
+    limit('own', { rollingSeconds: 3_600 }),
+    limit('day', { calendar: 'day', timeZone }),
+    limit('seller', { calendar: 'month', timeZone }, 'seller'),
+  ]
+  const budget = {
+    accountId,
+    environment,
+    id: createIds(() => 1).next('budget'),
+    name: 'Team',
+    ancestors: [],
+  }
+  const ofTeam = [limit('team', { calendar: 'year', timeZone })]
+  const event = tenant.event('budget.created', budget.id)
+  await ledger.run(createBudget, { budget: { ...budget, ...times, limits: ofTeam }, event })
+  const mandateId = await tenant.mandate(undefined, { limits, budgetPath: [budget.id] })
+  await tenant.proof(mandateId)
+  const captured = await tenant.capture(await tenant.proof(mandateId))
+  assert.equal(captured.outcome, 'captured')
+}
+
+function limit(id: string, window: Limit['window'], per: Limit['per'] = null): Limit {
+  const max = { maxAmountText: '100.00', maxAmountMicro: '100000000', maxCount: 50 }
+  return { id, window, per, ...max, action: 'deny' }
+}
+
+function usageIn({ usage }: TableRow<typeof mandates>): MandateUsage {
+  assert(usage)
+  return usage
+}
+
+/** Nothing open in any budget. */
+function zeroed(budgets: MandateUsage['budgets']): MandateUsage['budgets'] {
+  return Object.fromEntries(Object.entries(budgets).map(([id, { epoch }]) => [id, { epoch, open: {} }]))
 }

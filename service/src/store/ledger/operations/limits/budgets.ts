@@ -131,7 +131,9 @@ export const changeBudget: Operation<BudgetChangeCall, BudgetChangeOutcome> = {
 function isCut(limit: Limit, before: readonly Limit[]): boolean {
   const old = before.find(({ id }) => id === limit.id)
   if (!old) return false
-  return limit.maxAmountMicro !== old.maxAmountMicro || limit.maxCount !== old.maxCount
+  const [amount, oldAmount] = [limit.maxAmountMicro, old.maxAmountMicro]
+  if (amount !== null && (oldAmount === null || BigInt(amount) < BigInt(oldAmount))) return true
+  return limit.maxCount !== null && (old.maxCount === null || limit.maxCount < old.maxCount)
 }
 
 function usageKey({ accountId, id: budgetId }: RecordKey) {

@@ -1,0 +1,163 @@
+import type { Limit } from '../../src/domain/limits.ts'
+import { countIn, type Span } from './window-model.ts'
+
+/** A payment, as everyone would tell its story. */
+export interface ModelPayment {
+  readonly nonce: string
+  readonly mandateId: string
+  readonly resourceUrl: string
+  readonly bookedAtMs: number
+  /** The shared budgets that it counts in. */
+  readonly budgetIds: readonly string[]
+  readonly amountMicro: bigint
+  /** `stopped`: an open one that a freeze has ended, and that may still be counted until it is tidied up. */
+  state: 'open' | 'stopped' | 'authorized' | 'captured' | 'ended'
+  expiresAtMs: number
+  /** What is charged, without refunds. */
+  chargedMicro: bigint
+}
+
+export interface ModelMandate {
+  readonly id: string
+  readonly agentId: string
+  isActive: boolean
+  limits: readonly Limit[]
+  budgetId: string | null
+  /** Payments that are booked are booked no earlier. */
+  bookedAtMs: number
+}
+
+export interface ModelBudget {
+  readonly id: string
+  readonly parentId: string | null
+  limits: readonly Limit[]
+  isFrozen: boolean
+  bookedAtMs: number
+}
+
+export interface Question {
+  readonly mandateId: string
+  readonly amountMicro: bigint
+  readonly resourceUrl: string
+  readonly nowMs: number
+}
+
+/** What a limit must answer: the model may leave it open. */
+export type Verdict = 'fits' | 'exceeded' | 'either'
+
+export interface JudgedCheck {
+  readonly check: 10 | 11
+  readonly limitId: string | null
+  readonly budgetId: string | null
+  readonly action: Limit['action']
+  readonly verdict: Verdict
+}
+
+/** Limits and shared budgets by brute force: every question goes through all payments. */
+export class LimitModel {
+  readonly payments: ModelPayment[] = []
+  readonly mandates = new Map<string, ModelMandate>()
+  readonly budgets = new Map<string, ModelBudget>()
+  /** The budget of each agent. */
+  readonly agentBudgets = new Map<string, string | null>()
+
+  /** The shared budgets of a mandate, nearest first: its own with those above, then those of its agent. */
+  chainOf({ budgetId, agentId }: ModelMandate): readonly ModelBudget[] {
+    const chain: ModelBudget[] = []
+    for (const first of [budgetId, this.agentBudgets.get(agentId) ?? null]) {
+      for (let id = first; id !== null;) {
+        const budget: ModelBudget = this.budgets.get(id)!
+        if (!chain.includes(budget)) chain.push(budget)
+        id = budget.parentId
+      }
+    }
+    return chain
+  }
+
+  bookingTime(mandate: ModelMandate, nowMs: number): number {
+    return Math.max(nowMs, mandate.bookedAtMs, ...this.chainOf(mandate).map(({ bookedAtMs }) => bookedAtMs))
+  }
+
+  /** The answers of checks 10 and 11, in order. */
+  judge(question: Question): readonly JudgedCheck[] {
+    const mandate = this.mandates.get(question.mandateId)!
+    const atMs = this.bookingTime(mandate, question.nowMs)
+    const own = mandate.limits.map((limit): JudgedCheck => {
+      const counted = this.payments.filter(
+        (payment) =>
+          payment.mandateId === mandate.id &&
+          subjectOf(limit.per, payment.resourceUrl) === subjectOf(limit.per, question.resourceUrl),
+      )
+      const verdict = this.#judgeLimit(limit, counted, { ...question, atMs })
+      return { check: 10, limitId: limit.id, budgetId: null, action: limit.action, verdict }
+    })
+    const shared = this.chainOf(mandate).flatMap((budget): JudgedCheck[] => {
+      const of = { check: 11, budgetId: budget.id } as const
+      const frozen: JudgedCheck = {
+        ...of,
+        limitId: null,
+        action: 'deny',
+        verdict: budget.isFrozen ? 'exceeded' : 'fits',
+      }
+      const counted = this.payments.filter(({ budgetIds }) => budgetIds.includes(budget.id))
+      const limits = budget.limits.map((limit): JudgedCheck => {
+        const verdict = this.#judgeLimit(limit, counted, { ...question, atMs })
+        return { ...of, limitId: limit.id, action: limit.action, verdict }
+      })
+      return [frozen, ...limits]
+    })
+    return [...own, ...shared]
+  }
+
+  #judgeLimit(
+    limit: Limit,
+    payments: readonly ModelPayment[],
+    { mandateId, amountMicro, nowMs, atMs }: Question & { readonly atMs: number },
+  ): Verdict {
+    // What others hold and nobody has released yet may count.
+    const sure = payments.filter((payment) => this.#counts(payment, nowMs))
+    const lingering = payments.filter(
+      (payment) =>
+        payment.mandateId !== mandateId &&
+        !this.#counts(payment, nowMs) &&
+        (payment.state === 'open' || payment.state === 'stopped' || payment.state === 'authorized'),
+    )
+    const least = countIn(limit.window, sure.map(toBooked), atMs)
+    const most = countIn(limit.window, [...sure, ...lingering].map(toBooked), atMs)
+    if (isOver(limit, least.least, amountMicro)) return 'exceeded'
+    return isOver(limit, most.most, amountMicro) ? 'either' : 'fits'
+  }
+
+  /** Whether a payment counts for sure. */
+  #counts({ state, expiresAtMs }: ModelPayment, nowMs: number): boolean {
+    if (state === 'captured') return true
+    return (state === 'open' || state === 'authorized') && expiresAtMs > nowMs
+  }
+
+  /** What a limit counts once everything is tidied up. */
+  usage(limit: Limit, of: { readonly mandateId?: string; readonly budgetId?: string }, atMs: number): Span {
+    const counted = this.payments.filter(
+      ({ mandateId, budgetIds, state }) =>
+        (of.mandateId === undefined || mandateId === of.mandateId) &&
+        (of.budgetId === undefined || budgetIds.includes(of.budgetId)) &&
+        (state === 'open' || state === 'authorized' || state === 'captured'),
+    )
+    return countIn(limit.window, counted.map(toBooked), atMs)
+  }
+}
+
+function toBooked({ bookedAtMs, amountMicro, chargedMicro, state }: ModelPayment) {
+  return { bookedAtMs, amountMicro: state === 'captured' ? chargedMicro : amountMicro, count: 1 }
+}
+
+function isOver({ maxAmountMicro, maxCount }: Limit, sum: Span['least'], amountMicro: bigint): boolean {
+  if (maxAmountMicro !== null && sum.amountMicro + amountMicro > BigInt(maxAmountMicro)) return true
+  return maxCount !== null && sum.count + 1 > maxCount
+}
+
+/** Hosts and paths of the histories are plain. */
+function subjectOf(per: Limit['per'], resourceUrl: string): string {
+  if (per === null) return ''
+  const { host, pathname } = new URL(resourceUrl)
+  return per === 'seller' ? host : host + pathname
+}
