@@ -270,6 +270,14 @@ async function askForBudgets(service: Service, records: SampleRecords): Promise<
   await at('createBudget', { body: sampleBodies.createBudget({ budget_id: 'unknown' }) })
   const ids = { ...records }
   await at('getBudget', { ids })
+  const change = async (version: number, body: Record<string, unknown>) =>
+    at('changeBudget', { ids, body, headers: { 'if-match': `"${version}"` } })
+  await at('changeBudget', { ids, body: sampleBodies.changeBudget() })
+  await at('changeBudget', { body: {}, headers: { 'if-match': '"1"' } })
+  await change(1, sampleBodies.changeBudget())
+  await change(1, { name: 'Other' })
+  await issueProof(service, await preparePurchase(service, { budget_id: records.budget_id }), '2.00')
+  await change(2, { limits: [{ window: 'lifetime', max_amount: '1.00' }] })
   await at('updateAgent', { ids, body: sampleBodies.updateAgent(records) })
   await at('updateAgent', { body: sampleBodies.updateAgent({}) })
   for (const id of ['freezeBudget', 'unfreezeBudget']) {

@@ -111,6 +111,7 @@ export const sampleBodies = {
     limits: [{ window: 'lifetime', max_amount: '500.00' }],
     parent_id: budget_id ?? null,
   }),
+  changeBudget: () => ({ name: 'Research and data' }),
   createMandate: ({ agent_id }: Ids) => ({
     agent_id: agent_id ?? 'agent_1',
     purpose: 'Buy research data',

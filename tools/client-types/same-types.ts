@@ -157,6 +157,11 @@ export const sameTypes: {
   >
   ValidationItem: Same<client.ValidationItem, Static<NonNullable<typeof errors.ValidationItem>>>
   Budget: Same<client.Budget, Static<NonNullable<typeof limitsBudgets.Budget>>>
+  BudgetChange: Same<client.BudgetChange, Static<NonNullable<typeof limitsBudgets.BudgetChange>>>
+  LimitBelowCommitted: Same<
+    client.LimitBelowCommitted,
+    Static<NonNullable<typeof limitsBudgets.LimitBelowCommitted>>
+  >
   NewBudget: Same<client.NewBudget, Static<NonNullable<typeof limitsBudgets.NewBudget>>>
   Limit: Same<client.Limit, Static<NonNullable<typeof limitsLimits.Limit>>>
   LimitUsage: Same<client.LimitUsage, Static<NonNullable<typeof limitsLimits.LimitUsage>>>
@@ -284,6 +289,8 @@ export const sameTypes: {
   ValidationErrorBody: true,
   ValidationItem: true,
   Budget: true,
+  BudgetChange: true,
+  LimitBelowCommitted: true,
   NewBudget: true,
   Limit: true,
   LimitUsage: true,

@@ -32,6 +32,7 @@ export const clientCalls: Readonly<Record<string, string>> = {
   createBudget: 'purser.budgets.create(body)',
   listBudgets: 'purser.budgets.list(query)',
   getBudget: 'purser.budgets.get(id)',
+  changeBudget: 'purser.budgets.change(id, version, changes)',
   freezeBudget: 'purser.budgets.freeze(id)',
   unfreezeBudget: 'purser.budgets.unfreeze(id)',
   createSeller: 'purser.sellers.create(body)',

@@ -84,7 +84,7 @@ export const remedies: Readonly<Record<Word, string>> = {
   last_owner_key: 'Issue another owner key first, then revoke this one.',
   mandate_revoked: 'A revoked mandate stays revoked: create a new one.',
   budget_below_committed:
-    'Request a total of at least what is spent and held, or end the open proofs with `end_holds: true`. What is spent stays spent; to stop further payments, pause or revoke the mandate.',
+    'Request at least what is committed, or end the open proofs with `end_holds: true`. What is spent stays spent; to stop further payments, pause or revoke the mandate, or freeze the shared budget.',
   if_match_required: 'Read the record first, and send its `ETag`, such as `"3"`, in `If-Match`.',
   version_mismatch:
     'Read the record again, check whether the change still makes sense, and repeat it with the new version.',

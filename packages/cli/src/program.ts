@@ -8,6 +8,7 @@ import { accountsCommand } from './commands/accounts.ts'
 import { agentsCommand } from './commands/agents.ts'
 import { approvalsCommand } from './commands/approvals.ts'
 import { auditCommand } from './commands/audit.ts'
+import { budgetsCommand } from './commands/budgets.ts'
 import { completionCommand } from './commands/completion.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { evaluateCommand } from './commands/evaluate.ts'
@@ -44,6 +45,7 @@ export async function createProgram(words: readonly string[], io: Io): Promise<C
     sessionsCommand(io),
     agentsCommand(io),
     mandatesCommand(io),
+    budgetsCommand(io),
     approvalsCommand(io),
     sellersCommand(io),
     evaluateCommand(io),
@@ -72,6 +74,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
     'sessions',
     'agents',
     'mandates',
+    'budgets',
     'approvals',
     'sellers',
   ],

@@ -35,6 +35,7 @@ export type AuditEventType =
   | 'mandate.revoked'
   | 'limit.exceeded'
   | 'budget.created'
+  | 'budget.changed'
   | 'budget.frozen'
   | 'budget.unfrozen'
   | 'agent.budget_changed'
@@ -1311,6 +1312,22 @@ export interface Budget {
   created_at: string
   /** When it last changed; initially when it was created. */
   updated_at: string
+}
+
+export interface BudgetChange {
+  /** Display name of the budget. */
+  name?: string
+  /** Limits that all payments below the budget share, all of them. One that counts over the same window as before keeps its id, and what it has counted. */
+  limits?: Array<NewLimit>
+  /** Whether a limit may be set below what is committed: then all open proofs below the budget end at once. Default false. */
+  end_holds?: boolean
+}
+
+export interface LimitBelowCommitted {
+  /** Always `budget_below_committed`. */
+  detail: 'budget_below_committed'
+  /** The limit with the max that was requested, and what is committed. */
+  usage: LimitUsage
 }
 
 export interface NewBudget {

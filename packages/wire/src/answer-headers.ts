@@ -100,7 +100,7 @@ export type AnswerHeaderId = keyof typeof answerHeaders
 /** Endpoints that replay their first response for a retry with the same `Idempotency-Key`. */
 const replaying = ['issueProof', 'verify', 'authorize', 'capture', 'refundTransaction']
 /** Endpoints that read one record with a version; those that change one require its version. */
-const versioned = ['getMandate']
+const versioned = ['getMandate', 'getBudget']
 const signingInOrOut = ['startSession', 'endSession']
 
 /** The headers of an endpoint's response with this status. */

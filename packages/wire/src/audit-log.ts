@@ -30,6 +30,7 @@ export const auditEventTypes = [
   'mandate.revoked',
   'limit.exceeded',
   'budget.created',
+  'budget.changed',
   'budget.frozen',
   'budget.unfrozen',
   'agent.budget_changed',

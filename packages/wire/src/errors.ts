@@ -56,7 +56,7 @@ export const errorAnswers = {
   mandate_revoked: { status: 409, when: 'the request pauses or resumes a revoked mandate' },
   budget_below_committed: {
     status: 409,
-    when: 'the new total budget is below what is spent and held; with end_holds, below what is spent',
+    when: 'a new total budget, or a new limit of a shared budget, is below what is spent, authorized and held',
   },
   if_match_required: {
     status: 428,

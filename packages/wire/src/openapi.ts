@@ -8,7 +8,14 @@ import { approveRequest, denyRequest, getApproval, listApprovals, requestIncreas
 import { listAuditEvents } from './audit-log.ts'
 import { backtestMandate } from './mandates/backtests.ts'
 import { authorize, capture, voidAuthorization } from './authorizations.ts'
-import { createBudget, freezeBudget, getBudget, listBudgets, unfreezeBudget } from './limits/budgets.ts'
+import {
+  changeBudget,
+  createBudget,
+  freezeBudget,
+  getBudget,
+  listBudgets,
+  unfreezeBudget,
+} from './limits/budgets.ts'
 import { getConsoleAgent, listConsoleAgents } from './console/agents.ts'
 import { listConsoleApiKeys } from './console/api-keys.ts'
 import { streamTransactions } from './console/feed.ts'
@@ -90,6 +97,7 @@ export const endpoints = [
   createBudget,
   listBudgets,
   getBudget,
+  changeBudget,
   freezeBudget,
   unfreezeBudget,
   createSeller,

@@ -106,53 +106,6 @@ export function exceededLimits(
   return [...ofMandate, ...ofBudgets].filter((exceeded) => exceeded !== undefined)
 }
 
-/** A limit as it is requested, without an id. */
-export type LimitTerms = Omit<Limit, 'id'>
-
-/**
- * The requested limits with their ids: one that counts the same as an earlier limit keeps its id, and with it what was
- * counted; the others get new ones.
- */
-export function identifyLimits(
-  wanted: readonly LimitTerms[],
-  before: readonly Limit[],
-  nextId: () => string,
-): readonly Limit[] {
-  const left = [...before]
-  return wanted.map((terms) => {
-    const index = left.findIndex((limit) => countsSame(limit, terms))
-    const [same] = index < 0 ? [] : left.splice(index, 1)
-    return { id: same?.id ?? nextId(), ...terms }
-  })
-}
-
-function countsSame(one: LimitTerms, other: LimitTerms): boolean {
-  return one.per === other.per && windowText(one.window) === windowText(other.window)
-}
-
-/** A window as text: equal for windows with the same periods. */
-function windowText(window: LimitWindow): string {
-  if (window === 'lifetime') return window
-  if ('rollingSeconds' in window) return `${window.rollingSeconds} s`
-  const { calendar, timeZone, weekStart = 'monday', dayOfMonth = 1 } = window
-  const start = calendar === 'week' ? weekStart : calendar === 'month' ? dayOfMonth : ''
-  return `${calendar} ${start} ${timeZone}`
-}
-
-/** Whether limits admit anything that earlier ones did not. A limit may be added, and a max lowered. */
-export function widensLimits(before: readonly LimitTerms[], after: readonly LimitTerms[]): boolean {
-  return before.some((old) => !after.some((limit) => countsSame(old, limit) && isWithin(limit, old)))
-}
-
-function isWithin(limit: LimitTerms, old: LimitTerms): boolean {
-  const [amount, oldAmount] = [limit.maxAmountMicro, old.maxAmountMicro]
-  if (oldAmount !== null && !(amount !== null && BigInt(amount) <= BigInt(oldAmount))) return false
-  if (old.maxCount !== null && !(limit.maxCount !== null && limit.maxCount <= old.maxCount)) return false
-  return strictness.indexOf(limit.action) >= strictness.indexOf(old.action)
-}
-
-const strictness: readonly LimitAction[] = ['notify', 'require_approval', 'deny']
-
 /** How far a limit is used up at a time. */
 export interface LimitUsage {
   readonly limit: Limit

@@ -1,5 +1,6 @@
 import type { AuditEventType } from '@purser/wire/audit-log'
 import {
+  changeBudget,
   createBudget,
   freezeBudget,
   getBudget,
@@ -9,12 +10,14 @@ import {
 } from '@purser/wire/limits/budgets'
 
 import { auditEvent } from '../domain/audit.ts'
+import { toWireLimit } from '../domain/limit-terms.ts'
 import type { Budget, Caller } from '../domain/records.ts'
 import { created, ok, refuse, unprocessable, type Answer } from '../http/answers.ts'
 import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
 import { toNullableTimestamp, toTimestamp, type RouteContext } from './context.ts'
-import { limitFaults, toLimits, toWireLimit, toWireUsage } from './limits.ts'
+import { limitFaults, toLimits, toWireUsage } from './limits.ts'
+import { okVersioned, versionOfTag } from './versions.ts'
 
 export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): void {
   serve(createBudget, async ({ caller, body }) => {
@@ -49,7 +52,36 @@ export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): v
     if (!budget) return refuse('not_found')
     const usage = await store.readBudgetUsage(key, now())
     const { children } = budget
-    return ok({ ...toWire(budget), usage: usage.map(toWireUsage), children })
+    return okVersioned({ ...toWire(budget), usage: usage.map(toWireUsage), children })
+  })
+
+  serve(changeBudget, async ({ caller, params, body, header }) => {
+    const ifMatch = header('if-match')
+    if (ifMatch === undefined) return refuse('if_match_required')
+    const faults = limitFaults(body.limits ?? [], { maySplit: false })
+    if (faults.length > 0) return unprocessable(faults)
+    const key = { ...caller, id: params.budget_id }
+    const before = await store.findBudget(key)
+    if (!before) return refuse('not_found')
+    const change = {
+      // Ids of limits are found for this version.
+      seenVersion: before.version,
+      expectedVersion: versionOfTag(ifMatch),
+      name: body.name,
+      limits: body.limits && toLimits(body.limits, before.limits, () => ids.next('limit')),
+      endsHolds: body.end_holds ?? false,
+    }
+    const outcome = await store.changeBudget(key, change, eventOf(caller, 'budget.changed', key.id, {}))
+    switch (outcome.outcome) {
+      case 'changed':
+        return okVersioned(toWire(outcome.budget))
+      case 'refused':
+        return refuse(outcome.code)
+      case 'below_committed':
+        return { status: 409, body: { detail: 'budget_below_committed', usage: toWireUsage(outcome.usage) } }
+      default:
+        return outcome satisfies never
+    }
   })
 
   serve(freezeBudget, ({ caller, params }) => freeze(caller, params.budget_id, true))

@@ -1,16 +1,10 @@
 import type { ValidationItem } from '@purser/wire/errors'
-import type {
-  Limit as WireLimit,
-  LimitUsage as WireUsage,
-  LimitWindow,
-  NewLimit,
-} from '@purser/wire/limits/limits'
+import type { LimitUsage as WireUsage, LimitWindow, NewLimit } from '@purser/wire/limits/limits'
 
+import { identifyLimits, type LimitTerms } from '../domain/limit-terms.ts'
 import {
-  identifyLimits,
   type ExceededLimit,
   type Limit,
-  type LimitTerms,
   type LimitUsage,
   type LimitWindow as DomainWindow,
 } from '../domain/limits.ts'
@@ -81,23 +75,6 @@ function toWindow(window: LimitWindow): DomainWindow {
     timeZone: window.time_zone,
     weekStart: window.week_start,
     dayOfMonth: window.day_of_month,
-  }
-}
-
-/** As the interface writes it. */
-export function toWireLimit({ id, window, maxAmountText, maxCount, per, action }: Limit): WireLimit {
-  return { id, window: toWireWindow(window), max_amount: maxAmountText, max_count: maxCount, per, action }
-}
-
-function toWireWindow(window: DomainWindow): LimitWindow {
-  if (window === 'lifetime') return window
-  if ('rollingSeconds' in window) return { rolling_seconds: window.rollingSeconds }
-  const { calendar, timeZone, weekStart, dayOfMonth } = window
-  return {
-    calendar,
-    time_zone: timeZone,
-    ...(weekStart === undefined ? {} : { week_start: weekStart }),
-    ...(dayOfMonth === undefined ? {} : { day_of_month: dayOfMonth }),
   }
 }
 

@@ -18,6 +18,7 @@ import {
 } from '@purser/wire/mandates'
 
 import { auditEvent } from '../domain/audit.ts'
+import { toWireLimit } from '../domain/limit-terms.ts'
 import { wireTermsOf } from '../domain/mandate-terms.ts'
 import { formatSum, parseAmount } from '../domain/money.ts'
 import { mandateDefaults } from '../domain/new-records.ts'
@@ -29,7 +30,8 @@ import type { Serve } from '../http/serve.ts'
 import { readDateTime } from '../http/validation/date-time.ts'
 import type { MandateVersion } from '../store/store.ts'
 import { isOwner, metadataOf, ownAgentOnly, speaksFor, toTimestamp, type RouteContext } from './context.ts'
-import { limitFaults, toLimits, toWireLimit, toWireUsage } from './limits.ts'
+import { limitFaults, toLimits, toWireUsage } from './limits.ts'
+import { okVersioned, versionOfTag } from './versions.ts'
 
 export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): void {
   serve(createMandate, async ({ caller, body }) => {
@@ -173,17 +175,6 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
     const mandate = await store.moveMandate({ ...caller, id: mandateId }, to, event)
     return typeof mandate === 'string' ? refuse(mandate) : ok(toWire(mandate))
   }
-}
-
-/** The version that an entity tag names. Proxies that compress mark tags as weak. */
-function versionOfTag(tag: string): number {
-  const [, digits = '0'] = /^(?:W\/)?"([1-9]\d{0,9})"$/.exec(tag) ?? []
-  return Number(digits)
-}
-
-/** A record with its version as entity tag. */
-function okVersioned(record: { readonly version: number }): Answer {
-  return ok(record, { etag: `"${record.version}"` })
 }
 
 /** The given terms, without those that are left out. */

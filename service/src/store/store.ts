@@ -8,7 +8,7 @@ import type { ConsoleOperations, ConsoleReads, StoredSession } from './console/s
 import type { Approval, Increase } from '../domain/approval.ts'
 import type { CollectionRefusal } from '../domain/collection.ts'
 import type { MicroUsdc } from '../domain/money.ts'
-import type { Committed, Limit, LimitFacts, LimitUsage } from '../domain/limits.ts'
+import type { Limit, LimitFacts, LimitUsage } from '../domain/limits.ts'
 import type { PolicyDecision, PolicyDenial, PolicyFacts } from '../domain/policy.ts'
 import type {
   Account,
@@ -324,6 +324,8 @@ export interface ProposedBooking {
 
 export interface BudgetChange {
   readonly expectedVersion: number
+  /** The version for which limits have got their ids. */
+  readonly seenVersion: number
   readonly name?: string | undefined
   readonly limits?: readonly Limit[] | undefined
   /** Whether open holds below the budget end if a limit is below what is committed. */
@@ -334,7 +336,7 @@ export type BudgetChangeOutcome =
   | { readonly outcome: 'changed'; readonly budget: Budget }
   | { readonly outcome: 'refused'; readonly code: 'not_found' | 'version_mismatch' }
   /** A limit would be below what counts in it. */
-  | { readonly outcome: 'below_committed'; readonly limit: Limit; readonly committed: Committed }
+  | { readonly outcome: 'below_committed'; readonly usage: LimitUsage }
 
 export interface Registration {
   readonly environment: Environment

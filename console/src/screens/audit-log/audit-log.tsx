@@ -35,6 +35,7 @@ const words: Record<AuditEvent['type'], string> = {
   'mandate.revoked': 'Mandate revoked',
   'limit.exceeded': 'Limit exceeded',
   'budget.created': 'Shared budget created',
+  'budget.changed': 'Shared budget changed',
   'budget.frozen': 'Shared budget frozen',
   'budget.unfrozen': 'Shared budget unfrozen',
   'agent.budget_changed': 'Agent assigned to a budget',

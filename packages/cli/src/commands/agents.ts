@@ -21,15 +21,17 @@ const recordColumns: readonly Column<Agent>[] = [
   ...columns,
   { title: 'revoked (utc)', cell: ({ revoked_at }) => (revoked_at === null ? '-' : timeCell(revoked_at)) },
   { title: 'description', cell: ({ description }) => optionalCell(description) },
+  { title: 'budget', cell: ({ budget_id }) => optionalCell(budget_id) },
   { title: 'capabilities', cell: ({ capabilities }) => listCell(capabilities) },
 ]
 
 export function agentsCommand(io: Io) {
   return new Command('agents')
-    .summary('create, list, show and revoke agents')
+    .summary('create, list, show and revoke agents, and assign them to shared budgets')
     .addCommand(createCommand(io))
     .addCommand(listAgentsCommand(io))
     .addCommand(showCommand(io))
+    .addCommand(budgetCommand(io))
     .addCommand(revokeCommand(io))
 }
 
@@ -89,6 +91,21 @@ function revokeCommand(io: Io) {
     .action(async (id, options) => {
       const purser = await connect(options, io)
       const agent = await purser.agents.revoke(id, { signal: io.interruption() })
+      showRecord(recordColumns, agent, options, io)
+    })
+}
+
+function budgetCommand(io: Io) {
+  return clientCommand('budget')
+    .summary('assign an agent to a shared budget, or to none')
+    .description(
+      'Assigns an agent to a shared budget: what all its mandates pay from now on also counts there. Earlier payments keep counting where they were booked.',
+    )
+    .argument('<agent-id>')
+    .argument('[budget-id]', 'left out: no budget')
+    .action(async (id, budgetId, options) => {
+      const { agents } = await connect(options, io)
+      const agent = await agents.update(id, { budget_id: budgetId ?? null }, { signal: io.interruption() })
       showRecord(recordColumns, agent, options, io)
     })
 }

@@ -102,7 +102,8 @@ export function parseApprovers(text: string): number {
   throw new InvalidArgumentError('It must be 1 or 2.')
 }
 
-function parseVersion(text: string): number {
+/** The version of a record. */
+export function parseVersion(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
   throw new InvalidArgumentError('It must be a whole number, 1 or more.')
 }

@@ -10,13 +10,14 @@ import {
 
 import { connect } from '../connection.ts'
 import { harmless } from '../output/harmless.ts'
-import { listCell, metadataCell, statusCell, timeCell } from '../output/cells.ts'
+import { listCell, metadataCell, optionalCell, statusCell, timeCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { backtestCommand } from './backtest.ts'
 import { clientCommand, collect, collectMetadata, listCommand } from './client-command.ts'
 import { approvalOf, editCommand, parseApprovers } from './edit-mandate.ts'
+import { collectLimits, limitHelp, limitsCell, usageCell } from './limit-options.ts'
 import { listItems } from './list-items.ts'
 import { parseWhen } from './when.ts'
 
@@ -66,6 +67,9 @@ const recordColumns: readonly Column<Mandate>[] = [
   },
   { title: 'metadata', cell: ({ metadata }) => metadataCell(metadata) },
   { title: 'approval', cell: ({ approval }) => approvalCell(approval) },
+  { title: 'limits', cell: ({ limits }) => limitsCell(limits) },
+  { title: 'budget', cell: ({ budget_id }) => optionalCell(budget_id) },
+  { title: 'used', cell: ({ usage }) => usageCell(usage) },
   { title: 'version', cell: ({ version }) => String(version) },
   expires,
   { title: 'created (utc)', cell: ({ created_at }) => timeCell(created_at) },
@@ -128,6 +132,8 @@ function createCommand(io: Io) {
       collect,
     )
     .option('--metadata <name=text>', 'your own text about the mandate; repeatable', collectMetadata)
+    .option('--limit <limit>', limitHelp, collectLimits)
+    .option('--budget <budget-id>', 'shared budget that its payments count in, too')
     .option('--approve-above <amount>', 'a person must approve payments above this amount')
     .option('--approve-first-purchase', 'a person must approve the first purchase at each seller')
     .option('--approvers <count>', 'how many people must approve: 1 or 2', parseApprovers)
@@ -145,6 +151,8 @@ function createCommand(io: Io) {
         ...(options.enforceCategories && { category_check: 'enforced' as const }),
         ...(options.resource && { allowed_resources: options.resource }),
         ...(options.metadata && { metadata: options.metadata }),
+        ...(options.limit && { limits: options.limit }),
+        ...(options.budget !== undefined && { budget_id: options.budget }),
         ...(approval && { approval }),
       }
       const mandate = await mandates.create(body, { signal: io.interruption() })

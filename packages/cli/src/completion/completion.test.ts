@@ -57,7 +57,7 @@ true`,
 const everyStatus = transactionStatuses.join(' ')
 const cases: readonly (readonly [words: string, offered: string | readonly string[]])[] = [
   ['agen', 'agents'],
-  ['agents ', 'create list revoke show'],
+  ['agents ', 'budget create list revoke show'],
   ['agents cr', 'create'],
   ['migrate ', 'copy status up'],
   ['mandates create --per', '--per-payment'],

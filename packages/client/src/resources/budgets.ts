@@ -2,7 +2,7 @@ import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
 import type { Send } from '../send.ts'
-import type { Budget, NewBudget, PageQuery } from '../wire-types.ts'
+import type { Budget, BudgetChange, NewBudget, PageQuery } from '../wire-types.ts'
 
 export type Budgets = ReturnType<typeof budgets>
 
@@ -17,6 +17,21 @@ export function budgets(send: Send) {
     /** One shared budget, with the usage of its limits. Throws a `NotFoundError` if the key cannot see it. */
     get: async (id: string, options?: CallOptions): Promise<Budget> =>
       (await send({ method: 'GET', path: path`/v1/budgets/${id}` }, options)).body as Budget,
+    /**
+     * Changes the name or the limits of a shared budget; `version` is the one that the changes were made for. Throws a
+     * `ConflictError` with code `version_mismatch` if there is a later one, or `budget_below_committed` with the figures in
+     * `body`. Retried automatically: a budget that already is as requested is no conflict.
+     */
+    change: async (
+      id: string,
+      version: number,
+      changes: BudgetChange,
+      options?: CallOptions,
+    ): Promise<Budget> => {
+      const headers = { 'if-match': `"${version}"` }
+      const request = { method: 'PATCH', path: path`/v1/budgets/${id}`, body: changes, headers } as const
+      return (await send(request, options)).body as Budget
+    },
     /** Freezes a shared budget: nothing below it can be paid, and its open proofs are void at once. */
     freeze: async (id: string, options?: CallOptions): Promise<Budget> =>
       (await send({ method: 'POST', path: path`/v1/budgets/${id}/freeze` }, options)).body as Budget,

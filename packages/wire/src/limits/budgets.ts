@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox'
 import { ownerRoles, readerRoles } from '../roles.ts'
 import { endpoint } from '../endpoint.ts'
 import { described, Id, Name, Nullable, Text, Timestamp } from '../fields.ts'
-import { Limits, LimitUsages, NewLimits } from './limits.ts'
+import { Limits, LimitUsage, LimitUsages, NewLimits } from './limits.ts'
 import { PageOf, PageQuery } from '../pages.ts'
 import { maxLengths } from '../lengths.ts'
 
@@ -39,6 +39,30 @@ export const NewBudget = Type.Object({
     NewLimits,
     'Limits that all payments below the budget share. None of them counts `per` subject.',
   ),
+})
+
+/** The changes of a budget: what is left out stays. */
+export const BudgetChange = Type.Object({
+  name: Type.Optional(described(Name, 'Display name of the budget.')),
+  limits: Type.Optional(
+    described(
+      NewLimits,
+      'Limits that all payments below the budget share, all of them. One that counts over the same window as before keeps its id, and what it has counted.',
+    ),
+  ),
+  end_holds: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether a limit may be set below what is committed: then all open proofs below the budget end at once. Default false.',
+    }),
+  ),
+})
+export type BudgetChange = Static<typeof BudgetChange>
+
+/** Why a limit of a budget cannot be cut so far, with the figures. */
+export const LimitBelowCommitted = Type.Object({
+  detail: Type.Literal('budget_below_committed', { description: 'Always `budget_below_committed`.' }),
+  usage: described(LimitUsage, 'The limit with the max that was requested, and what is committed.'),
 })
 
 const BudgetParams = Type.Object({ budget_id: described(Id, 'Id of the budget.') })
@@ -83,6 +107,23 @@ export const getBudget = endpoint({
   responses: { 200: Budget },
   responseDescriptions: { 200: 'The budget.' },
   errors: ['not_found'],
+})
+
+export const changeBudget = endpoint({
+  id: 'changeBudget',
+  method: 'PATCH',
+  path: '/v1/budgets/{budget_id}',
+  tag: 'Budgets',
+  summary: 'Changes the name or the limits of a shared budget at once; requires `If-Match` with its version.',
+  roles: ownerRoles,
+  params: BudgetParams,
+  body: BudgetChange,
+  responses: { 200: Budget, 409: LimitBelowCommitted },
+  responseDescriptions: {
+    200: 'The budget as it is now. If it already was as requested, nothing has changed.',
+    409: 'The limit cannot be cut so far: the answer has the figures.',
+  },
+  errors: ['if_match_required', 'not_found', 'version_mismatch', 'budget_below_committed'],
 })
 
 export const freezeBudget = endpoint({

@@ -191,7 +191,10 @@ export function createLedgerOperations({
       }),
 
     changeBudget: (budget, change, event) =>
-      track(() => ledger.run(changeBudget, { budget, ...change, event })),
+      track(async () => {
+        const outcome = await ledger.run(changeBudget, { budget, ...change, event })
+        return outcome.outcome === 'changed' ? { ...outcome, budget: toBudget(outcome.budget) } : outcome
+      }),
     readLimits: (proposed) => track(() => ledger.run(readLimits, proposed)),
     readMandateUsage: (mandate, atMs) => track(() => ledger.run(readMandateUsage, { mandate, atMs })),
     readBudgetUsage: (budget, atMs) => track(() => ledger.run(readBudgetUsage, { budget, atMs })),

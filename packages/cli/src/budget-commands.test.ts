@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+
+import { preparePurchase, startTestService } from '../../../service/testing/service.ts'
+import { testCommand, words } from '../testing/command.ts'
+import { parseLimit } from './commands/limit-options.ts'
+
+const service = await startTestService({ after })
+const { purser } = testCommand({ after }, { PURSER_URL: service.url, PURSER_API_KEY: service.sandboxKey })
+
+// oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+async function json(...called: readonly string[]): Promise<any> {
+  const { code, output, errors } = await purser(...called, '--json')
+  assert.equal(code, 0, errors)
+  return JSON.parse(output)
+}
+
+test('A limit is a max, a window and options', () => {
+  const cases: [text: string, limit: unknown][] = [
+    ['20.00/day', { window: { calendar: 'day', time_zone: 'UTC' }, max_amount: '20.00' }],
+    ['5x/1h', { window: { rolling_seconds: 3_600 }, max_count: 5 }],
+    ['20+5x/lifetime', { window: 'lifetime', max_amount: '20', max_count: 5 }],
+    [
+      '1.50/week,zone=Europe/Berlin,starts=sunday,per=seller,action=notify',
+      {
+        window: { calendar: 'week', time_zone: 'Europe/Berlin', week_start: 'sunday' },
+        max_amount: '1.50',
+        per: 'seller',
+        action: 'notify',
+      },
+    ],
+    [
+      '7x/month,starts=15',
+      { window: { calendar: 'month', time_zone: 'UTC', day_of_month: 15 }, max_count: 7 },
+    ],
+  ]
+  for (const [text, limit] of cases) assert.deepEqual(parseLimit(text), limit, text)
+  for (const text of [
+    '20.00',
+    '20.00/',
+    '/day',
+    'x/day',
+    '1+2/day',
+    '1x+2x/day',
+    '1/fortnight',
+    '1/day,by=me',
+  ]) {
+    assert.throws(() => parseLimit(text), { code: 'commander.invalidArgument' }, text)
+  }
+})
+
+test('An owner creates, shows, changes, freezes and unfreezes a shared budget', async () => {
+  const company = await json(
+    ...words('budgets create --name Company --limit 100.00/month,zone=Europe/Berlin'),
+  )
+  const team = await json(...words(`budgets create --name Team --parent ${company.id} --limit 3x/1h`))
+  assert.deepEqual([team.parent_id, team.limits[0].max_count], [company.id, 3])
+  const listed = await purser('budgets', 'list')
+  assert.match(listed.output, /100\.00\/month,zone=Europe\/Berlin/)
+  const changed = await json(...words(`budgets change ${team.id} --limit 5x/1h --limit 9.00/lifetime`))
+  assert.deepEqual([changed.version, changed.limits[0].id], [2, team.limits[0].id])
+  const stale = await purser(...words(`budgets change ${team.id} --name Squad --if-version 1`))
+  assert.equal(stale.code, 1)
+  assert.equal((await purser('budgets', 'change', team.id)).code, 2)
+  assert.deepEqual((await json(...words(`budgets change ${team.id} --no-limits`))).limits, [])
+  assert.notEqual((await json('budgets', 'freeze', company.id)).frozen_at, null)
+  assert.equal((await json('budgets', 'unfreeze', company.id)).frozen_at, null)
+  const shown = await purser('budgets', 'show', company.id)
+  assert.match(shown.output, /^used +0\.00 of 100\.00 in budget_\S+ until /m)
+  assert.match(shown.output, /^budgets below +1$/m)
+})
+
+test('Mandates and agents get limits and shared budgets from the command', async () => {
+  const { agentId } = await preparePurchase(service)
+  const budget = await json(...words('budgets create --name Shared'))
+  const mandate = await json(
+    ...words(`mandates create --agent ${agentId} --purpose research --total 10.00 --per-payment 5.00`),
+    ...words(`--expires 1d --limit 2.00/day --limit 5x/30m,per=seller --budget ${budget.id}`),
+  )
+  assert.deepEqual([mandate.limits.length, mandate.budget_id], [2, budget.id])
+  const shown = await purser('mandates', 'show', mandate.id)
+  assert.match(shown.output, /^limits +2\.00\/day; 5x\/30m,per=seller$/m)
+  assert.match(shown.output, new RegExp(`^budget +${budget.id}$`, 'm'))
+  assert.equal((await json('agents', 'budget', agentId, budget.id)).budget_id, budget.id)
+  assert.equal((await json('agents', 'budget', agentId)).budget_id, null)
+})

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import {
+  askForProof,
+  issueKey,
+  issueProof,
+  preparePurchase,
+  startTestService,
+  verifyProof,
+  type TestService,
+} from '../../testing/service.ts'
+
+const daily = { calendar: 'day', time_zone: 'Europe/Berlin' }
+const rolling = { rolling_seconds: 3_600 }
+
+async function createBudget(service: TestService, limits: readonly unknown[]) {
+  const { body } = await service.call('POST', '/v1/budgets', { body: { name: 'Team', limits } })
+  return body as { readonly id: string; readonly limits: readonly { readonly id: string }[] }
+}
+
+function change(service: TestService, id: string, version: number | null, body: unknown) {
+  const headers: Record<string, string> = version === null ? {} : { 'if-match': `"${version}"` }
+  return service.call('PATCH', `/v1/budgets/${id}`, { body, headers })
+}
+
+test('PATCH /v1/budgets/{id} changes name and limits at once, and a limit over the same window keeps what it has counted', async (t) => {
+  const service = await startTestService(t)
+  const budget = await createBudget(service, [{ window: daily, max_amount: '5.00' }])
+  const purchase = await preparePurchase(service, { budget_id: budget.id })
+  await issueProof(service, purchase, '2.00')
+  const read = await service.call('GET', `/v1/budgets/${budget.id}`)
+  assert.equal(read.headers.get('etag'), '"1"')
+  service.clock.nowMs += 1_000
+  const limits = [
+    { window: rolling, max_count: 9 },
+    { window: daily, max_amount: '3.00', action: 'deny' },
+  ]
+  const changed = await change(service, budget.id, 1, { name: 'Group', limits })
+  assert.equal(changed.status, 200, changed.text)
+  assert.equal(changed.headers.get('etag'), '"2"')
+  assert.deepEqual(
+    [changed.body.name, changed.body.version, changed.body.updated_at],
+    ['Group', 2, '2026-11-20T12:00:01.000Z'],
+  )
+  assert.equal(changed.body.limits[1].id, budget.limits[0]?.id)
+  assert.notEqual(changed.body.limits[0].id, budget.limits[0]?.id)
+  const { body: after } = await service.call('GET', `/v1/budgets/${budget.id}`)
+  assert.deepEqual([after.usage[1].committed, after.usage[1].max_amount], ['2.00', '3.00'])
+  assert.equal((await askForProof(service, purchase, '1.50')).body.limit.max, '3.00')
+  const { body: events } = await service.call('GET', '/v1/audit-log?type=budget.changed')
+  assert.equal(events.length, 1)
+  const { version, before, after: now } = events[0].data
+  assert.deepEqual(
+    [version, before.name, now.name, before.limits.length, now.limits.length],
+    [2, 'Team', 'Group', 1, 2],
+  )
+})
+
+test('A change of a budget needs its version, and one that changes nothing is no conflict', async (t) => {
+  const service = await startTestService(t)
+  const limits = [{ window: daily, max_amount: '5.00' }]
+  const { id } = await createBudget(service, limits)
+  assert.deepEqual((await change(service, id, null, { name: 'Group' })).body, { detail: 'if_match_required' })
+  assert.equal((await change(service, id, 1, { name: 'Group' })).status, 200)
+  const late = await change(service, id, 1, { name: 'Other' })
+  assert.deepEqual([late.status, late.body], [412, { detail: 'version_mismatch' }])
+  const again = await change(service, id, 1, { name: 'Group', limits })
+  assert.deepEqual([again.status, again.body.version], [200, 2])
+  const unknown = await change(service, 'budget_01jd0000000000000000000000', 1, { name: 'Group' })
+  assert.equal(unknown.status, 404)
+  const split = await change(service, id, 2, { limits: [{ window: daily, max_count: 1, per: 'seller' }] })
+  assert.equal(split.status, 422)
+  for (const role of ['approver', 'merchant']) {
+    const key = await issueKey(service, { role })
+    const headers = { 'if-match': '"2"' }
+    const asked = await service.call('PATCH', `/v1/budgets/${id}`, { key, headers, body: { name: 'Mine' } })
+    assert.equal(asked.status, 403)
+  }
+})
+
+test('A limit below what is committed is a 409 with the figures, unless open proofs may end', async (t) => {
+  const service = await startTestService(t)
+  const { id } = await createBudget(service, [{ window: 'lifetime', max_amount: '20.00' }])
+  const purchase = await preparePurchase(service, { budget_id: id })
+  await verifyProof(service, await issueProof(service, purchase, '2.00'))
+  const open = await issueProof(service, purchase, '3.00')
+  const limits = [{ window: 'lifetime', max_amount: '4.00' }]
+  const refused = await change(service, id, 1, { limits })
+  assert.equal(refused.status, 409)
+  assert.equal(refused.body.detail, 'budget_below_committed')
+  const { committed, max_amount, count, scope, scope_id } = refused.body.usage
+  assert.deepEqual([committed, max_amount, count, scope, scope_id], ['5.00', '4.00', 2, 'budget', id])
+  assert.equal((await service.call('GET', `/v1/budgets/${id}`)).body.version, 1)
+  const cut = await change(service, id, 1, { limits, end_holds: true })
+  assert.equal(cut.status, 200, cut.text)
+  assert.deepEqual((await verifyProof(service, open)).body, { verified: false, reason: 'proof_expired' })
+  assert.equal((await askForProof(service, purchase, '2.50')).status, 402)
+  assert.equal((await askForProof(service, purchase, '2.00')).status, 201)
+  // What is spent cannot be ended: the cut stands, and nothing more is admitted.
+  const lower = [{ window: 'lifetime', max_amount: '1.00' }]
+  assert.equal((await change(service, id, 2, { limits: lower, end_holds: true })).status, 200)
+  assert.equal((await askForProof(service, purchase, '0.10')).body.reason_code, 'shared_budget_exceeded')
+})
