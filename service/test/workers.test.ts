@@ -93,6 +93,7 @@ test('A worker that dies is started again on the same port, whatever it was that
 test('No client waits for a worker that was killed, and the primary keeps no connection of it', async (context) => {
   const service = await startWorkers(context, { workers: 2, settings: { PURSER_LOG_LEVEL: 'info' } })
   const outcomes = new Set<unknown>()
+  await everyWorkerAnswers(service)
   const sockets = socketsOf(service)
   for (const howMany of [2, 1, 2]) {
     const before = workersOf(service)
@@ -103,8 +104,8 @@ test('No client waits for a worker that was killed, and the primary keeps no con
     await until(() => answers(service))
     await everyWorkerAnswers(service)
   }
-  // Those of the last requests are closed a moment after their answers.
-  await until(() => socketsOf(service) === sockets)
+  // Those of the last requests are closed a moment after their answers, and so may those of the first be.
+  await until(() => socketsOf(service) <= sockets)
   // One line for each that was killed.
   await until(() => service.stderr().split('A worker was restarted and is ready.').length === 6)
   context.diagnostic(`the clients saw ${[...outcomes].join(', ')}`)
