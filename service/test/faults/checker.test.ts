@@ -13,7 +13,7 @@ test('The checker has nothing to say about a faithful ledger, whatever is lost o
   for (const seed of seeds) {
     const evidence = await runModel(seed)
     assert.ok(evidence.calls.length > 2_000, 'clients are busy')
-    assert.deepEqual(new Set(evidence.content.holds.map(({ status }) => status)).size, 3)
+    assert.ok(new Set(evidence.content.holds.map(({ status }) => status)).size >= 3)
     assert.deepEqual(findComplaints(evidence), [], `seed ${seed}`)
     const governed = await runModel(seed, { hasOperator: true })
     assert.deepEqual(findComplaints(governed), [], `seed ${seed}, with stops of all mandates`)

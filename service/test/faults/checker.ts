@@ -1,4 +1,5 @@
 import { checkActivity } from './checks/activity.ts'
+import { checkApprovals } from './checks/approvals.ts'
 import { checkAuthorizations } from './checks/authorizations.ts'
 import { checkBudgets } from './checks/budgets.ts'
 import { checkCharges } from './checks/charges.ts'
@@ -14,6 +15,7 @@ const checks = [
   checkAuthorizations,
   checkHolds,
   checkBudgets,
+  checkApprovals,
   checkStops,
   checkRecords,
   checkActivity,

@@ -16,6 +16,8 @@ export const complaintKinds = [
   /** A charge stands whose collector asked again and never got to know. */
   'charge untold',
   'overspent',
+  /** A payment that needed a person's approval and did not get it. */
+  'not approved',
   /** The sums of a mandate, or of the console, are not the sums of their records. */
   'sums differ',
   /** An acknowledged proof has no hold. */

@@ -9,6 +9,7 @@ import type {
   MandateMove,
   Request,
   TransactionContent,
+  VersionContent,
 } from './history.ts'
 
 /** A call that takes something out of use: a mandate, or the agent that it belongs to. */
@@ -27,6 +28,7 @@ export class Dossier {
   /** The calls that were granted each proof. */
   readonly grants: ReadonlyMap<string, CallOf<'ask-proof'>>
   readonly #holdsOf: ReadonlyMap<string, HoldContent[]>
+  readonly #versionsOf: ReadonlyMap<string, VersionContent[]>
   readonly #paymentsOf: ReadonlyMap<string, TransactionContent[]>
   readonly #paymentsUnder: ReadonlyMap<string, TransactionContent[]>
   /** The payer's rows of what was refunded. */
@@ -52,6 +54,7 @@ export class Dossier {
     this.calls = calls
     this.content = content
     this.mandates = new Map(content.mandates.map((mandate) => [mandate.id, mandate]))
+    this.#versionsOf = Map.groupBy(content.versions, ({ mandateId }) => mandateId)
     this.holds = new Map(content.holds.map((hold) => [hold.nonce, hold]))
     this.payments = content.transactions.filter(({ side, status }) => side === 'payer' && status === 'paid')
     this.refunds = content.transactions.filter(
@@ -90,6 +93,22 @@ export class Dossier {
 
   callsOf<Act extends Request['act']>(...acts: Act[]): CallOf<Act>[] {
     return callsOf(this.calls, ...acts)
+  }
+
+  /** The least and the most that the terms of a mandate ever allowed. */
+  boundsOf({ id, maxTotalMicro, maxPaymentMicro }: MandateContent) {
+    const all = [{ maxTotalMicro, maxPaymentMicro }, ...this.versionsOf(id)]
+    const totals = all.map((terms) => terms.maxTotalMicro)
+    const payments = all.map((terms) => terms.maxPaymentMicro)
+    return {
+      leastTotalMicro: least(totals),
+      mostTotalMicro: most(totals),
+      leastPaymentMicro: least(payments),
+    }
+  }
+
+  versionsOf(mandateId: string): readonly VersionContent[] {
+    return this.#versionsOf.get(mandateId) ?? []
   }
 
   holdsOf(mandateId: string): readonly HoldContent[] {
@@ -207,4 +226,12 @@ function mayHaveActed(call: Call): boolean {
 
 function callsOf<Act extends Request['act']>(calls: readonly Call[], ...acts: Act[]): CallOf<Act>[] {
   return calls.filter((call): call is CallOf<Act> => (acts as string[]).includes(call.request.act))
+}
+
+function least(amounts: readonly bigint[]): bigint {
+  return amounts.reduce((one, other) => (one < other ? one : other))
+}
+
+function most(amounts: readonly bigint[]): bigint {
+  return amounts.reduce((one, other) => (one > other ? one : other))
 }

@@ -1,4 +1,5 @@
 import type { ProofStatus } from '@purser/wire/payments'
+import type { ApprovalStatus } from '@purser/wire/approvals'
 import type { DenialCode } from '@purser/wire/policy'
 import type { VerificationFailure } from '@purser/wire/payments'
 import type { MandateStatus } from '@purser/wire/mandates'
@@ -11,6 +12,8 @@ export type Request =
       readonly agentId: string
       readonly maxTotalMicro: bigint
       readonly maxPaymentMicro: bigint
+      /** A person must approve what costs more; null: nothing. */
+      readonly approveAboveMicro: bigint | null
     }
   | { readonly act: 'issue-key'; readonly agentId: string | null }
   | { readonly act: 'revoke-key'; readonly keyId: string }
@@ -21,6 +24,7 @@ export type Request =
   | EvaluateRequest
   | AccountAct
   | AuthorizedAct
+  | PersonAct
   | { readonly act: 'void-proof'; readonly nonce: string }
   | { readonly act: 'read-mandate'; readonly mandateId: string }
   | { readonly act: 'look-up'; readonly nonce: string }
@@ -49,6 +53,8 @@ interface Payment {
 export interface ProofRequest extends Payment {
   readonly act: 'ask-proof'
   readonly orderId?: string
+  /** The approval that a person has given. */
+  readonly approvalId?: string
 }
 
 export interface EvaluateRequest extends Payment {
@@ -87,6 +93,23 @@ export type AuthorizedAct =
       readonly idempotencyKey: string
     }
 
+/** What people decide, and change in mandates. */
+export type PersonAct =
+  | {
+      readonly act: 'decide'
+      readonly mandateId: string
+      readonly approvalId: string
+      readonly verdict: 'approved' | 'denied'
+    }
+  | {
+      readonly act: 'amend-mandate'
+      readonly mandateId: string
+      /** The version that the owner has seen. */
+      readonly version: number
+      readonly maxPaymentMicro: bigint
+    }
+  | { readonly act: 'request-increase'; readonly mandateId: string; readonly maxTotalMicro: bigint }
+
 /** How long merchants have to capture what they have authorized. */
 export const captureSeconds = 60
 
@@ -95,7 +118,15 @@ export type Answer =
   | { readonly is: 'created'; readonly id: string }
   | { readonly is: 'done' }
   | { readonly is: 'granted'; readonly nonce: string }
-  | { readonly is: 'denied'; readonly code: DenialCode; readonly transactionId?: string | undefined }
+  | {
+      readonly is: 'denied'
+      readonly code: DenialCode
+      readonly transactionId?: string | undefined
+      readonly approvalId?: string | undefined
+    }
+  | { readonly is: 'decided'; readonly status: ApprovalStatus }
+  | { readonly is: 'amended'; readonly version: number }
+  | { readonly is: 'requested'; readonly approvalId: string }
   | { readonly is: 'approved'; readonly transactionId: string }
   | { readonly is: 'verified'; readonly transactionId: string; readonly isReplay: boolean }
   | { readonly is: 'authorized'; readonly isReplay: boolean }
@@ -107,6 +138,7 @@ export type Answer =
       readonly spentMicro: bigint
       readonly heldMicro: bigint
       readonly authorizedMicro: bigint
+      readonly version: number
     }
   | { readonly is: 'proof'; readonly status: ProofStatus; readonly transactionId: string | null }
   /** A key that does not work (401). */
@@ -144,6 +176,8 @@ export interface LedgerContent {
   readonly agents: readonly { readonly id: string; readonly status: string }[]
   readonly mandates: readonly MandateContent[]
   readonly holds: readonly HoldContent[]
+  readonly approvals: readonly ApprovalContent[]
+  readonly versions: readonly VersionContent[]
   readonly transactions: readonly TransactionContent[]
   readonly events: readonly EventContent[]
   /** How many proofs of each mandate were denied, as the ledger has it; undefined when it does not record them. */
@@ -203,6 +237,27 @@ export interface MandateContent {
   readonly spentMicro: bigint
   readonly heldMicro: bigint
   readonly authorizedMicro: bigint
+  readonly version: number
+  readonly approveAboveMicro: bigint | null
+}
+
+/** What a person was asked. */
+export interface ApprovalContent {
+  readonly id: string
+  readonly mandateId: string
+  readonly status: string
+  /** Null for an increase. */
+  readonly amountMicro: bigint | null
+  /** The payment that has used it. */
+  readonly nonce: string | null
+}
+
+/** The terms of a mandate that was amended. */
+export interface VersionContent {
+  readonly mandateId: string
+  readonly version: number
+  readonly maxTotalMicro: bigint
+  readonly maxPaymentMicro: bigint
 }
 
 export interface HoldContent {
@@ -226,6 +281,8 @@ export interface HoldContent {
   readonly capturedMicro: bigint | null
   readonly refundedMicro: bigint | null
   readonly orderId: string | null
+  /** The version of the mandate that admitted it; null for the first one. */
+  readonly mandateVersion: number | null
 }
 
 export interface TransactionContent {

@@ -57,6 +57,8 @@ function toHttp(request: Request, proofs: ReadonlyMap<string, Proof>): PlainRequ
         allowed_sellers: [ownDomain, collectorDomain],
         allowed_resources: [`https://${ownDomain}/*`, `https://${collectorDomain}/*`],
         expires_at: '2099-01-01T00:00:00Z',
+        approval:
+          request.approveAboveMicro === null ? null : { above: amountText(request.approveAboveMicro) },
       })
     case 'issue-key': {
       const { agentId } = request
@@ -104,7 +106,21 @@ function toHttp(request: Request, proofs: ReadonlyMap<string, Proof>): PlainRequ
         mandate_id: request.mandateId,
         amount: amountText(request.amountMicro),
         resource_url: `https://${request.domain}/data`,
+        approval_id: request.approvalId ?? null,
       })
+    case 'decide': {
+      const verb = request.verdict === 'approved' ? 'approve' : 'deny'
+      return post(`/v1/approvals/${request.approvalId}/${verb}`, {})
+    }
+    case 'amend-mandate': {
+      const body = { max_spend_per_transaction: amountText(request.maxPaymentMicro) }
+      const patch = { method: 'PATCH', path: `/v1/mandates/${request.mandateId}`, body: JSON.stringify(body) }
+      return { ...patch, headers: { 'if-match': `"${request.version}"` } }
+    }
+    case 'request-increase': {
+      const body = { max_spend_total: amountText(request.maxTotalMicro), reason: 'more' }
+      return post(`/v1/mandates/${request.mandateId}/increase-requests`, body)
+    }
     case 'verify': {
       const proof = proofs.get(request.nonce)
       const body = { proof, merchant_domain: request.domain, expected_amount: proof?.amount }
@@ -143,7 +159,7 @@ function toAnswer({ act }: Request, { status, headers, body, text }: PlainAnswer
   const broken: Answer = { is: 'broken', text: `${status} ${text}` }
   if (status === 503 && headers['retry-after'] !== undefined) return { is: 'unavailable' }
   if (status === 401) return { is: 'unauthorized' }
-  if (status === 409) return { is: 'conflict', detail: body.detail }
+  if (status === 409 || status === 412) return { is: 'conflict', detail: body.detail }
   switch (act) {
     case 'create-agent':
     case 'create-mandate':
@@ -164,7 +180,14 @@ function toAnswer({ act }: Request, { status, headers, body, text }: PlainAnswer
       return status === 200 ? { is: 'done' } : broken
     case 'ask-proof':
       if (status === 201) return { is: 'granted', nonce: body.proof.nonce }
-      return status === 402 ? { is: 'denied', code: body.reason_code } : broken
+      if (status !== 402) return broken
+      return { is: 'denied', code: body.reason_code, approvalId: body.approval?.id }
+    case 'decide':
+      return status === 200 ? { is: 'decided', status: body.status } : broken
+    case 'amend-mandate':
+      return status === 200 ? { is: 'amended', version: body.version } : broken
+    case 'request-increase':
+      return status === 201 ? { is: 'requested', approvalId: body.id } : broken
     case 'verify':
     case 'capture-authorized':
       if (status === 402) return { is: 'failed', reason: body.reason }
@@ -197,6 +220,7 @@ function toAnswer({ act }: Request, { status, headers, body, text }: PlainAnswer
         spentMicro: parseAmount(body.spent_total),
         heldMicro: parseAmount(body.held_total),
         authorizedMicro: parseAmount(body.authorized_total),
+        version: body.version,
       }
     case 'look-up':
       return status === 200

@@ -61,15 +61,49 @@ async function buyUntilClosed(market: Market, shops: Shops): Promise<void> {
       domain: random.pick([ownDomain, ownDomain, collectorDomain]),
     }
     const asked = await send(team.keyId, { act: 'ask-proof', ...payment })
+    if (asked.is === 'denied' && asked.approvalId !== undefined) {
+      await buyWithApproval(market, shops, { team, payment, approvalId: asked.approvalId })
+      continue
+    }
     if (asked.is === 'granted' && chance(market, 12)) {
       await collectInSteps(market, shops, { nonce: asked.nonce, domain: payment.domain })
       continue
     }
     if (asked.is === 'granted') await collect(market, shops, { nonce: asked.nonce, domain: payment.domain })
-    else if (isBudgetGone(asked)) await replaceMandate(market, team, mandateId)
-    else await sleep(1_000 + random.below(4_000))
+    else if (isBudgetGone(asked)) {
+      await send(team.keyId, { act: 'evaluate', ...payment })
+      await replaceMandate(market, team, mandateId)
+    } else await sleep(1_000 + random.below(4_000))
     if (chance(market, 10)) await send(team.keyId, { act: 'evaluate', ...payment })
+    if (chance(market, 2)) await amend(market, mandateId)
+    if (chance(market, 2)) await increase(market, team, mandateId)
   }
+}
+
+interface Waiting {
+  readonly team: Team
+  readonly payment: Omit<Request & { readonly act: 'ask-proof' }, 'act'>
+  readonly approvalId: string
+}
+
+/** A person decides, sometimes twice, and the agent uses what was approved, sometimes from two processes. */
+async function buyWithApproval(market: Market, shops: Shops, waiting: Waiting): Promise<void> {
+  const { ownerKeyId, random, send, sleep } = market
+  const { team, payment, approvalId } = waiting
+  const { mandateId } = payment
+  const verdict = chance(market, 85) ? 'approved' : 'denied'
+  await sleep(random.below(3_000))
+  await untilTold(market, ownerKeyId, { act: 'decide', mandateId, approvalId, verdict })
+  const use = async () => {
+    const asked = await send(team.keyId, { act: 'ask-proof', ...payment, approvalId })
+    if (asked.is === 'granted') await collect(market, shops, { nonce: asked.nonce, domain: payment.domain })
+  }
+  const uses = chance(market, 15) ? [use(), use()] : [use()]
+  if (chance(market, 10)) {
+    await sleep(random.below(60))
+    await untilTold(market, ownerKeyId, { act: 'decide', mandateId, approvalId, verdict: 'denied' })
+  }
+  await Promise.all(uses)
 }
 
 interface Sale {
@@ -178,8 +212,12 @@ async function governUntilClosed(market: Market, shops: Shops): Promise<void> {
     }
     const { team, mandateId } = pickMandate(market, shops)
     const act = random.below(100)
-    if (act < 40) {
+    if (act < 25) {
       await send(ownerKeyId, { act: 'read-mandate', mandateId })
+    } else if (act < 35) {
+      await amend(market, mandateId)
+    } else if (act < 40) {
+      await increase(market, team, mandateId)
     } else if (act < 70) {
       await untilTold(market, ownerKeyId, { act: 'pause-mandate', mandateId })
       await sleep(random.below(4_000))
@@ -198,6 +236,30 @@ async function governUntilClosed(market: Market, shops: Shops): Promise<void> {
       await untilTold(market, ownerKeyId, { act: 'revoke-key', keyId })
     }
   }
+}
+
+/** Changes what a mandate allows for one payment, unless somebody else was first. */
+async function amend({ random, ...market }: Market, mandateId: string): Promise<void> {
+  const { ownerKeyId, send } = market
+  const read = await send(ownerKeyId, { act: 'read-mandate', mandateId })
+  if (read.is !== 'mandate') return
+  const { version } = read
+  const acts = Array.from({ length: 1 + random.below(2) }, () => {
+    const maxPaymentMicro = random.pick([1_700_000n, 2_000_000n])
+    const request = { act: 'amend-mandate', mandateId, version, maxPaymentMicro } as const
+    return untilTold({ random, ...market }, ownerKeyId, request)
+  })
+  await Promise.all(acts)
+}
+
+/** An agent asks for a larger budget, and its owner gives it. */
+async function increase(market: Market, { keyId }: Team, mandateId: string): Promise<void> {
+  const maxTotalMicro = BigInt(60 + market.random.below(60)) * 1_000_000n
+  const asked = await untilTold(market, keyId, { act: 'request-increase', mandateId, maxTotalMicro })
+  if (asked.is !== 'requested') return
+  const { approvalId } = asked
+  const verdict = chance(market, 80) ? 'approved' : 'denied'
+  await untilTold(market, market.ownerKeyId, { act: 'decide', mandateId, approvalId, verdict })
 }
 
 /** What concerns all mandates, or the collector. */
@@ -263,7 +325,8 @@ function createMandate(market: Market, agentId: string): Promise<string> {
 /** A budget for some dozens of purchases, so that it runs out on the way. */
 function newMandate({ random }: Market, agentId: string): Request {
   const maxTotalMicro = BigInt(20 + random.below(60)) * 1_000_000n
-  return { act: 'create-mandate', agentId, maxTotalMicro, maxPaymentMicro: 2_000_000n }
+  const approveAboveMicro = random.pick([null, null, 1_500_000n])
+  return { act: 'create-mandate', agentId, maxTotalMicro, maxPaymentMicro: 2_000_000n, approveAboveMicro }
 }
 
 function issueKey(market: Market, agentId: string | null): Promise<string> {

@@ -1,10 +1,12 @@
 import type { ProofStatus } from '@purser/wire/payments'
 import type { MandateStatus } from '@purser/wire/mandates'
 
+import { approvalWindowMs, increaseWindowMs } from '../../src/domain/approval.ts'
 import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
 import { captureSeconds } from './history.ts'
 import type {
   Answer,
+  ApprovalContent,
   EvaluateRequest,
   LedgerContent,
   MandateContent,
@@ -12,12 +14,22 @@ import type {
   ProofRequest,
   Request,
   VerifyRequest,
+  VersionContent,
 } from './history.ts'
 import { collectorDomain } from './market.ts'
 
 type Mutable<Content> = { -readonly [Field in keyof Content]: Content[Field] }
 type ActOf<Act extends Request['act']> = Request & { readonly act: Act }
 type Hold = Mutable<LedgerContent['holds'][number]> & { readonly domain: string }
+
+interface Approval extends Mutable<ApprovalContent> {
+  readonly domain: string
+  /** What an increase changes, of which version. */
+  readonly change: { readonly version: number; readonly maxTotalMicro: bigint } | null
+  status: 'pending' | 'approved' | 'denied' | 'consumed'
+  isApproved?: boolean
+  expiresAtMs: number
+}
 
 /**
  * A ledger that does what the interface and the decisions say, in memory and one act after the other.
@@ -28,6 +40,8 @@ export class ModelLedger {
   readonly #keys = new Map<string, { isRevoked: boolean }>()
   readonly #mandates = new Map<string, Mutable<MandateContent>>()
   readonly #holds = new Map<string, Hold>()
+  readonly #approvals = new Map<string, Approval>()
+  readonly #versions: VersionContent[] = []
   readonly #transactions: LedgerContent['transactions'][number][] = []
   readonly #events: LedgerContent['events'][number][] = []
   /** The stop that has paused a mandate. */
@@ -77,6 +91,14 @@ export class ModelLedger {
         return this.#voidAuthorized(request, nowMs)
       case 'refund':
         return this.#refund(keyId, request, nowMs)
+      case 'decide':
+        return this.#decide(request, nowMs)
+      case 'amend-mandate': {
+        const { mandateId, version, maxPaymentMicro } = request
+        return this.#amend(mandateId, version, { maxPaymentMicro })
+      }
+      case 'request-increase':
+        return this.#requestIncrease(request, nowMs)
       case 'void-proof':
         return this.#voidProof(request.nonce, nowMs)
       case 'disable-collector':
@@ -94,8 +116,8 @@ export class ModelLedger {
       case 'evaluate':
         return this.#evaluate(request, nowMs)
       case 'read-mandate': {
-        const { status, spentMicro, heldMicro, authorizedMicro } = this.#mandate(request.mandateId)
-        return { is: 'mandate', status, spentMicro, heldMicro, authorizedMicro }
+        const { status, spentMicro, heldMicro, authorizedMicro, version } = this.#mandate(request.mandateId)
+        return { is: 'mandate', status, spentMicro, heldMicro, authorizedMicro, version }
       }
       case 'look-up': {
         const { status, expiresAtMs, transactionId, captureDeadlineMs } = this.#hold(request.nonce)
@@ -120,6 +142,8 @@ export class ModelLedger {
       agents: [...this.#agents.values()],
       mandates: [...this.#mandates.values()],
       holds: [...this.#holds.values()],
+      approvals: [...this.#approvals.values()],
+      versions: this.#versions,
       transactions: this.#transactions,
       events: this.#events,
     })
@@ -133,7 +157,7 @@ export class ModelLedger {
   }
 
   #createMandate(request: Extract<Request, { act: 'create-mandate' }>): Answer {
-    const { agentId, maxTotalMicro, maxPaymentMicro } = request
+    const { agentId, maxTotalMicro, maxPaymentMicro, approveAboveMicro } = request
     if (this.#agents.get(agentId)?.status !== 'active') return { is: 'conflict', detail: 'agent_revoked' }
     const fresh = {
       agentId,
@@ -142,6 +166,8 @@ export class ModelLedger {
       spentMicro: 0n,
       heldMicro: 0n,
       authorizedMicro: 0n,
+      version: 1,
+      approveAboveMicro,
     }
     return this.#create('mandate', (id) => this.#mandates.set(id, { id, status: 'active', ...fresh }))
   }
@@ -217,7 +243,8 @@ export class ModelLedger {
     return { is: 'proof', status: hold.status, transactionId: hold.transactionId }
   }
 
-  #issueProof({ agentId, mandateId, amountMicro, domain }: ProofRequest, nowMs: number): Answer {
+  #issueProof(request: ProofRequest, nowMs: number): Answer {
+    const { agentId, mandateId, amountMicro, domain } = request
     const mandate = this.#mandate(mandateId)
     this.#releaseExpired(mandate, nowMs)
     if (this.#agents.get(agentId)?.status !== 'active') return { is: 'denied', code: 'agent_revoked' }
@@ -231,7 +258,14 @@ export class ModelLedger {
     ) {
       return { is: 'denied', code: 'total_budget_exceeded' }
     }
+    const isApproved = mandate.approveAboveMicro === null || amountMicro <= mandate.approveAboveMicro
+    const given = isApproved ? undefined : this.#approvals.get(request.approvalId ?? '')
+    if (!isApproved && !(given && isUsable(given, request, nowMs))) {
+      const approvalId = given?.id ?? this.#askForApproval(request, nowMs)
+      return { is: 'denied', code: 'approval_required', approvalId }
+    }
     const nonce = this.#nextId('nonce')
+    if (given) Object.assign(given, { status: 'consumed', nonce })
     mandate.heldMicro += amountMicro
     this.#holds.set(nonce, {
       nonce,
@@ -250,8 +284,92 @@ export class ModelLedger {
       capturedMicro: null,
       refundedMicro: null,
       orderId: null,
+      mandateVersion: mandate.version === 1 ? null : mandate.version,
     })
     return { is: 'granted', nonce }
+  }
+
+  /** The same question has the same approval. */
+  #askForApproval({ mandateId, amountMicro, domain }: ProofRequest, nowMs: number): string {
+    const same = [...this.#approvals.values()].find(
+      (one) =>
+        one.mandateId === mandateId &&
+        one.domain === domain &&
+        one.expiresAtMs > nowMs &&
+        (one.status === 'denied'
+          ? one.amountMicro === amountMicro
+          : one.status !== 'consumed' && (one.amountMicro ?? 0n) >= amountMicro),
+    )
+    if (same) return same.id
+    return this.#newApproval({ mandateId, amountMicro, domain, change: null }, nowMs + approvalWindowMs)
+  }
+
+  #newApproval(
+    asked: Pick<Approval, 'mandateId' | 'amountMicro' | 'domain' | 'change'>,
+    expiresAtMs: number,
+  ): string {
+    const id = this.#nextId('approval')
+    this.#approvals.set(id, { id, ...asked, status: 'pending', expiresAtMs, nonce: null })
+    return id
+  }
+
+  #decide({ approvalId, verdict }: ActOf<'decide'>, nowMs: number): Answer {
+    const approval = this.#approvals.get(approvalId) ?? missing(approvalId)
+    const decided = (): Answer => ({ is: 'decided', status: approval.status })
+    const isKnown = verdict === 'denied' ? approval.status === 'denied' : approval.isApproved === true
+    if (isKnown && (verdict === 'denied' || approval.status !== 'denied')) return decided()
+    const isOver = approval.expiresAtMs <= nowMs && approval.status !== 'denied'
+    if (isOver && approval.status !== 'consumed') return { is: 'conflict', detail: 'approval_expired' }
+    const mayTakeBack = verdict === 'denied' && approval.status === 'approved' && approval.change === null
+    if (approval.status !== 'pending' && !mayTakeBack) return { is: 'conflict', detail: 'approval_decided' }
+    if (verdict === 'denied') approval.status = 'denied'
+    else {
+      const mandate = this.#mandate(approval.mandateId)
+      if (mandate.status === 'revoked') return { is: 'conflict', detail: 'mandate_revoked' }
+      if (approval.change) {
+        const { version, maxTotalMicro } = approval.change
+        const amended = this.#amend(approval.mandateId, version, { maxTotalMicro })
+        if (amended.is !== 'amended') return amended
+      }
+      Object.assign(approval, { status: 'approved', isApproved: true, expiresAtMs: nowMs + approvalWindowMs })
+    }
+    return decided()
+  }
+
+  #amend(mandateId: string, version: number, terms: Partial<Mutable<MandateContent>>): Answer {
+    const mandate = this.#mandate(mandateId)
+    if (mandate.status === 'revoked') return { is: 'conflict', detail: 'mandate_revoked' }
+    const isSame = Object.entries(terms).every(
+      ([name, value]) => mandate[name as keyof MandateContent] === value,
+    )
+    if (isSame) return { is: 'amended', version: mandate.version }
+    if (mandate.version !== version) return { is: 'conflict', detail: 'version_mismatch' }
+    if (version === 1) this.#keepVersion(mandate)
+    Object.assign(mandate, terms, { version: version + 1 })
+    this.#keepVersion(mandate)
+    this.#recordEvent('mandate.amended', mandateId)
+    return { is: 'amended', version: mandate.version }
+  }
+
+  #keepVersion({ id: mandateId, version, maxTotalMicro, maxPaymentMicro }: MandateContent): void {
+    this.#versions.push({ mandateId, version, maxTotalMicro, maxPaymentMicro })
+  }
+
+  #requestIncrease({ mandateId, maxTotalMicro }: ActOf<'request-increase'>, nowMs: number): Answer {
+    const mandate = this.#mandate(mandateId)
+    if (mandate.status === 'revoked') return { is: 'conflict', detail: 'mandate_revoked' }
+    if (maxTotalMicro <= mandate.maxTotalMicro) return { is: 'conflict', detail: 'nothing_to_increase' }
+    const { version } = mandate
+    const same = [...this.#approvals.values()].find(
+      ({ change, status, ...one }) =>
+        one.mandateId === mandateId &&
+        status === 'pending' &&
+        change?.version === version &&
+        change.maxTotalMicro === maxTotalMicro,
+    )
+    const asked = { mandateId, amountMicro: null, domain: '', change: { version, maxTotalMicro } }
+    const approvalId = same?.id ?? this.#newApproval(asked, nowMs + increaseWindowMs)
+    return { is: 'requested', approvalId }
   }
 
   #verify(keyId: string, { nonce, idempotencyKey }: VerifyRequest, nowMs: number): Answer {
@@ -407,7 +525,11 @@ export class ModelLedger {
           ? 'mandate_expired'
           : mandate.spentMicro + amountMicro > mandate.maxTotalMicro
             ? 'total_budget_exceeded'
-            : undefined
+            : amountMicro > mandate.maxPaymentMicro
+              ? 'amount_exceeds_per_transaction_limit'
+              : mandate.approveAboveMicro !== null && amountMicro > mandate.approveAboveMicro
+                ? 'approval_required'
+                : undefined
     this.#transactions.push({
       id: transactionId,
       side: 'payer',
@@ -456,6 +578,21 @@ export class ModelLedger {
   #hold(nonce: string): Hold {
     return this.#holds.get(nonce) ?? missing(nonce)
   }
+}
+
+/** Whether an approval admits a payment. */
+function isUsable(
+  approval: Approval,
+  { mandateId, domain, amountMicro }: ProofRequest,
+  nowMs: number,
+): boolean {
+  return (
+    approval.mandateId === mandateId &&
+    approval.domain === domain &&
+    (approval.amountMicro ?? 0n) >= amountMicro &&
+    approval.status === 'approved' &&
+    approval.expiresAtMs > nowMs
+  )
 }
 
 const moves: Record<MandateMove['act'], { readonly status: MandateStatus; readonly event: string }> = {

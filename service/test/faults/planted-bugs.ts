@@ -515,6 +515,45 @@ export const plantedBugs: readonly PlantedBug[] = [
       spoiled.content.events.push({ type: 'payment.refunded', subjectId: refund.id, nonce: null })
     },
   },
+  {
+    bug: 'a payment that needed a person, and has used no approval',
+    complaint: 'not approved',
+    plant: (spoiled) => (spoiled.consumed().nonce = null),
+  },
+  {
+    bug: 'a payment that has used an approval of less',
+    complaint: 'not approved',
+    plant: (spoiled) => (spoiled.consumed().amountMicro = 1n),
+  },
+  {
+    bug: 'a payment with an approval that nobody has given',
+    complaint: 'not approved',
+    plant: (spoiled) => {
+      const { id } = spoiled.consumed()
+      spoiled.removeCalls(({ request }) => request.act === 'decide' && request.approvalId === id)
+    },
+  },
+  {
+    bug: 'a denial that was told and is not there',
+    complaint: 'record differs',
+    plant: (spoiled) => {
+      const { call } = spoiled.answered('decided', ({ status }) => status === 'denied')
+      const { request } = call
+      const denied = spoiled.content.approvals.find(
+        ({ id }) => request.act === 'decide' && id === request.approvalId,
+      )
+      Object.assign(denied ?? {}, { status: 'approved' })
+    },
+  },
+  {
+    bug: 'an amendment that was told and is not there',
+    complaint: 'record lost',
+    plant: (spoiled) => {
+      const { answer } = spoiled.answered('amended', ({ version }) => version > 1)
+      const kept = spoiled.content.versions.filter(({ version }) => version !== answer.version)
+      spoiled.content.versions = kept
+    },
+  },
 ]
 
 function collected(spoiled: Spoiled): Spoiled['calls'][number] {

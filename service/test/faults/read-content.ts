@@ -1,3 +1,4 @@
+import { parseAmount } from '../../src/domain/money.ts'
 import { isOfOtherAccount, type EntryKind } from '../../src/store/ledger/activity.ts'
 import { statusOf } from '../../src/store/ledger/operations/payment-rows.ts'
 import { maxDenialsPerMinute } from '../../src/store/ledger/operations/denials.ts'
@@ -5,10 +6,12 @@ import type { Table } from '../../src/store/ledger/table.ts'
 import type { TableRow } from '../../src/store/ledger/table.ts'
 import {
   agents,
+  approvals,
   auditEvents,
   entries,
   evaluations,
   mandates,
+  mandateVersions,
   payments,
 } from '../../src/store/ledger/tables.ts'
 import type { LedgerContent } from './history.ts'
@@ -37,7 +40,16 @@ const statuses: Readonly<Record<EntryKind, string>> = {
 }
 
 /** The tables that the checker looks at. */
-export const checkedTables: readonly Table[] = [agents, mandates, payments, evaluations, entries, auditEvents]
+export const checkedTables: readonly Table[] = [
+  agents,
+  mandates,
+  mandateVersions,
+  approvals,
+  payments,
+  evaluations,
+  entries,
+  auditEvents,
+]
 
 /** The content of a ledger as the checker has it, from all rows of its tables, which no service has read. */
 export function readContent(
@@ -65,6 +77,14 @@ export function readContent(
     mandates: rowsOf(mandates).map((mandate) => ({
       ...mandate,
       maxPaymentMicro: mandate.maxPerTransactionMicro,
+      approveAboveMicro: mandate.approval?.above == null ? null : parseAmount(mandate.approval.above),
+    })),
+    approvals: rowsOf(approvals).map((approval) => ({ ...approval })),
+    versions: rowsOf(mandateVersions).map(({ mandateId, version, terms }) => ({
+      mandateId,
+      version,
+      maxTotalMicro: parseAmount(terms.max_spend_total),
+      maxPaymentMicro: parseAmount(terms.max_spend_per_transaction),
     })),
     holds: rowsOf(payments).map((payment) => {
       const mandate = mandateOf.get(payment.mandateId)

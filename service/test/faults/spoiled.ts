@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 
 import { validityWindowMs } from '../../src/domain/proof.ts'
 import { Dossier, isDone, type Stop } from './dossier.ts'
-import type { Answer, Call, Evidence, HoldContent, MandateContent, TransactionContent } from './history.ts'
+import type {
+  Answer,
+  ApprovalContent,
+  Call,
+  Evidence,
+  HoldContent,
+  MandateContent,
+  TransactionContent,
+} from './history.ts'
 
 type Writable<Value> = Value extends object ? { -readonly [Key in keyof Value]: Writable<Value[Key]> } : Value
 type AnswerOf<Kind extends Answer['is']> = Writable<Extract<Answer, { readonly is: Kind }>>
@@ -78,6 +86,14 @@ export class Spoiled {
         dossier.isOlder(one.mandateId, stopOf(one) as Stop),
     )
     return { hold, stop: found(stopOf(hold), 'stop') }
+  }
+
+  /** An approval that a payment has used. */
+  consumed(): Writable<ApprovalContent> {
+    return found(
+      this.content.approvals.find(({ status }) => status === 'consumed'),
+      'approval',
+    )
   }
 
   mandateOf({ mandateId }: { readonly mandateId: string }): Writable<MandateContent> {

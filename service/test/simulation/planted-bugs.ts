@@ -7,10 +7,12 @@ import {
   activityParts,
   agents,
   apiKeys,
+  approvals,
   auditEvents,
   entries,
   evaluations,
   mandates,
+  mandateVersions,
   paidSellers,
   payments,
   sellerDomains,
@@ -62,7 +64,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'an evaluation approves what does not fit the budget',
-    firstSeed: 718,
+    firstSeed: 20,
     ...inOperation(
       'evaluate',
       seeing(mandates, (row) => ({ ...row, spentMicro: 0n })),
@@ -82,7 +84,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a proof is granted and not written', ...inOperation('issueProof', without(payments)) },
   {
     bug: 'a capture does not look whether its agent is revoked, and its proofs are left to the sweep',
-    firstSeed: 429,
+    firstSeed: 26,
     ...inOperations({
       capture: seeing(agents, (row) => ({ ...row, status: 'active' })),
       voidPaymentsOfRevoked: changing(() => []),
@@ -91,7 +93,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'what was looked at is not looked at again before the commit',
-    firstSeed: 166,
+    firstSeed: 89,
     minCalls: 600,
     ...inTransaction((transaction) => ({
       read: async (reads, options) => {
@@ -213,12 +215,12 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a void leaves the proof open', ...inOperation('voidPayment', without(payments)) },
   {
     bug: 'a disabled account stays active',
-    firstSeed: 75,
+    firstSeed: 9,
     ...inOperation('moveAccount', without(accounts)),
   },
   {
     bug: 'a released domain stays registered',
-    firstSeed: 270,
+    firstSeed: 33,
     ...inOperation('releaseDomain', without(sellerDomains)),
   },
   {
@@ -228,7 +230,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       changing((change) => (change.table === entries || change.table === evaluations ? [] : [change])),
     ),
   },
-  { bug: 'a revoked key goes on working', firstSeed: 197, ...inOperation('revokeApiKey', without(apiKeys)) },
+  { bug: 'a revoked key goes on working', firstSeed: 34, ...inOperation('revokeApiKey', without(apiKeys)) },
   { bug: 'a mandate is created and not written', ...inOperation('createMandate', without(mandates)) },
   { bug: 'a revoked agent stays active', ...inOperation('revokeAgent', without(agents)) },
   {
@@ -268,7 +270,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'nobody notes who was paid', ...inOperation('addUpActivity', without(paidSellers)) },
   {
     bug: 'two services add the same to the sums of the console',
-    firstSeed: 288,
+    firstSeed: 183,
     ...inTransaction((transaction) => ({
       read: async (reads, options) => {
         const others = reads.map((read) => ({
@@ -290,7 +292,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'an authorization reserves nothing', ...inOperation('authorize', without(mandates)) },
   {
     bug: 'an authorization does not look whether its mandate was stopped',
-    firstSeed: 90,
+    firstSeed: 175,
     ...inOperation(
       'authorize',
       seeing(mandates, (row) => ({ ...row, epoch: 0 })),
@@ -347,6 +349,53 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       decide: (decide) => (call, facts) => decide(call, { ...bare(facts), rows: () => [] }),
     }),
   },
+  {
+    bug: 'a payment is issued without the approval that it needs',
+    ...inOperation('issueProof', {
+      decide: (decide) => (call, facts) => {
+        const blind = seeing(mandates, (row) => ({ ...row, approval: null })).decide(decide)
+        return keeping('approval').decide(blind)(call, facts)
+      },
+    }),
+  },
+  {
+    bug: 'an evaluation needs no approval',
+    ...inOperation(
+      'evaluate',
+      seeing(mandates, (row) => ({ ...row, approval: null })),
+    ),
+  },
+  { bug: 'an approval is used and not marked', ...inOperation('issueProof', withoutApproval('consumed')) },
+  {
+    bug: 'an approval is asked for and not written',
+    ...inOperation('issueProof', withoutApproval('pending')),
+  },
+  {
+    bug: 'an approval that was denied is used',
+    ...inOperation(
+      'issueProof',
+      seeing(approvals, (row) => ({ ...row, status: 'approved' })),
+    ),
+  },
+  { bug: 'a decision is not written', ...inOperation('decideApproval', without(approvals)) },
+  {
+    bug: 'a denial leaves the approval as it was',
+    ...inOperation('decideApproval', withoutApproval('denied')),
+  },
+  {
+    bug: 'an approval is over as soon as it is given',
+    ...inOperation(
+      'decideApproval',
+      changing((change) =>
+        change.table === approvals ? [{ ...change, row: { ...change.row, expiresAtMs: 0 } }] : [change],
+      ),
+    ),
+  },
+  { bug: 'an amendment is not written', ...inOperation('amendMandate', without(mandates)) },
+  { bug: 'an amendment keeps no version', ...inOperation('amendMandate', without(mandateVersions)) },
+  { bug: 'an increase is approved and not made', ...inOperation('decideApproval', without(mandates)) },
+  { bug: 'an increase keeps the old terms', ...inOperation('decideApproval', keeping('maxTotalMicro')) },
+  { bug: 'a request for an increase is not written', ...inOperation('requestIncrease', without(approvals)) },
   {
     bug: 'a commit is answered before it is made',
     ...inTransaction((transaction) => ({
@@ -490,6 +539,11 @@ function ending(): Spoiling {
 /** The methods of facts as an object. */
 function bare(facts: Facts): Facts {
   return seenWith(facts, (_, row) => row)
+}
+
+/** Does not write approvals of a status. */
+function withoutApproval(status: string): Spoiling {
+  return changing((change) => (change.table === approvals && change.row['status'] === status ? [] : [change]))
 }
 
 function without(table: Table): Spoiling {

@@ -8,6 +8,8 @@ import type { Driver, NetChange } from '../../src/store/ledger/driver.ts'
 import { Ledger, type RunOptions } from '../../src/store/ledger/ledger.ts'
 import { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
 import { createAccount, moveAccount } from '../../src/store/ledger/operations/accounts.ts'
+import { amendMandate } from '../../src/store/ledger/operations/amendments.ts'
+import { decideApproval, requestIncrease } from '../../src/store/ledger/operations/approval-decisions.ts'
 import { issueProof, revokeAgent } from '../../src/store/ledger/several-transactions.ts'
 import { createAgent } from '../../src/store/ledger/operations/agents.ts'
 import { issueApiKey, revokeApiKey } from '../../src/store/ledger/operations/api-keys.ts'
@@ -288,9 +290,12 @@ class SimulatedService {
           metadata: { order: nonce },
         } as const
         this.#world.madeAtMs.set(nonce, time.nowMs)
-        const outcome = await issueProof(this, { hold })
+        const requester = { actor: keyId, person: keyId }
+        const outcome = await issueProof(this, { hold, approvalId: request.approvalId, requester })
         if (outcome.decision === 'approved') return { is: 'granted', nonce }
-        if (outcome.decision === 'denied') return { is: 'denied', code: outcome.code }
+        if (outcome.decision === 'denied') {
+          return { is: 'denied', code: outcome.code, approvalId: outcome.approval?.id }
+        }
         return { is: 'broken', text: outcome.decision }
       }
       case 'evaluate': {
@@ -403,6 +408,58 @@ class SimulatedService {
         if (outcome.outcome === 'refused') return refusalOf(outcome.code)
         return { is: 'refunded', refundId: outcome.refundId, isReplay: outcome.outcome === 'replayed' }
       }
+      case 'decide': {
+        const { mandateId, approvalId, verdict } = request
+        const outcome = await this.run(decideApproval, {
+          ...scope,
+          mandateId,
+          approvalId,
+          verdict,
+          actor: keyId,
+          person: keyId,
+          note: null,
+          isOwner: true,
+          event: event(`approval.${verdict}`, approvalId),
+          amendedEvent: event('mandate.amended', mandateId),
+        })
+        if (outcome === 'not_found') return { is: 'broken', text: `${approvalId} is not there` }
+        return typeof outcome === 'string'
+          ? { is: 'conflict', detail: outcome }
+          : { is: 'decided', status: outcome.status }
+      }
+      case 'amend-mandate': {
+        const { mandateId, version } = request
+        const maxPerTransactionMicro = request.maxPaymentMicro as MicroUsdc
+        const outcome = await this.run(amendMandate, {
+          ...scope,
+          mandateId,
+          terms: { maxPerTransactionText: formatSum(maxPerTransactionMicro), maxPerTransactionMicro },
+          expectedVersion: version,
+          mayWiden: true,
+          endsHolds: false,
+          event: event('mandate.amended', mandateId),
+        })
+        if (outcome.outcome === 'amended') return { is: 'amended', version: outcome.mandate.version }
+        const isRefused = outcome.outcome === 'refused' && outcome.code !== 'not_found'
+        return isRefused
+          ? { is: 'conflict', detail: outcome.code }
+          : { is: 'broken', text: JSON.stringify(outcome.outcome) }
+      }
+      case 'request-increase': {
+        const approvalId = this.#ids.next('approval')
+        const outcome = await this.run(requestIncrease, {
+          ...scope,
+          mandateId: request.mandateId,
+          approvalId,
+          increase: { maxTotalText: formatSum(request.maxTotalMicro as MicroUsdc) },
+          message: 'more',
+          requester: { actor: keyId, person: keyId },
+          event: event('approval.requested', approvalId),
+        })
+        return typeof outcome === 'string'
+          ? { is: 'conflict', detail: outcome }
+          : { is: 'requested', approvalId: outcome.id }
+      }
       case 'stop-all': {
         const stopId = this.#ids.ofStop(scope, request.name)
         const { failedIds } = await stopAll({ ...this.#ofAll(scope, keyId), stopId })
@@ -449,6 +506,7 @@ class SimulatedService {
           spentMicro: row.spentMicro,
           heldMicro: row.heldMicro,
           authorizedMicro: row.authorizedMicro,
+          version: row.version,
         }
       }
       case 'look-up': {
@@ -690,10 +748,12 @@ function newMandate(
     readonly agentId: string
     readonly maxTotalMicro: bigint
     readonly maxPaymentMicro: bigint
+    readonly approveAboveMicro: bigint | null
   },
   nowMs: number,
 ): Mandate {
   const { accountId, id, agentId } = request
+  const above = request.approveAboveMicro as MicroUsdc | null
   const maxTotalMicro = request.maxTotalMicro as MicroUsdc
   const maxPerTransactionMicro = request.maxPaymentMicro as MicroUsdc
   return {
@@ -715,6 +775,7 @@ function newMandate(
     expiresAtMs: Date.UTC(2030, 0),
     ...mandateDefaults,
     ...(maxTotalMicro % 2n === 0n && narrowTerms),
+    approval: above && { above: formatSum(above), firstPurchaseAtSeller: false, required: 1 },
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
   }

@@ -25,8 +25,10 @@ function checkSums(dossier: Dossier, mandate: MandateContent, complain: Complain
   if (paidMicro + openMicro + promisedMicro > maxTotalMicro) {
     complain('overspent', id, `${paidMicro} paid and ${openMicro} held of ${maxTotalMicro}`)
   }
-  for (const { nonce, amountMicro } of dossier.holdsOf(id)) {
-    if (amountMicro > mandate.maxPaymentMicro) complain('overspent', nonce, 'over the most for one payment')
+  for (const { nonce, amountMicro, mandateVersion } of dossier.holdsOf(id)) {
+    const admitted =
+      dossier.versionsOf(id).find(({ version }) => version === (mandateVersion ?? 1)) ?? mandate
+    if (amountMicro > admitted.maxPaymentMicro) complain('overspent', nonce, 'over the most for one payment')
   }
 }
 
@@ -105,15 +107,23 @@ function perhapsHeldUntilMs(dossier: Dossier, hold: HoldContent): number {
   return Math.min(...stops.map(({ endedMs }) => endedMs))
 }
 
+/** Refusals that `checkStops` and `checkApprovals` look at. */
+const explainedElsewhere: ReadonlySet<string> = new Set([
+  'agent_revoked',
+  'mandate_expired',
+  'approval_required',
+])
+
 /** A refusal for want of budget needs a moment at which the budget may have been that full. */
 function checkDenials(dossier: Dossier, complain: Complain): void {
   for (const call of dossier.callsOf('ask-proof', 'evaluate')) {
     const { answer, request } = call
     const mandate = dossier.mandates.get(request.mandateId)
     if (!mandate) continue
+    const { leastTotalMicro, mostTotalMicro, leastPaymentMicro } = dossier.boundsOf(mandate)
     if (answer.is === 'approved') {
       const { leastMicro } = spentDuring(dossier, mandate.id, call)
-      if (leastMicro + request.amountMicro > mandate.maxTotalMicro) {
+      if (leastMicro + request.amountMicro > mostTotalMicro) {
         complain('overspent', mandate.id, 'an evaluation was approved that does not fit the budget')
       }
     }
@@ -123,13 +133,15 @@ function checkDenials(dossier: Dossier, complain: Complain): void {
         request.act === 'evaluate'
           ? spentDuring(dossier, mandate.id, call).mostMicro
           : mostHeldDuring(dossier, mandate.id, call)
-      if (mostMicro + request.amountMicro <= mandate.maxTotalMicro) {
+      if (mostMicro + request.amountMicro <= leastTotalMicro) {
         complain('failure unexplained', mandate.id, `total_budget_exceeded, with at most ${mostMicro} in use`)
       }
-    } else if (answer.code !== 'agent_revoked' && answer.code !== 'mandate_expired') {
-      if (request.amountMicro <= mandate.maxPaymentMicro) {
+    } else if (answer.code === 'amount_exceeds_per_transaction_limit') {
+      if (request.amountMicro <= leastPaymentMicro) {
         complain('failure unexplained', mandate.id, answer.code)
       }
+    } else if (!explainedElsewhere.has(answer.code)) {
+      complain('failure unexplained', mandate.id, answer.code)
     }
   }
 }

@@ -1,0 +1,143 @@
+import { approvalWindowMs } from '../../../src/domain/approval.ts'
+import type { Complain } from '../complaint.ts'
+import { isFateUnknown, latestMs, type Dossier } from '../dossier.ts'
+import type { ApprovalContent, CallOf } from '../history.ts'
+
+type Decision = CallOf<'decide'>
+
+/** Nothing that needs a person's approval is paid without it, an approval is used once, and amendments are kept. */
+export function checkApprovals(dossier: Dossier, complain: Complain): void {
+  const approvals = new Map(dossier.content.approvals.map((approval) => [approval.id, approval]))
+  const decisions = Map.groupBy(dossier.callsOf('decide'), ({ request }) => request.approvalId)
+  checkPayments(dossier, decisions, complain)
+  checkDecisions({ approvals, decisions }, complain)
+  checkRefusals(dossier, { approvals, decisions }, complain)
+  checkAmendments(dossier, approvals, complain)
+}
+
+type Decisions = ReadonlyMap<string, readonly Decision[]>
+
+/** Every payment above the threshold of its mandate has used up an approval that somebody may have given, in time. */
+function checkPayments(dossier: Dossier, decisions: Decisions, complain: Complain): void {
+  const usedBy = new Map(dossier.content.approvals.map((approval) => [approval.nonce ?? '', approval]))
+  for (const { nonce, mandateId, amountMicro, issuedAtMs } of dossier.content.holds) {
+    const aboveMicro = dossier.mandates.get(mandateId)?.approveAboveMicro ?? null
+    if (aboveMicro === null || amountMicro <= aboveMicro) continue
+    const approval = usedBy.get(nonce)
+    if (!approval) {
+      complain('not approved', nonce, 'it has used no approval')
+      continue
+    }
+    if (approval.mandateId !== mandateId || (approval.amountMicro ?? 0n) < amountMicro) {
+      complain('not approved', nonce, `${approval.id} was given for something else`)
+    }
+    const given = (decisions.get(approval.id) ?? []).filter(
+      (call) =>
+        mayHaveDecided(call, 'approved') &&
+        call.beganMs <= issuedAtMs + dossier.skewMs &&
+        issuedAtMs < latestMs(call) + approvalWindowMs + dossier.skewMs,
+    )
+    if (given.length === 0) complain('not approved', nonce, `nobody has approved ${approval.id} in time`)
+    const grant = dossier.grants.get(nonce)
+    const isTakenBack = (decisions.get(approval.id) ?? []).some(
+      (call) => isDecided(call, 'denied') && grant !== undefined && call.endedMs < grant.beganMs,
+    )
+    if (isTakenBack) complain('success after stop', nonce, `${approval.id} was denied before`)
+  }
+  for (const call of dossier.callsOf('evaluate')) {
+    const { answer, request } = call
+    const aboveMicro = dossier.mandates.get(request.mandateId)?.approveAboveMicro ?? null
+    if (answer.is === 'approved' && aboveMicro !== null && request.amountMicro > aboveMicro) {
+      complain('not approved', request.mandateId, 'an evaluation was approved that needs a person')
+    }
+  }
+}
+
+interface Asked {
+  readonly approvals: ReadonlyMap<string, ApprovalContent>
+  readonly decisions: Decisions
+}
+
+/** What was told of a decision is so: a denial is final, and an approval is approved, used or taken back. */
+function checkDecisions({ approvals, decisions }: Asked, complain: Complain): void {
+  for (const [id, calls] of decisions) {
+    const approval = approvals.get(id)
+    if (calls.some(({ answer }) => answer.is === 'decided') && !approval) {
+      complain('record lost', id, 'it was decided, and is not in the ledger')
+      continue
+    }
+    const isDenied = calls.some((call) => isDecided(call, 'denied'))
+    const isApproved = calls.some((call) => isDecided(call, 'approved'))
+    const status = approval?.status ?? ''
+    if (isDenied && status !== 'denied') complain('record differs', id, `it was denied, and is ${status}`)
+    if (isApproved && status === 'pending') complain('record differs', id, 'it was approved, and is pending')
+    const mayBeDenied = calls.some((call) => mayHaveDecided(call, 'denied'))
+    if (isApproved && status === 'denied' && !mayBeDenied) {
+      complain('record differs', id, 'it was approved, and nobody has denied it')
+    }
+  }
+}
+
+/** A refusal for want of approval needs a mandate that asks, and no approval that was surely given and not used. */
+function checkRefusals(dossier: Dossier, { approvals, decisions }: Asked, complain: Complain): void {
+  for (const call of dossier.callsOf('ask-proof', 'evaluate')) {
+    const { answer, request, beganMs, endedMs } = call
+    if (answer.is !== 'denied' || answer.code !== 'approval_required') continue
+    const aboveMicro = dossier.mandates.get(request.mandateId)?.approveAboveMicro ?? null
+    if (aboveMicro === null || request.amountMicro <= aboveMicro) {
+      complain('failure unexplained', request.mandateId, 'nobody has to approve it')
+    }
+    if (request.act !== 'ask-proof' || request.approvalId === undefined) continue
+    const own = decisions.get(request.approvalId) ?? []
+    const approval = approvals.get(request.approvalId)
+    const isGiven = own.some((one) => isDecided(one, 'approved') && one.endedMs < beganMs)
+    const mayBeOver = own.some(
+      (one) => mayHaveDecided(one, 'approved') && one.beganMs + approvalWindowMs <= endedMs + dossier.skewMs,
+    )
+    const mayBeDenied = own.some((one) => mayHaveDecided(one, 'denied') && one.beganMs <= endedMs)
+    const isUsed = approval?.status === 'consumed'
+    if (isGiven && !mayBeOver && !mayBeDenied && !isUsed) {
+      complain('failure unexplained', request.approvalId, 'it was approved, and was not accepted')
+    }
+  }
+}
+
+/** An amendment that was acknowledged is a version, and no two were made of one. */
+function checkAmendments(
+  dossier: Dossier,
+  approvals: ReadonlyMap<string, ApprovalContent>,
+  complain: Complain,
+): void {
+  for (const { answer, request } of dossier.callsOf('amend-mandate')) {
+    if (answer.is !== 'amended') continue
+    const { mandateId, maxPaymentMicro } = request
+    const version = dossier.versionsOf(mandateId).find((one) => one.version === answer.version)
+    const terms = version ?? dossier.mandates.get(mandateId)
+    if (answer.version > 1 && !version) complain('record lost', mandateId, `version ${answer.version}`)
+    else if (terms?.maxPaymentMicro !== maxPaymentMicro) {
+      complain('record differs', mandateId, `version ${answer.version} is not what was asked for`)
+    }
+  }
+  for (const { answer } of dossier.callsOf('request-increase')) {
+    if (answer.is === 'requested' && !approvals.has(answer.approvalId)) {
+      complain('record lost', answer.approvalId, 'the request was acknowledged')
+    }
+  }
+  for (const { id, version, maxTotalMicro, maxPaymentMicro } of dossier.content.mandates) {
+    const kept = dossier.versionsOf(id)
+    if (version !== Math.max(1, kept.length)) {
+      complain('record lost', id, `${kept.length} of ${version} versions`)
+    }
+    const last = kept.find((one) => one.version === version)
+    const isLast = last?.maxTotalMicro === maxTotalMicro && last.maxPaymentMicro === maxPaymentMicro
+    if (last && !isLast) complain('record differs', id, 'its terms are not those of its version')
+  }
+}
+
+function isDecided({ answer, request }: Decision, verdict: Decision['request']['verdict']): boolean {
+  return answer.is === 'decided' && request.verdict === verdict
+}
+
+function mayHaveDecided(call: Decision, verdict: Decision['request']['verdict']): boolean {
+  return isDecided(call, verdict) || (isFateUnknown(call) && call.request.verdict === verdict)
+}
