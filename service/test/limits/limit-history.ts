@@ -499,10 +499,11 @@ class LimitHistory {
     const key = { ...this.#tenant.caller, id: budget.id }
     const row = await this.#rowOf(budget.id)
     const endsHolds = this.#random.below(3) === 0
-    const event = this.#tenant.event('mandate.amended', budget.id)
+    const event = this.#tenant.event('budget.changed', budget.id)
     const outcome = await this.#tenant.run(changeBudget, {
       budget: key,
       expectedVersion: row.version,
+      seenVersion: row.version,
       limits,
       endsHolds,
       event,
