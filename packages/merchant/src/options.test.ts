@@ -27,6 +27,27 @@ const refused: readonly (readonly [options: unknown, told: RegExp])[] = [
   [{ ...valid, client: { payments: {} } }, /^client must be a Purser of @purser\/client/],
   [{ ...valid, client: { payments: client.payments }, preflight: true }, /^client must be a Purser/],
 
+  [{ ...valid, capture: 'later' }, /^capture must be "before", "after" or "metered", not "later"/],
+  [{ ...valid, capture: true }, /^capture must be .*, not true/],
+  [
+    { client, merchantDomain, routes: { 'GET /x': { price, capture: 'late' } } },
+    /^capture must be .*, not "late" \(in routes\["GET \/x"\]\)/,
+  ],
+  [
+    { ...valid, client: { payments: { verify: () => undefined } }, capture: 'after' },
+    /^capture: "after" and "metered" need a client with the methods/,
+  ],
+  [{ ...valid, shouldCapture: () => true }, /^shouldCapture needs capture: "after" or "metered"/],
+  [{ ...valid, capture: 'after', shouldCapture: true }, /^shouldCapture must be a function, not true/],
+  [{ ...valid, captureSeconds: 600 }, /^captureSeconds needs capture: "after" or "metered"/],
+  ...[59, 86_401, 60.5, '600'].map(
+    (captureSeconds) =>
+      [
+        { ...valid, capture: 'after', captureSeconds },
+        /^captureSeconds must be a whole number.*, not/,
+      ] as const,
+  ),
+
   [{ client, price }, /^merchantDomain must be a host name such as "api.example.com".*, not undefined/],
   [{ ...valid, merchantDomain: '' }, /^merchantDomain must be .*, not ""/],
   [{ ...valid, merchantDomain: 5 }, /^merchantDomain must be .*, not 5/],

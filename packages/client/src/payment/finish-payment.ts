@@ -1,4 +1,5 @@
 import type { Sleep } from '../options.ts'
+import { isPassing } from '../retries.ts'
 import type { Purser } from '../purser.ts'
 import type { ProofRecord } from '../wire-types.ts'
 import { bytesOf, paidAnswer, shortAnswer, withBytes } from './paid-answer.ts'
@@ -103,7 +104,7 @@ function isDelivery({ ok, status, type }: Response, request: FetchArguments): bo
 function failureOf(shown: ShownProof<Response>, signal: AbortSignal | undefined): PaymentFailure {
   switch (shown.outcome) {
     case 'answered':
-      return 'refused'
+      return isPassing(shown.answer.status) ? 'merchant_failed' : 'refused'
     case 'redirected':
       return 'redirected'
     case 'failed':

@@ -8,14 +8,17 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 
-import { startTestService } from '../../../../service/testing/service.ts'
+import { issueKey, startTestService } from '../../../../service/testing/service.ts'
 import { openMarket } from '../../testing/market.ts'
+import { merchantDomain } from '../../testing/merchant.ts'
 import {
   createPurchaseMemory,
   PaidNotDeliveredError,
   paymentDecisionOf,
+  PaymentNotChargedError,
   paymentResultOf,
   PurchaseConflictError,
+  type Proof,
   type PurchaseRecord,
 } from '../client.ts'
 import { openPurchaseFiles } from '../purchase-files.ts'
@@ -245,4 +248,54 @@ test('A buyer that is killed at any step buys once, and the same id gets the goo
     await killedAt(`moment-${killAfterMs}`, undefined, killAfterMs)
     await resume(`moment-${killAfterMs}`)
   }
+})
+
+test('A payment that the merchant voided is not charged: no retry, and the same id buys anew', async (context) => {
+  const key = await issueKey(service, { role: 'merchant' })
+  let failures = 1
+  const { merchant, pay, pauses, budget } = await openMarket(context, service, {
+    beforeVerify: (request, response) => {
+      if (failures-- <= 0) return false
+      const proof = JSON.parse(
+        Buffer.from(String(request.headers['x-payment-proof']), 'base64url').toString(),
+      )
+      void fail(proof, response)
+      return true
+    },
+  })
+  async function fail(proof: Proof, response: ServerResponse): Promise<void> {
+    const body = { proof, merchant_domain: merchantDomain, expected_amount: proof.amount }
+    const { body: decision } = await service.call('POST', '/v1/payments/authorize', { key, body })
+    assert.equal(decision.authorized, true)
+    const { status } = await service.call('POST', `/v1/payments/${proof.nonce}/void`, { key })
+    assert.equal(status, 200)
+    response.writeHead(500, { 'x-payment-voided': proof.nonce }).end('out of paper')
+  }
+
+  const buy = pay({ purchases: createPurchaseMemory() })
+  const error = await buy(merchant.url, { purchaseId: 'order-1' }).then(
+    assert.fail,
+    (reason: unknown) => reason,
+  )
+  assert(error instanceof PaymentNotChargedError)
+  assert.deepEqual([error.reason, error.status, error.response?.status], ['merchant_failed', 'voided', 500])
+  assert.match(error.message, /answered the paid request with 500; nothing was charged/)
+  assert.deepEqual(pauses, [], 'the voided proof is not sent again')
+  assert.equal(await (await buy(merchant.url, { purchaseId: 'order-1' })).text(), goods)
+  assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
+})
+
+test('A merchant that only claims to have voided cannot charge later', async (context) => {
+  let nonce = ''
+  const { merchant, client, pay, budget } = await openMarket(context, service, {
+    beforeVerify: (request, response) => {
+      nonce = JSON.parse(
+        Buffer.from(String(request.headers['x-payment-proof']), 'base64url').toString(),
+      ).nonce
+      return Boolean(response.writeHead(503, { 'x-payment-voided': nonce }).end())
+    },
+  })
+  await assert.rejects(pay()(merchant.url), PaymentNotChargedError)
+  assert.equal((await client.payments.getProof(nonce)).status, 'voided')
+  assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' })
 })

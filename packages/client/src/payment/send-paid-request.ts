@@ -52,7 +52,7 @@ export interface PaidRequest<Answer> {
 /**
  * The result of sending a proof.
  *
- * - `answered`: a final response. A 402 is a refusal.
+ * - `answered`: a final response. A 402 is a refusal; a temporary failure with the header `X-Payment-Voided` is final, too.
  * - `redirected`: a redirect to another origin, or too many of them. Nothing was sent to `location`.
  * - `failed`: the last attempt got a temporary failure (408, 425, 429, 5xx) as its `answer`, or no response,
  *   for the reason in `error`.
@@ -124,6 +124,9 @@ async function attemptOf<Answer>(request: PaidRequest<Answer>): Promise<ShownPro
       return { outcome: 'failed', answer: undefined, error }
     }
     const { status, header } = request.read(answer)
+    // Once the merchant has voided the payment, the same proof gets no goods any more.
+    if (isPassing(status) && header('x-payment-voided') === proof.nonce)
+      return { outcome: 'answered', answer }
     if (isPassing(status)) return { outcome: 'failed', answer, error: undefined }
     const location = redirectLocation({ status, location: header('location') ?? null }, next.url)
     if (location === null) return { outcome: 'answered', answer }
