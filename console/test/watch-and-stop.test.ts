@@ -186,5 +186,14 @@ async function assertSpentToday(page: Page, everything: readonly Transaction[]):
 }
 
 function asText(transaction: NamedTransaction): Record<string, string> {
-  return Object.fromEntries(Object.entries(transaction).map(([name, value]) => [name, value ?? '']))
+  return Object.fromEntries(
+    Object.entries(transaction).map(([name, value]) => [
+      name,
+      name === 'metadata'
+        ? Object.keys(value ?? {}).length > 0
+          ? JSON.stringify(value)
+          : ''
+        : (value ?? ''),
+    ]),
+  )
 }

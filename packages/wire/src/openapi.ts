@@ -309,7 +309,7 @@ function headerParametersOf(one: Endpoint): unknown[] {
     parameters.push({
       name: 'Idempotency-Key',
       in: 'header',
-      required: false,
+      required: one.errors.includes('idempotency_key_required'),
       description: `For a retry: ${retry}`,
       schema: { type: 'string', minLength: 1, maxLength: 255 },
     })

@@ -52,6 +52,7 @@ export function hostileRequest(random: SeededRandom, target: Target): HostileReq
   const path = pathOf(random, target, endpoint, isValid) + queryOf(random, target, endpoint, isValid)
   const body = bodyOf(random, target, endpoint, isValid)
   if (body !== undefined) headers['content-type'] = 'application/json'
+  if (isValid || chance(75)) Object.assign(headers, requiredHeaders(random, endpoint))
   const request = { method: endpoint.method, path, headers, body, endpoint, mustBe, isValid }
   if (isValid) return request
 
@@ -66,6 +67,13 @@ export function hostileRequest(random: SeededRandom, target: Target): HostileReq
   // What cannot be a path of the interface is answered before anybody asks for a key.
   if (!isDecodable(path)) return { ...ofHttp, mustBe: 404 }
   return request
+}
+
+function requiredHeaders(random: SeededRandom, { errors }: Endpoint): Record<string, string> {
+  return {
+    ...(errors.includes('idempotency_key_required') && { 'idempotency-key': `key ${random.below(2 ** 31)}` }),
+    ...(errors.includes('if_match_required') && { 'if-match': `"${1 + random.below(2)}"` }),
+  }
 }
 
 /** Whether each part of the path stands for a text that is short enough to be an id. */

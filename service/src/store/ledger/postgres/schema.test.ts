@@ -73,9 +73,9 @@ test('The database itself refuses an overspend, and sums below zero', async (con
     `insert into mandates (account_id, id, agent_id, environment, purpose, max_total_text, max_total_micro,
       max_per_transaction_text, max_per_transaction_micro, currency, allowed_sellers, allowed_categories,
       expires_at_text, expires_at_ms, status, stopped_payments, epoch, spent_micro, held_micro, open_payments,
-      authorized_micro, authorized_payments, max_capture_seconds,
+      version, authorized_micro, authorized_payments, max_capture_seconds,
       released_until_ms, denials_from_ms, denials, created_at_ms, updated_at_ms)
-    values ($1, $2, $3, 'sandbox', '', '1', 10, '1', 10, 'USDC', '[]', '[]', '', 0, 'active', 0, 0, 4, 4, 1, 2, 1, 600, 0, 0, 0, 0, 0)`,
+    values ($1, $2, $3, 'sandbox', '', '1', 10, '1', 10, 'USDC', '[]', '[]', '', 0, 'active', 0, 0, 4, 4, 1, 1, 2, 1, 600, 0, 0, 0, 0, 0)`,
     ids,
   )
   for (const sum of ['spent_micro', 'held_micro', 'authorized_micro']) {
