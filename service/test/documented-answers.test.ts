@@ -224,6 +224,7 @@ async function askForChanges(
     ['1', sampleBodies.amendMandate()],
     ['1', { max_spend_total: '80.00' }],
     ['2', { max_spend_total: '0.00' }],
+    ['2', { budget_id: 'unknown' }],
   ] as const) {
     await at('amendMandate', { ids: { ...records }, body, headers: { 'if-match': `"${version}"` } })
   }

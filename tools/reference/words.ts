@@ -85,6 +85,8 @@ export const remedies: Readonly<Record<Word, string>> = {
   mandate_revoked: 'A revoked mandate stays revoked: create a new one.',
   budget_below_committed:
     'Request at least what is committed, or end the open proofs with `end_holds: true`. What is spent stays spent; to stop further payments, pause or revoke the mandate, or freeze the shared budget.',
+  history_too_long:
+    'Add a limit with a shorter window, or create a new mandate or shared budget with the limit.',
   if_match_required: 'Read the record first, and send its `ETag`, such as `"3"`, in `If-Match`.',
   version_mismatch:
     'Read the record again, check whether the change still makes sense, and repeat it with the new version.',

@@ -114,6 +114,7 @@ export type ErrorCode =
   | 'last_owner_key'
   | 'mandate_revoked'
   | 'budget_below_committed'
+  | 'history_too_long'
   | 'if_match_required'
   | 'version_mismatch'
   | 'widening_needs_owner'
@@ -587,6 +588,10 @@ export interface ListedMandate {
   category_check: CategoryCheck
   /** Texts that were provided with the mandate, by name; empty if there are none. */
   metadata: Record<string, string>
+  /** Limits over time; empty if there are none. */
+  limits: Array<Limit>
+  /** Shared budget of the mandate; null for none. */
+  budget_id: string | null
   /** When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`. */
   expires_at: string
   /** When a person must approve a payment; null if no payment needs approval, except for limits that ask for it. */
@@ -614,10 +619,6 @@ export interface ListedMandate {
   remaining_budget: string
   /** Max time in seconds between the authorization of a payment and its capture. */
   max_capture_seconds: number
-  /** Limits over time; empty if there are none. */
-  limits: Array<Limit>
-  /** Shared budget of the mandate; null for none. */
-  budget_id: string | null
   /** How far each limit is used up: those of the mandate, then those of its shared budgets, nearest first. */
   usage?: Array<LimitUsage>
   /** When the mandate was created. */
@@ -653,6 +654,10 @@ export interface MandateDetail {
   category_check: CategoryCheck
   /** Texts that were provided with the mandate, by name; empty if there are none. */
   metadata: Record<string, string>
+  /** Limits over time; empty if there are none. */
+  limits: Array<Limit>
+  /** Shared budget of the mandate; null for none. */
+  budget_id: string | null
   /** When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`. */
   expires_at: string
   /** When a person must approve a payment; null if no payment needs approval, except for limits that ask for it. */
@@ -680,10 +685,6 @@ export interface MandateDetail {
   remaining_budget: string
   /** Max time in seconds between the authorization of a payment and its capture. */
   max_capture_seconds: number
-  /** Limits over time; empty if there are none. */
-  limits: Array<Limit>
-  /** Shared budget of the mandate; null for none. */
-  budget_id: string | null
   /** How far each limit is used up: those of the mandate, then those of its shared budgets, nearest first. */
   usage?: Array<LimitUsage>
   /** When the mandate was created. */
@@ -1317,7 +1318,7 @@ export interface Budget {
 export interface BudgetChange {
   /** Display name of the budget. */
   name?: string
-  /** Limits that all payments below the budget share, all of them. One that counts over the same window as before keeps its id, and what it has counted. */
+  /** Limits that all payments below the budget share, all of them. One that counts over the same window as before keeps its id and what it has counted; one that is added counts what was committed in its current period. */
   limits?: Array<NewLimit>
   /** Whether a limit may be set below what is committed: then all open proofs below the budget end at once. Default false. */
   end_holds?: boolean
@@ -1461,6 +1462,10 @@ export interface Mandate {
   category_check: CategoryCheck
   /** Texts that were provided with the mandate, by name; empty if there are none. */
   metadata: Record<string, string>
+  /** Limits over time; empty if there are none. */
+  limits: Array<Limit>
+  /** Shared budget of the mandate; null for none. */
+  budget_id: string | null
   /** When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`. */
   expires_at: string
   /** When a person must approve a payment; null if no payment needs approval, except for limits that ask for it. */
@@ -1488,10 +1493,6 @@ export interface Mandate {
   remaining_budget: string
   /** Max time in seconds between the authorization of a payment and its capture. */
   max_capture_seconds: number
-  /** Limits over time; empty if there are none. */
-  limits: Array<Limit>
-  /** Shared budget of the mandate; null for none. */
-  budget_id: string | null
   /** How far each limit is used up: those of the mandate, then those of its shared budgets, nearest first. */
   usage?: Array<LimitUsage>
   /** When the mandate was created. */
@@ -1521,6 +1522,10 @@ export interface MandateAmendment {
   expires_at?: string
   /** When a person must approve a payment, as a whole; null: never. */
   approval?: ApprovalTerms | null
+  /** Limits over time, all of them. One that counts over the same window as before keeps its id and what it has counted; one that is added counts what was committed in its current period. */
+  limits?: Array<NewLimit>
+  /** Shared budget in which its payments count from now on; null for none. Earlier payments count where they were booked. Only an owner changes it. */
+  budget_id?: string | null
   /** Whether all open proofs of the mandate end at once, so that what they hold does not stand in the way of a smaller budget. Default false: they stay. */
   end_holds?: boolean
 }
@@ -1544,6 +1549,10 @@ export interface MandateVersion {
   category_check: CategoryCheck
   /** Texts that were provided with the mandate, by name; empty if there are none. */
   metadata: Record<string, string>
+  /** Limits over time; empty if there are none. */
+  limits: Array<Limit>
+  /** Shared budget of the mandate; null for none. */
+  budget_id: string | null
   /** When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`. */
   expires_at: string
   /** When a person must approve a payment; null if no payment needs approval, except for limits that ask for it. */

@@ -58,6 +58,10 @@ export const errorAnswers = {
     status: 409,
     when: 'a new total budget, or a new limit of a shared budget, is below what is spent, authorized and held',
   },
+  history_too_long: {
+    status: 409,
+    when: 'a limit is added that would have to count more than 50,000 payments or decisions of its current period',
+  },
   if_match_required: {
     status: 428,
     when: 'the request changes a versioned record without If-Match, so it could undo a change that the caller has not seen',

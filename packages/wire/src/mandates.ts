@@ -162,6 +162,8 @@ const terms = {
     Metadata,
     'Texts that were provided with the mandate, by name; empty if there are none.',
   ),
+  limits: Limits,
+  budget_id: described(Nullable(Id), 'Shared budget of the mandate; null for none.'),
   expires_at: described(
     Timestamp,
     'When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`.',
@@ -220,8 +222,6 @@ export const Mandate = Type.Object({
     CaptureSeconds,
     'Max time in seconds between the authorization of a payment and its capture.',
   ),
-  limits: Limits,
-  budget_id: described(Nullable(Id), 'Shared budget of the mandate; null for none.'),
   usage: Type.Optional(LimitUsages),
   created_at: described(Timestamp, 'When the mandate was created.'),
   updated_at: described(
@@ -258,6 +258,18 @@ export const MandateAmendment = Type.Object({
   ),
   approval: Type.Optional(
     described(Nullable(ApprovalTerms), 'When a person must approve a payment, as a whole; null: never.'),
+  ),
+  limits: Type.Optional(
+    described(
+      NewLimits,
+      'Limits over time, all of them. One that counts over the same window as before keeps its id and what it has counted; one that is added counts what was committed in its current period.',
+    ),
+  ),
+  budget_id: Type.Optional(
+    described(
+      Nullable(Text(maxLengths.id)),
+      'Shared budget in which its payments count from now on; null for none. Earlier payments count where they were booked. Only an owner changes it.',
+    ),
   ),
   end_holds: Type.Optional(
     Type.Boolean({
@@ -359,10 +371,12 @@ export const amendMandate = endpoint({
   errors: [
     'if_match_required',
     'not_found',
+    'budget_not_found',
     'mandate_revoked',
     'version_mismatch',
     'widening_needs_owner',
     'budget_below_committed',
+    'history_too_long',
   ],
   errorDescriptions: { mandate_revoked: 'the mandate is revoked' },
 })

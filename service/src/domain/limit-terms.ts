@@ -5,20 +5,13 @@ import type { Limit, LimitAction, LimitWindow } from './limits.ts'
 /** A limit as it is requested, without an id. */
 export type LimitTerms = Omit<Limit, 'id'>
 
-/**
- * The requested limits with their ids: one that counts the same as an earlier limit keeps its id, and with it what was
- * counted; the others get new ones.
- */
-export function identifyLimits(
-  wanted: readonly LimitTerms[],
-  before: readonly Limit[],
-  nextId: () => string,
-): readonly Limit[] {
+/** The requested limits: one that counts the same as an earlier limit gets its id, and with it what was counted. */
+export function keepIds(wanted: readonly Limit[], before: readonly Limit[]): readonly Limit[] {
   const left = [...before]
-  return wanted.map((terms) => {
-    const index = left.findIndex((limit) => countsSame(limit, terms))
+  return wanted.map((limit) => {
+    const index = left.findIndex((old) => countsSame(old, limit))
     const [same] = index < 0 ? [] : left.splice(index, 1)
-    return { id: same?.id ?? nextId(), ...terms }
+    return same ? { ...limit, id: same.id } : limit
   })
 }
 

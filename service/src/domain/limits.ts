@@ -198,6 +198,34 @@ export function addToTally(
   return { ...tally, [id]: [...others, sum] }
 }
 
+/** What a payment commits, and when it was booked. */
+export interface BookedPart extends Committed {
+  readonly bookedAtMs: number
+}
+
+/** The tally with payments that were booked before their limit was added, as far as they count at this time. */
+export function countBooked(
+  tally: Tally,
+  { id, window }: Pick<Limit, 'id' | 'window'>,
+  booked: readonly BookedPart[],
+  atMs: number,
+): Tally {
+  const first = firstBucketAt(window, atMs)
+  const sums = new Map((tally[id] ?? []).map((bucket) => [bucket[0], bucketOf([bucket], bucket[0])]))
+  for (const { bookedAtMs, amountMicro, count } of booked) {
+    const key = bucketAt(window, bookedAtMs)
+    if (key < first) continue
+    const own = sums.get(key) ?? none
+    sums.set(key, { amountMicro: addMicro(own.amountMicro, amountMicro), count: own.count + count })
+  }
+  if (sums.size === 0) return tally
+  const buckets = [...sums].sort(([one], [other]) => one - other)
+  return {
+    ...tally,
+    [id]: buckets.map(([key, { amountMicro, count }]): Bucket => [key, String(amountMicro), count]),
+  }
+}
+
 /** The tally without what is given back of a payment that was booked at this time. Nothing if its bucket is gone. */
 export function takeFromTally(
   tally: Tally,

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import type { Limit } from './limits.ts'
 import { changesOfTerms, widensTerms } from './mandate-terms.ts'
 import { parseAmount } from './money.ts'
 import { noOptionalTerms, type MandateTerms } from './records.ts'
+
+function dailyLimit(max: string): Limit {
+  const window = { calendar: 'day', timeZone: 'UTC' } as const
+  const amount = { maxAmountText: max, maxAmountMicro: String(parseAmount(max)) }
+  return { id: 'limit_1', window, ...amount, maxCount: null, per: null, action: 'deny' }
+}
 
 const terms: MandateTerms = {
   purpose: 'Buy research data',
@@ -14,6 +21,8 @@ const terms: MandateTerms = {
   allowedSellers: ['api.example.com', 'data.example.com'],
   allowedCategories: ['data', 'maps'],
   ...noOptionalTerms,
+  limits: [dailyLimit('5.00')],
+  budgetPath: null,
   expiresAtText: '2099-01-01T00:00:00Z',
   expiresAtMs: Date.UTC(2099, 0, 1),
   approval: { above: '5.00', firstPurchaseAtSeller: true, required: 2 },
@@ -30,6 +39,18 @@ const each = (text: string) => ({
 /** From terms like those above, with changes: whether it is widened. */
 const amendments: readonly (readonly [string, Partial<MandateTerms>, Partial<MandateTerms>, boolean])[] = [
   ['the same', {}, {}, false],
+  ['a lower limit', {}, { limits: [dailyLimit('4.00')] }, false],
+  ['a higher limit', {}, { limits: [dailyLimit('6.00')] }, true],
+  ['no limit', {}, { limits: null }, true],
+  ['a limit that only notifies', {}, { limits: [{ ...dailyLimit('5.00'), action: 'notify' }] }, true],
+  [
+    'another limit',
+    {},
+    { limits: [dailyLimit('5.00'), { ...dailyLimit('9.00'), window: 'lifetime' }] },
+    false,
+  ],
+  ['a first limit', { limits: null }, {}, false],
+  ['a shared budget', {}, { budgetPath: ['budget_1'] }, true],
   ['less in total', {}, total('99.99'), false],
   ['more in total', {}, total('100.000001'), true],
   ['the same total, spelled otherwise', {}, total('100'), false],

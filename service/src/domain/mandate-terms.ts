@@ -1,6 +1,7 @@
 import type { MandateTerm, MandateTerms as WireTerms } from '@purser/wire/mandates'
 
 import { normalizeHostName } from './host-name.ts'
+import { toWireLimit, widensLimits } from './limit-terms.ts'
 import { parseAmount } from './money.ts'
 import { metadataText, type ApprovalTerms, type MandateTerms } from './records.ts'
 import { isWithinPatterns } from './resource-patterns.ts'
@@ -16,6 +17,8 @@ export function wireTermsOf(mandate: MandateTerms): WireTerms {
     allowed_resources: [...(mandate.allowedResources ?? [])],
     category_check: mandate.categoryCheck ?? 'advisory',
     metadata: { ...mandate.metadata },
+    limits: (mandate.limits ?? []).map(toWireLimit),
+    budget_id: mandate.budgetPath?.[0] ?? null,
     expires_at: mandate.expiresAtText,
     approval: mandate.approval && {
       above: mandate.approval.above,
@@ -62,6 +65,9 @@ const widens: Readonly<Record<MandateTerm, (before: MandateTerms, after: Mandate
     before.categoryCheck === 'enforced' && after.categoryCheck !== 'enforced',
   // As with the purpose.
   metadata: (before, after) => metadataText(before.metadata) !== metadataText(after.metadata),
+  limits: (before, after) => widensLimits(before.limits ?? [], after.limits ?? []),
+  // A shared budget concerns others, too.
+  budget_id: (before, after) => before.budgetPath?.[0] !== after.budgetPath?.[0],
   expires_at: (before, after) => after.expiresAtMs > before.expiresAtMs,
   approval: (before, after) => asksLess(before.approval, after.approval),
 }

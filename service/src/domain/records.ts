@@ -109,6 +109,10 @@ export interface MandateTerms extends OptionalTerms {
   readonly allowedCategories: readonly string[]
   readonly expiresAtText: string
   readonly expiresAtMs: number
+  /** Limits over time; null for none. */
+  readonly limits: readonly Limit[] | null
+  /** Its shared budget and the budgets above it, nearest first; null for none. */
+  readonly budgetPath: readonly string[] | null
 }
 
 export interface Mandate extends Scope, MandateTerms {
@@ -116,10 +120,6 @@ export interface Mandate extends Scope, MandateTerms {
   readonly agentId: string
   readonly currency: Currency
   readonly status: MandateStatus
-  /** Limits over time; null for none. */
-  readonly limits: readonly Limit[] | null
-  /** Its shared budget and the budgets above it, nearest first; null for none. */
-  readonly budgetPath: readonly string[] | null
   /** The version of its terms, from 1. */
   readonly version: number
   readonly spentMicro: MicroUsdc

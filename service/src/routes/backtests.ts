@@ -39,7 +39,7 @@ export function serveBacktests(
     }
     const draft = {
       ...termsOf(terms),
-      ...(limits && { limits: limits.length === 0 ? null : toLimits(limits, [], () => ids.next('limit')) }),
+      ...(limits && { limits: limits.length === 0 ? null : toLimits(limits, () => ids.next('limit')) }),
     }
     const report = await store.backtest(
       { ...caller, id: params.mandate_id },

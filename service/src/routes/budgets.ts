@@ -30,7 +30,7 @@ export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): v
       id: ids.next('budget'),
       name: body.name,
       ancestors: typeof body.parent_id === 'string' ? [body.parent_id] : [],
-      limits: toLimits(body.limits, [], () => ids.next('limit')),
+      limits: toLimits(body.limits, () => ids.next('limit')),
       frozenAtMs: null,
       version: 1,
       createdAtMs: nowMs,
@@ -61,14 +61,10 @@ export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): v
     const faults = limitFaults(body.limits ?? [], { maySplit: false })
     if (faults.length > 0) return unprocessable(faults)
     const key = { ...caller, id: params.budget_id }
-    const before = await store.findBudget(key)
-    if (!before) return refuse('not_found')
     const change = {
-      // Ids of limits are found for this version.
-      seenVersion: before.version,
       expectedVersion: versionOfTag(ifMatch),
       name: body.name,
-      limits: body.limits && toLimits(body.limits, before.limits, () => ids.next('limit')),
+      limits: body.limits && toLimits(body.limits, () => ids.next('limit')),
       endsHolds: body.end_holds ?? false,
     }
     const outcome = await store.changeBudget(key, change, eventOf(caller, 'budget.changed', key.id, {}))

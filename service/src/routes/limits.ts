@@ -1,7 +1,7 @@
 import type { ValidationItem } from '@purser/wire/errors'
 import type { LimitUsage as WireUsage, LimitWindow, NewLimit } from '@purser/wire/limits/limits'
 
-import { identifyLimits, type LimitTerms } from '../domain/limit-terms.ts'
+import type { LimitTerms } from '../domain/limit-terms.ts'
 import {
   type ExceededLimit,
   type Limit,
@@ -46,13 +46,9 @@ export function limitFaults(
   })
 }
 
-/** The requested limits: those that count the same as an earlier one keep its id. */
-export function toLimits(
-  requested: readonly NewLimit[],
-  before: readonly Limit[],
-  nextId: () => string,
-): readonly Limit[] {
-  return identifyLimits(requested.map(toTerms), before, nextId)
+/** The requested limits, with new ids. */
+export function toLimits(requested: readonly NewLimit[], nextId: () => string): readonly Limit[] {
+  return requested.map((limit) => ({ id: nextId(), ...toTerms(limit) }))
 }
 
 function toTerms(limit: NewLimit): LimitTerms {

@@ -18,7 +18,6 @@ import {
 } from '@purser/wire/mandates'
 
 import { auditEvent } from '../domain/audit.ts'
-import { toWireLimit } from '../domain/limit-terms.ts'
 import { wireTermsOf } from '../domain/mandate-terms.ts'
 import { formatSum, parseAmount } from '../domain/money.ts'
 import { mandateDefaults } from '../domain/new-records.ts'
@@ -37,7 +36,7 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
   serve(createMandate, async ({ caller, body }) => {
     const faults = limitFaults(body.limits ?? [], { maySplit: true })
     if (faults.length > 0) return unprocessable(faults)
-    const limits = toLimits(body.limits ?? [], [], () => ids.next('limit'))
+    const limits = toLimits(body.limits ?? [], () => ids.next('limit'))
     const nowMs = now()
     const mandate: Mandate = {
       accountId: caller.accountId,
@@ -101,7 +100,9 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
   serve(amendMandate, async ({ caller, params, body, header }) => {
     const ifMatch = header('if-match')
     if (ifMatch === undefined) return refuse('if_match_required')
-    const { end_holds: endsHolds = false, ...changes } = body
+    const { end_holds: endsHolds = false, limits, ...changes } = body
+    const faults = limitFaults(limits ?? [], { maySplit: true })
+    if (faults.length > 0) return unprocessable(faults)
     const event = auditEvent(caller, caller, {
       id: ids.next('auditEvent'),
       type: 'mandate.amended',
@@ -111,7 +112,7 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
     })
     const key = { ...caller, id: params.mandate_id }
     const amendment = {
-      terms: termsOf(changes),
+      terms: { ...termsOf(changes), ...(limits && { limits: toLimits(limits, () => ids.next('limit')) }) },
       paidDomains: body.approval?.first_purchase_at_seller ? await store.listPaidDomains(key) : [],
       expectedVersion: versionOfTag(ifMatch),
       mayWiden: isOwner(caller),
@@ -178,7 +179,7 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
 }
 
 /** The given terms, without those that are left out. */
-export function termsOf(body: Omit<MandateAmendment, 'end_holds'>): Partial<MandateTerms> {
+export function termsOf(body: Omit<MandateAmendment, 'end_holds' | 'limits'>): Partial<MandateTerms> {
   return {
     ...(body.purpose !== undefined && { purpose: body.purpose }),
     ...(body.max_spend_total !== undefined && {
@@ -194,6 +195,7 @@ export function termsOf(body: Omit<MandateAmendment, 'end_holds'>): Partial<Mand
     ...(body.allowed_resources !== undefined && { allowedResources: listOrNull(body.allowed_resources) }),
     ...(body.category_check !== undefined && { categoryCheck: checkOrNull(body.category_check) }),
     ...(body.metadata !== undefined && { metadata: metadataOf(body) }),
+    ...(body.budget_id !== undefined && { budgetPath: body.budget_id === null ? null : [body.budget_id] }),
     ...(body.expires_at !== undefined && expiryOf(body.expires_at)),
     ...(body.approval !== undefined && { approval: body.approval && approvalTermsOf(body.approval) }),
   }
@@ -245,8 +247,6 @@ export function toWire(mandate: Mandate): WireMandate {
     authorized_total: formatSum(mandate.authorizedMicro),
     remaining_budget: formatSum(remainingBudget(mandate)),
     max_capture_seconds: mandate.maxCaptureSeconds,
-    limits: (mandate.limits ?? []).map(toWireLimit),
-    budget_id: mandate.budgetPath?.[0] ?? null,
     created_at: toTimestamp(mandate.createdAtMs),
     updated_at: toTimestamp(mandate.updatedAtMs),
   }

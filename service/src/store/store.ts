@@ -295,7 +295,13 @@ export interface Amendment {
 export type AmendmentRefusal =
   | {
       readonly outcome: 'refused'
-      readonly code: 'not_found' | 'mandate_revoked' | 'version_mismatch' | 'widening_needs_owner'
+      readonly code:
+        | 'not_found'
+        | 'budget_not_found'
+        | 'mandate_revoked'
+        | 'version_mismatch'
+        | 'widening_needs_owner'
+        | 'history_too_long'
     }
   /** The total budget would be below what is spent, held and authorized. */
   | {
@@ -324,9 +330,8 @@ export interface ProposedBooking {
 
 export interface BudgetChange {
   readonly expectedVersion: number
-  /** The version for which limits have got their ids. */
-  readonly seenVersion: number
   readonly name?: string | undefined
+  /** With new ids: the store keeps those of limits that count the same as before. */
   readonly limits?: readonly Limit[] | undefined
   /** Whether open holds below the budget end if a limit is below what is committed. */
   readonly endsHolds: boolean
@@ -334,7 +339,7 @@ export interface BudgetChange {
 
 export type BudgetChangeOutcome =
   | { readonly outcome: 'changed'; readonly budget: Budget }
-  | { readonly outcome: 'refused'; readonly code: 'not_found' | 'version_mismatch' }
+  | { readonly outcome: 'refused'; readonly code: 'not_found' | 'version_mismatch' | 'history_too_long' }
   /** A limit would be below what counts in it. */
   | { readonly outcome: 'below_committed'; readonly usage: LimitUsage }
 

@@ -11,12 +11,8 @@ import {
   captureAuthorized,
   voidAuthorized,
 } from '../../src/store/ledger/operations/authorizations.ts'
-import {
-  assignAgent,
-  changeBudget,
-  createBudget,
-  freezeBudget,
-} from '../../src/store/ledger/operations/limits/budgets.ts'
+import { changeBudget } from '../../src/store/ledger/operations/limits/budget-changes.ts'
+import { assignAgent, createBudget, freezeBudget } from '../../src/store/ledger/operations/limits/budgets.ts'
 import { readBudgetUsage, readMandateUsage } from '../../src/store/ledger/operations/limits/limit-usage.ts'
 import {
   createMandate,

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
-import type { Mandate, MandateAmendment } from '@purser/client'
+import type { Mandate, MandateAmendment, NewLimit } from '@purser/client'
 
 import { connect } from '../connection.ts'
 import { CommandError } from '../exit-codes.ts'
@@ -7,6 +7,7 @@ import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { clientCommand, collect, collectMetadata } from './client-command.ts'
+import { collectLimits, limitHelp } from './limit-options.ts'
 import { parseWhen } from './when.ts'
 
 /** `purser mandates edit`: changes the terms of a mandate, unless it has changed meanwhile. */
@@ -31,6 +32,10 @@ export function editCommand(recordColumns: readonly Column<Mandate>[], io: Io) {
     )
     .option('--resource <url>', 'allowed resource; repeatable', collect)
     .option('--metadata <name=text>', 'your own text about the mandate; repeatable', collectMetadata)
+    .option('--limit <limit>', limitHelp, collectLimits)
+    .option('--no-limits', 'remove all limits over time')
+    .option('--budget <budget-id>', 'shared budget that its payments count in from now on')
+    .option('--no-budget', 'no shared budget any more')
     .option('--approve-above <amount>', 'a person must approve payments above this amount')
     .option('--approve-first-purchase', 'a person must approve the first purchase at each seller')
     .option('--approvers <count>', 'how many people must approve: 1 or 2', parseApprovers)
@@ -76,12 +81,19 @@ interface EditOptions extends ApprovalOptions {
   readonly categoryCheck?: 'advisory' | 'enforced' | undefined
   readonly resource?: string[] | undefined
   readonly metadata?: Record<string, string> | undefined
+  readonly limit?: NewLimit[] | undefined
+  /** False with `--no-limits`. */
+  readonly limits: boolean
+  /** False with `--no-budget`. */
+  readonly budget?: string | boolean | undefined
   /** False with `--no-approval`. */
   readonly approval: boolean
 }
 
 function changesOf(options: EditOptions): MandateAmendment {
   const approval = options.approval ? approvalOf(options) : null
+  const limits = options.limits ? options.limit : []
+  const { budget } = options
   return {
     ...(options.purpose !== undefined && { purpose: options.purpose }),
     ...(options.total !== undefined && { max_spend_total: options.total }),
@@ -92,6 +104,9 @@ function changesOf(options: EditOptions): MandateAmendment {
     ...(options.categoryCheck && { category_check: options.categoryCheck }),
     ...(options.resource && { allowed_resources: options.resource }),
     ...(options.metadata && { metadata: options.metadata }),
+    ...(limits && { limits }),
+    ...(typeof budget === 'string' && { budget_id: budget }),
+    ...(budget === false && { budget_id: null }),
     ...(approval !== undefined && { approval }),
   }
 }

@@ -47,7 +47,7 @@ export const BudgetChange = Type.Object({
   limits: Type.Optional(
     described(
       NewLimits,
-      'Limits that all payments below the budget share, all of them. One that counts over the same window as before keeps its id, and what it has counted.',
+      'Limits that all payments below the budget share, all of them. One that counts over the same window as before keeps its id and what it has counted; one that is added counts what was committed in its current period.',
     ),
   ),
   end_holds: Type.Optional(
@@ -123,7 +123,13 @@ export const changeBudget = endpoint({
     200: 'The budget as it is now. If it already was as requested, nothing has changed.',
     409: 'The limit cannot be cut so far: the answer has the figures.',
   },
-  errors: ['if_match_required', 'not_found', 'version_mismatch', 'budget_below_committed'],
+  errors: [
+    'if_match_required',
+    'not_found',
+    'version_mismatch',
+    'budget_below_committed',
+    'history_too_long',
+  ],
 })
 
 export const freezeBudget = endpoint({

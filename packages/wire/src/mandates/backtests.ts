@@ -28,7 +28,7 @@ import { ownerRoles } from '../roles.ts'
 export const notJudgedReasons = ['shared_budget', 'only_counted', 'not_reproduced'] as const
 export type NotJudgedReason = (typeof notJudgedReasons)[number]
 
-const { end_holds: _endHolds, ...draftedTerms } = MandateAmendment.properties
+const { end_holds: _endHolds, budget_id: _budgetId, ...draftedTerms } = MandateAmendment.properties
 
 /** The terms to try: those that are left out are the mandate's. */
 export const MandateDraft = Type.Object({ ...draftedTerms, limits: Type.Optional(NewLimits) })

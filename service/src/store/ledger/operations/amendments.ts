@@ -1,3 +1,5 @@
+import { keepIds } from '../../../domain/limit-terms.ts'
+import type { Limit } from '../../../domain/limits.ts'
 import { changesOfTerms, widensTerms, wireTermsOf } from '../../../domain/mandate-terms.ts'
 import type { AuditEvent, Scope } from '../../../domain/records.ts'
 import { subjectOfSeller } from '../../../domain/subjects.ts'
@@ -23,6 +25,8 @@ import {
 } from '../tables.ts'
 import { Bookings } from './bookings.ts'
 import { endPayments, expiredReads, releaseExpired } from './ended-payments.ts'
+import { addedLimits, bookedReads, bookedSince, countsFromMs, subjectReads } from './limits/booked-before.ts'
+import { pathOf, readsOfPath } from './limits/budgets.ts'
 import { committedOf } from './payment-rows.ts'
 
 export interface AmendCall extends Scope, Amendment {
@@ -66,13 +70,44 @@ export const amendMandate: Operation<AmendCall, AmendOutcome> = {
 
 /** The reads of `amendTerms` for a mandate that is locked. */
 function amendmentReads(mandate: MandateRow | undefined, call: TermsCall, facts: Facts): readonly Read[] {
-  return needsExpired(mandate, call) ? expiredReads(mandate, call.event.createdAtMs, facts) : []
+  if (!mandate) return []
+  const { accountId, environment } = mandate
+  const { budgetPath = null } = call.terms
+  const nowMs = call.event.createdAtMs
+  return [
+    ...readsOfPath({ accountId, environment, budgetPath }),
+    ...(needsExpired(mandate, call) ? expiredReads(mandate, nowMs, facts) : []),
+    ...earlierReads(mandate, addedLimits(limitsOf(mandate, call), mandate.limits), nowMs, facts),
+  ]
+}
+
+/** The reads of payments that added limits count. */
+function earlierReads(
+  mandate: MandateRow,
+  added: readonly Limit[],
+  nowMs: number,
+  facts: Facts,
+): readonly Read[] {
+  if (added.length === 0) return []
+  const fromMs = countsFromMs(added, nowMs)
+  const reads = bookedReads(mandate, fromMs, facts)
+  if (!reads.every((read) => facts.knows(read))) return reads
+  return [...reads, ...subjectReads(mandate, added, bookedSince(mandate, fromMs, facts) ?? [])]
+}
+
+/** The limits that an amendment leaves. */
+function limitsOf({ limits }: MandateRow, { terms }: TermsCall): readonly Limit[] | null {
+  if (terms.limits === undefined) return limits
+  return terms.limits === null || terms.limits.length === 0 ? null : keepIds(terms.limits, limits ?? [])
 }
 
 /** The decision on an amendment of a mandate that is not revoked. Needs `amendmentReads`. */
 export function amendTerms(mandate: MandateRow, call: TermsCall, facts: Facts): Decision<AmendOutcome> {
   const { terms, expectedVersion, mayWiden, event } = call
-  const wanted = { ...mandate, ...terms }
+  const budgetPath =
+    terms.budgetPath === undefined ? mandate.budgetPath : pathOf({ ...mandate, ...terms }, facts)
+  if (budgetPath === 'budget_not_found') return refused(budgetPath)
+  const wanted = { ...mandate, ...terms, limits: limitsOf(mandate, call), budgetPath }
   const changed = changesOfTerms(mandate, wanted)
   // Also the answer to a retry: RFC 9110 allows it whatever the version.
   if (!changed) return unchanged({ outcome: 'amended', mandate })
@@ -84,8 +119,18 @@ export function amendTerms(mandate: MandateRow, call: TermsCall, facts: Facts): 
     const { spentMicro, heldMicro, authorizedMicro } = mandate
     return unchanged({ outcome: 'below_committed', spentMicro, heldMicro, authorizedMicro })
   }
+  if (!countEarlier(bookings, mandate, wanted.limits, { changes, nowMs: event.createdAtMs }, facts))
+    return refused('history_too_long')
   const version = mandate.version + 1
-  const amended = { ...bookings.mandate, ...terms, version, updatedAtMs: event.createdAtMs }
+  const { limits } = wanted
+  const amended = {
+    ...bookings.mandate,
+    ...terms,
+    limits,
+    budgetPath,
+    version,
+    updatedAtMs: event.createdAtMs,
+  }
   bookings.mandate = amended
   const data = { ...event.data, version, ...changed, voided_holds: ended }
   return {
@@ -99,6 +144,25 @@ export function amendTerms(mandate: MandateRow, call: TermsCall, facts: Facts): 
       put(auditEvents, { ...event, data }),
     ],
   }
+}
+
+/** Counts earlier payments in limits that are added; whether there were few enough. Forgets limits that are removed. */
+function countEarlier(
+  bookings: Bookings,
+  before: MandateRow,
+  limits: readonly Limit[] | null,
+  { changes, nowMs }: { readonly changes: readonly Change[]; readonly nowMs: number },
+  facts: Facts,
+): boolean {
+  bookings.forget(addedLimits(before.limits, limits))
+  const added = addedLimits(limits, before.limits)
+  if (added.length === 0) return true
+  const { epoch } = bookings.mandate
+  const booked = bookedSince(before, countsFromMs(added, nowMs), facts, { epoch, changed: changes })
+  if (!booked) return false
+  const lastMs = booked.reduce((last, { bookedAtMs }) => Math.max(last, bookedAtMs), nowMs)
+  bookings.countEarlier(added, booked, Math.max(lastMs, before.usage?.bookedAtMs ?? 0))
+  return true
 }
 
 /** Sellers that were paid before need no approval of a first purchase when it is asked for from now on. */

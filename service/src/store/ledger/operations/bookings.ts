@@ -12,6 +12,7 @@ import {
 } from '../../../domain/limits.ts'
 import { subtractMicro, type MicroUsdc } from '../../../domain/money.ts'
 import { subjectOf } from '../../../domain/subjects.ts'
+import { bookedBySubject, tallyBooked, withoutLimits, type Booked } from './limits/booked-before.ts'
 import { lock, look, put, type Change, type Facts, type Read } from '../operation.ts'
 import {
   budgets,
@@ -321,6 +322,34 @@ export class Bookings {
     // Counters per subject notice the new epoch when they are used next.
     const counted = takeTally(usage.counted, usage.open)
     this.#mandate = { ...this.#mandate, usage: { ...usage, counted, open: {}, budgets: {} } }
+  }
+
+  /** Counts the payments that were booked before some limits of the mandate were added. Needs `subjectReads`. */
+  countEarlier(added: readonly Limit[], booked: readonly Booked[], atMs: number): void {
+    const { accountId, id: mandateId, epoch, usage } = this.#mandate
+    const together = added.filter(({ per }) => per === null)
+    const tallies = tallyBooked(usage ?? unused, together, booked, atMs)
+    this.#mandate = { ...this.#mandate, usage: { ...(usage ?? unused), ...tallies, bookedAtMs: atMs } }
+    for (const per of ['seller', 'resource'] as const) {
+      const apart = added.filter((limit) => limit.per === per)
+      if (apart.length === 0) continue
+      for (const [subject, own] of bookedBySubject(per, booked)) {
+        const none = { accountId, mandateId, subject, epoch, counted: {}, open: {} }
+        const row = this.#subjectUsage(subject) ?? none
+        this.#subjects.set(subject, { ...row, ...tallyBooked(row, apart, own, atMs) })
+      }
+    }
+  }
+
+  /** Forgets what limits counted that the mandate no longer has. */
+  forget(removed: readonly Limit[]): void {
+    const { usage } = this.#mandate
+    if (!usage || removed.length === 0) return
+    const counted = withoutLimits(usage.counted, removed)
+    this.#mandate = {
+      ...this.#mandate,
+      usage: { ...usage, counted, open: withoutLimits(usage.open, removed) },
+    }
   }
 
   /** Changes what is counted in every limit that a payment counts in, and the open part of it. */

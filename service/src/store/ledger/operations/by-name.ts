@@ -7,6 +7,7 @@ import * as apiKeys from './api-keys.ts'
 import * as authorizations from './authorizations.ts'
 import * as captures from './captures.ts'
 import * as approvalDecisions from './approval-decisions.ts'
+import * as budgetChanges from './limits/budget-changes.ts'
 import * as budgets from './limits/budgets.ts'
 import * as denials from './denials.ts'
 import * as evaluations from './evaluations.ts'
@@ -29,6 +30,7 @@ const modules = [
   approvalDecisions,
   authorizations,
   captures,
+  budgetChanges,
   budgets,
   denials,
   evaluations,

@@ -1,0 +1,174 @@
+import {
+  countBooked,
+  windowStartsAtMs,
+  type BookedPart,
+  type Limit,
+  type LimitSubject,
+  type Tally,
+} from '../../../../domain/limits.ts'
+import { subtractMicro } from '../../../../domain/money.ts'
+import { subjectOf } from '../../../../domain/subjects.ts'
+import { idText } from '../../../../domain/type-id.ts'
+import { lock, look, type Change, type Facts, type RangeRead, type Read } from '../../operation.ts'
+import {
+  authorizations,
+  entries,
+  payments,
+  subjectUsage,
+  type MandateRow,
+  type MandateUsage,
+  type PaymentRow,
+} from '../../tables.ts'
+import { capturedOf } from '../payment-rows.ts'
+
+// What a limit that is added later counts: the payments that were booked before, in its current period.
+
+/** Max entries of a mandate's journal, and max open or authorized payments, that an added limit looks at. */
+const maxRows = 50_000
+
+/** The clocks of two services differ by less. */
+const clockSlackMs = 3_600_000
+
+/** A payment that commits an amount. */
+export interface Booked extends BookedPart {
+  readonly payment: PaymentRow
+  readonly isOpen: boolean
+}
+
+/** The limits that were not there before. */
+export function addedLimits(
+  after: readonly Limit[] | null,
+  before: readonly Limit[] | null,
+): readonly Limit[] {
+  const ids = new Set((before ?? []).map(({ id }) => id))
+  return (after ?? []).filter(({ id }) => !ids.has(id))
+}
+
+/** The start of the longest current period of some limits. */
+export function countsFromMs(limits: readonly Limit[], atMs: number): number {
+  return Math.min(...limits.map(({ window }) => windowStartsAtMs(window, atMs) ?? 0))
+}
+
+/** The reads of `bookedSince`: what was charged since a time, by the journal, and what is open or authorized. */
+export function bookedReads(mandate: MandateRow, fromMs: number, facts: Facts): readonly Read[] {
+  const ranges = rangesOf(mandate, fromMs)
+  const { charged, authorized } = ranges
+  const nonces = [
+    ...(facts.knows(charged) ? facts.rows(entries, charged) : []).flatMap(({ kind, nonce }) =>
+      kind === 'paid' && nonce !== null ? nonce : [],
+    ),
+    ...(facts.knows(authorized) ? facts.rows(authorizations, authorized) : []).map(({ nonce }) => nonce),
+  ]
+  const { accountId } = mandate
+  return [...Object.values(ranges), ...nonces.map((nonce) => look(payments, { accountId, nonce }))]
+}
+
+/**
+ * The payments of a mandate that commit an amount and may be booked since a time. Undefined if there are too many to look at.
+ * `changed` has payments that the operation changes, and `epoch` is the mandate's after it.
+ */
+export function bookedSince(
+  mandate: MandateRow,
+  fromMs: number,
+  facts: Facts,
+  {
+    epoch = mandate.epoch,
+    changed = [],
+  }: { readonly epoch?: number; readonly changed?: readonly Change[] } = {},
+): readonly Booked[] | undefined {
+  const { charged, authorized, open } = rangesOf(mandate, fromMs)
+  const { accountId } = mandate
+  const found = {
+    charged: facts.rows(entries, charged),
+    authorized: facts.rows(authorizations, authorized),
+    open: facts.rows(payments, open),
+  }
+  if (Object.values(found).some(({ length }) => length >= maxRows)) return undefined
+  const rows = new Map<string, PaymentRow>()
+  for (const { kind, nonce } of found.charged) {
+    if (kind !== 'paid' || nonce === null) continue
+    const payment = facts.row(payments, { accountId, nonce })
+    if (payment) rows.set(nonce, payment)
+  }
+  for (const { nonce } of found.authorized) rows.set(nonce, facts.row(payments, { accountId, nonce })!)
+  for (const payment of found.open) rows.set(payment.nonce, payment)
+  for (const { table, row } of changed) {
+    if (table === payments) rows.set((row as PaymentRow).nonce, row as PaymentRow)
+  }
+  return [...rows.values()].flatMap((payment) => partOf(payment, epoch) ?? [])
+}
+
+function rangesOf({ accountId, id: mandateId, epoch, releasedUntilMs }: MandateRow, fromMs: number) {
+  const range = { kind: 'range', limit: maxRows, isLocked: false } as const
+  const where = { accountId, mandateId }
+  return {
+    charged: { ...range, table: entries, where, orderBy: 'id', after: firstIdAt(fromMs - clockSlackMs) },
+    authorized: { ...range, table: authorizations, where, orderBy: 'deadlineMs' },
+    open: {
+      ...range,
+      table: payments,
+      where: { ...where, epoch },
+      orderBy: 'expiresAtMs',
+      after: releasedUntilMs,
+    },
+  } as const satisfies Record<string, RangeRead>
+}
+
+/** No transaction that was recorded at the time or later has a lesser id. */
+function firstIdAt(atMs: number): string {
+  const bytes = Buffer.alloc(16)
+  bytes.writeUIntBE(Math.max(0, atMs), 0, 6)
+  return idText('transaction', bytes)
+}
+
+function partOf(payment: PaymentRow, epochNow: number): Booked | undefined {
+  const { status, epoch, amountMicro, refundedMicro, bookedAtMs, issuedAtMs } = payment
+  const isOpen = status === 'open' && epoch === epochNow
+  const part = { payment, isOpen, bookedAtMs: bookedAtMs ?? issuedAtMs, count: 1 }
+  if (isOpen || status === 'authorized') return { ...part, amountMicro }
+  if (status !== 'captured') return undefined
+  const captured = capturedOf(payment)
+  return { ...part, amountMicro: refundedMicro === null ? captured : subtractMicro(captured, refundedMicro) }
+}
+
+/** The tallies of limits, with what some payments commit in their current periods. */
+export function tallyBooked(
+  { counted, open }: Pick<MandateUsage, 'counted' | 'open'>,
+  limits: readonly Limit[],
+  booked: readonly Booked[],
+  atMs: number,
+): { readonly counted: Tally; readonly open: Tally } {
+  const openOnes = booked.filter(({ isOpen }) => isOpen)
+  return limits.reduce(
+    (tallies, limit) => ({
+      counted: countBooked(tallies.counted, limit, booked, atMs),
+      open: countBooked(tallies.open, limit, openOnes, atMs),
+    }),
+    { counted, open },
+  )
+}
+
+/** A tally without some limits. */
+export function withoutLimits(tally: Tally, removed: readonly Limit[]): Tally {
+  const ids = new Set(removed.map(({ id }) => id))
+  return Object.fromEntries(Object.entries(tally).filter(([id]) => !ids.has(id)))
+}
+
+/** Some payments by their subject. */
+export function bookedBySubject(
+  per: LimitSubject,
+  booked: readonly Booked[],
+): ReadonlyMap<string, readonly Booked[]> {
+  return Map.groupBy(booked, ({ payment }) => subjectOf(per, payment.resourceUrl))
+}
+
+/** The reads of the counters of subjects that some added limits count apart. */
+export function subjectReads(
+  { accountId, id: mandateId }: MandateRow,
+  limits: readonly Limit[],
+  booked: readonly Booked[],
+): readonly Read[] {
+  const kinds = new Set(limits.flatMap(({ per }) => per ?? []))
+  const subjects = [...kinds].flatMap((per) => [...bookedBySubject(per, booked).keys()])
+  return subjects.map((subject) => lock(subjectUsage, { accountId, mandateId, subject }))
+}

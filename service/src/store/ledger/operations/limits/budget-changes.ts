@@ -1,0 +1,209 @@
+import { keepIds, toWireLimit } from '../../../../domain/limit-terms.ts'
+import { committedAt, exceedsMax, usageOf, type Limit, type LimitUsage } from '../../../../domain/limits.ts'
+import type { AuditEvent } from '../../../../domain/records.ts'
+import type { BudgetChange, BudgetChangeOutcome, RecordKey } from '../../../store.ts'
+import {
+  lock,
+  look,
+  put,
+  unchanged,
+  type Change,
+  type Decision,
+  type Facts,
+  type Operation,
+  type RangeRead,
+  type Read,
+} from '../../operation.ts'
+import {
+  auditEvents,
+  budgets,
+  budgetUsage,
+  mandates,
+  type BudgetRow,
+  type BudgetUsageRow,
+  type MandateRow,
+} from '../../tables.ts'
+import {
+  addedLimits,
+  bookedReads,
+  bookedSince,
+  countsFromMs,
+  tallyBooked,
+  withoutLimits,
+} from './booked-before.ts'
+import { endOpen } from './budgets.ts'
+
+/** Max mandates of an environment whose payments an added limit looks for. */
+const maxMandates = 10_000
+
+export interface BudgetChangeCall extends BudgetChange {
+  readonly budget: RecordKey
+  readonly event: AuditEvent
+}
+
+type ChangeOutcome =
+  | { readonly outcome: 'changed'; readonly budget: BudgetRow }
+  | Exclude<BudgetChangeOutcome, { readonly outcome: 'changed' }>
+
+/**
+ * Changes the name and the limits of a budget. A limit that is added counts what was booked in its current period: then every
+ * mandate of the environment is locked, so that no payment is booked meanwhile.
+ */
+export const changeBudget: Operation<BudgetChangeCall, ChangeOutcome> = {
+  name: 'changeBudget',
+
+  reads(call, facts) {
+    const { budget: key, event } = call
+    const seen = look(budgets, key)
+    if (!facts.knows(seen)) return [seen]
+    const own: readonly Read[] = [
+      lock(budgets, key),
+      lock(budgetUsage, usageKey(key)),
+      ...(facts.isRerun ? [look(auditEvents, event)] : []),
+    ]
+    const budget = facts.row(budgets, key)
+    const added = budget ? addedLimits(limitsOf(budget, call), budget.limits) : []
+    if (!budget || added.length === 0) return own
+    // Mandates are locked before budgets.
+    const range = mandatesOf(budget)
+    if (!facts.knows(range)) return [seen, range]
+    const fromMs = countsFromMs(added, event.createdAtMs)
+    const earlier = countedMandates(facts.rows(mandates, range)).flatMap((mandate) =>
+      bookedReads(mandate, fromMs, facts),
+    )
+    // A mandate may have been created before the budget was locked.
+    const again = facts.knows(lock(budgetUsage, usageKey(key))) ? [mandatesAgain(budget)] : []
+    return [range, ...own, ...earlier, ...again]
+  },
+
+  decide(call, facts) {
+    const { budget: key, expectedVersion, name, endsHolds, event } = call
+    const budget = facts.row(budgets, key)
+    if (budget?.environment !== key.environment) return refused('not_found')
+    if (facts.isRerun && facts.row(auditEvents, event)) return unchanged({ outcome: 'changed', budget })
+    const wanted = { ...budget, name: name ?? budget.name, limits: limitsOf(budget, call) }
+    const changed = changesOf(budget, wanted)
+    // Also the answer to a retry: RFC 9110 allows it whatever the version.
+    if (!changed) return unchanged({ outcome: 'changed', budget })
+    if (budget.version !== expectedVersion) return refused('version_mismatch')
+    const usage = facts.row(budgetUsage, usageKey(key))
+    const atMs = event.createdAtMs
+    const over = limitBelowCommitted(budget, wanted, usage, atMs)
+    if (over && !endsHolds) return unchanged({ outcome: 'below_committed', usage: over })
+    const counted = countEarlier(budget, wanted, { usage, atMs }, facts)
+    if (typeof counted === 'string') return refused(counted)
+    const row: BudgetRow = {
+      ...(over ? endOpen(wanted, atMs) : wanted),
+      version: budget.version + 1,
+      updatedAtMs: atMs,
+    }
+    const data = { ...event.data, version: row.version, ...changed }
+    return {
+      outcome: { outcome: 'changed', budget: row },
+      changes: [...counted, put(budgets, row), put(auditEvents, { ...event, data })],
+    }
+  },
+}
+
+type Refusal = Extract<BudgetChangeOutcome, { readonly outcome: 'refused' }>['code']
+
+function refused(code: Refusal): Decision<ChangeOutcome> {
+  return unchanged({ outcome: 'refused', code })
+}
+
+/** The limits that a change leaves. */
+function limitsOf(budget: BudgetRow, { limits }: BudgetChange): readonly Limit[] {
+  return limits === undefined ? budget.limits : keepIds(limits, budget.limits)
+}
+
+function mandatesOf({ accountId, environment }: BudgetRow): RangeRead {
+  const range = { kind: 'range', table: mandates, orderBy: 'id', isLocked: true } as const
+  return { ...range, where: { accountId, environment }, limit: maxMandates }
+}
+
+/** The same mandates, read later. */
+function mandatesAgain(budget: BudgetRow): RangeRead {
+  return { ...mandatesOf(budget), limit: maxMandates + 1, isLocked: false }
+}
+
+/** The mandates whose payments may count in shared budgets. */
+function countedMandates(rows: readonly MandateRow[]): readonly MandateRow[] {
+  return rows.filter(({ usage }) => usage !== null)
+}
+
+/** What changes in counters: earlier payments count in limits that are added, and removed limits are forgotten. */
+function countEarlier(
+  before: BudgetRow,
+  { id, limits }: BudgetRow,
+  { usage, atMs }: { readonly usage: BudgetUsageRow | undefined; readonly atMs: number },
+  facts: Facts,
+): readonly Change[] | Refusal {
+  const { accountId } = before
+  const none = { accountId, budgetId: id, bookedAtMs: 0, counted: {}, reported: null }
+  const kept = {
+    ...(usage ?? none),
+    counted: withoutLimits(usage?.counted ?? {}, addedLimits(before.limits, limits)),
+  }
+  const added = addedLimits(limits, before.limits)
+  if (added.length === 0) return usage ? [put(budgetUsage, kept)] : []
+  const found = facts.rows(mandates, mandatesOf(before))
+  if (found.length >= maxMandates) return 'history_too_long'
+  const rows = countedMandates(found)
+  if (rows.length !== countedMandates(facts.rows(mandates, mandatesAgain(before))).length)
+    return 'version_mismatch'
+  const bookedAtMs = Math.max(atMs, kept.bookedAtMs)
+  const fromMs = countsFromMs(added, atMs)
+  const changes: Change[] = []
+  let { counted } = kept
+  for (const mandate of rows) {
+    const booked = bookedSince(mandate, fromMs, facts)
+    if (!booked) return 'history_too_long'
+    const own = booked.filter(({ payment }) => payment.budgetPath?.includes(id))
+    const open = mandate.usage?.budgets[id]
+    const tallies = tallyBooked({ counted, open: open?.open ?? {} }, added, own, bookedAtMs)
+    counted = tallies.counted
+    if (!mandate.usage || !open) continue
+    const shares = { ...mandate.usage.budgets, [id]: { ...open, open: tallies.open } }
+    changes.push(put(mandates, { ...mandate, usage: { ...mandate.usage, budgets: shares } }))
+  }
+  return [...changes, put(budgetUsage, { ...kept, bookedAtMs, counted })]
+}
+
+/** The name and the limits, as far as they differ, before and after; undefined if they do not. */
+function changesOf(before: BudgetRow, after: BudgetRow) {
+  const [old, now] = [before, after].map(({ name, limits }) => ({ name, limits: limits.map(toWireLimit) }))
+  const names = (['name', 'limits'] as const).filter(
+    (name) => JSON.stringify(old![name]) !== JSON.stringify(now![name]),
+  )
+  if (names.length === 0) return undefined
+  const pick = (terms: typeof old) => Object.fromEntries(names.map((name) => [name, terms![name]]))
+  return { before: pick(old), after: pick(now) }
+}
+
+/** The first limit that is cut below what is committed. */
+function limitBelowCommitted(
+  before: BudgetRow,
+  { id, limits }: BudgetRow,
+  usage: BudgetUsageRow | undefined,
+  atMs: number,
+): LimitUsage | undefined {
+  const bookedAtMs = Math.max(atMs, usage?.bookedAtMs ?? 0)
+  const tally = usage?.counted ?? {}
+  const over = limits.find(
+    (limit) => isCut(limit, before.limits) && exceedsMax(limit, committedAt(tally, limit, bookedAtMs)),
+  )
+  return over && usageOf({ limit: over, tally }, { scope: 'budget', scopeId: id }, bookedAtMs)
+}
+
+/** Whether a limit is lower than before. A limit that is added cuts nothing. */
+function isCut(limit: Limit, before: readonly Limit[]): boolean {
+  const old = before.find(({ id }) => id === limit.id)
+  if (!old) return false
+  const [amount, oldAmount] = [limit.maxAmountMicro, old.maxAmountMicro]
+  if (amount !== null && (oldAmount === null || BigInt(amount) < BigInt(oldAmount))) return true
+  return limit.maxCount !== null && (old.maxCount === null || limit.maxCount < old.maxCount)
+}
+
+function usageKey({ accountId, id: budgetId }: RecordKey) {
+  return { accountId, budgetId }
+}
