@@ -186,14 +186,10 @@ async function assertSpentToday(page: Page, everything: readonly Transaction[]):
 }
 
 function asText(transaction: NamedTransaction): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(transaction).map(([name, value]) => [
-      name,
-      name === 'metadata'
-        ? Object.keys(value ?? {}).length > 0
-          ? JSON.stringify(value)
-          : ''
-        : (value ?? ''),
-    ]),
-  )
+  return Object.fromEntries(Object.entries(transaction).map(([name, value]) => [name, cellOf(value)]))
+}
+
+function cellOf(value: string | number | object | null): string {
+  if (typeof value !== 'object') return String(value)
+  return Object.keys(value ?? {}).length === 0 ? '' : JSON.stringify(value)
 }

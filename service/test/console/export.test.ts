@@ -145,11 +145,14 @@ function withoutNames(record: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(record).filter(([column]) => !names.includes(column)))
 }
 
-/** A record without the apostrophe that keeps a text from being a formula. */
+/** A record with the values that its texts mean, without the apostrophe that keeps a text from being a formula. */
 function asTransaction(record: Record<string, string>): Transaction {
-  const entries = Object.entries(record).map(([name, text]) => [
-    name,
-    text === '' ? null : text.replace(/^'(?=\s*[=+\-@])/, ''),
-  ])
+  const entries = Object.entries(record).map(([name, text]) => [name, valueOf(name, text)])
   return Object.fromEntries(entries) as Transaction
+}
+
+function valueOf(column: string, text: string): unknown {
+  if (column === 'metadata') return text === '' ? {} : (JSON.parse(text) as unknown)
+  if (text === '') return null
+  return column === 'mandate_version' ? Number(text) : text.replace(/^'(?=\s*[=+\-@])/, '')
 }
