@@ -19,6 +19,34 @@ import { makeFolder, startProcess } from './process.ts'
 
 const key = 'svc_sand_several-processes'
 
+test('Of 200 proofs asked of 2 processes under a limit that admits 37 exactly 37 are granted, also when the limit was added later', async (context) => {
+  const clients = await startProcesses(context, 2)
+  const [first] = clients
+  const daily = { calendar: 'day', time_zone: 'Europe/Berlin' }
+  const limits = [{ window: daily, max_count: 40 }]
+  const body = { name: 'Team', limits: [] }
+  const budget = await first.send('POST', '/v1/budgets', { body })
+  const cases = [
+    { terms: {}, path: (purchase: Purchase) => `/v1/mandates/${purchase.mandateId}` },
+    { terms: { budget_id: budget.body.id }, path: () => `/v1/budgets/${budget.body.id}` },
+  ]
+  for (const { terms, path } of cases) {
+    const purchase = await makePurchase(first, terms)
+    const [paid, open] = [await first.askForProof(purchase), await first.askForProof(purchase)]
+    await first.verify(paid.body.proof)
+    await first.send('POST', `/v1/payments/proofs/${open.body.proof.nonce}/void`)
+    await allAtOnce(2, () => first.askForProof(purchase))
+    const headers = { 'if-match': '"1"' }
+    const added = await inTurn(clients, 1).send('PATCH', path(purchase), { body: { limits }, headers })
+    assert.equal(added.status, 200, added.text)
+
+    const answers = await allAtOnce(200, (turn) => inTurn(clients, turn).askForProof(purchase))
+
+    const code = 'budget_id' in terms ? 'shared_budget_exceeded' : 'velocity_limit_exceeded'
+    assert.deepEqual(tally(answers), { '201 ok': 37, [`402 ${code}`]: 163 })
+  }
+})
+
 for (const count of [2, 4]) {
   test(`Of 200 clients of ${count} processes with one proof exactly one has it verified, and 199 get nonce_reused [verify.step.4] [verify.step.5]`, async (context) => {
     const clients = await startProcesses(context, count)
