@@ -3,11 +3,13 @@ import { test } from 'node:test'
 
 import { openMemoryLedger, scope, type MemoryLedger } from '../../../../testing/memory-ledger.ts'
 import { seededRandom, type SeededRandom } from '../../../../testing/seeded-random.ts'
+import type { Limit } from '../../../domain/limits.ts'
 import { formatSum, parseAmount, type MicroUsdc } from '../../../domain/money.ts'
 import { holdGraceMs, validityWindowMs } from '../../../domain/proof.ts'
 import type { Caller, Hold, Mandate } from '../../../domain/records.ts'
 import type { DraftedTerms } from '../../console/backtest.ts'
 import { authorize, captureAuthorized, voidAuthorized } from '../operations/authorizations.ts'
+import { createBudget } from '../operations/limits/budgets.ts'
 import { evaluate } from '../operations/evaluations.ts'
 import { moveMandate, releaseExpiredPayments } from '../operations/mandates.ts'
 import { issueProof } from '../operations/payments.ts'
@@ -217,14 +219,41 @@ const limits: readonly (Mandate['limits'] | null)[] = [
     { ...noMax, id: 'limit_1', window: { rollingSeconds: 3_600 }, maxCount: 3 },
     { ...noMax, id: 'limit_2', window: 'lifetime', ...max('60.00'), per: 'seller' },
   ],
+  [
+    { ...noMax, id: 'limit_1', window: { calendar: 'week', timeZone: 'America/New_York' }, ...max('25.00') },
+    { ...noMax, id: 'limit_2', window: { rollingSeconds: 86_400 }, maxCount: 2, per: 'resource' },
+    { ...noMax, id: 'limit_3', window: { rollingSeconds: 600 }, ...max('4.00'), action: 'notify' },
+  ],
+  [
+    { ...noMax, id: 'limit_1', window: { calendar: 'month', timeZone: 'Africa/Cairo' }, maxCount: 12 },
+    {
+      ...noMax,
+      id: 'limit_2',
+      window: { rollingSeconds: 7_200 },
+      ...max('7.00'),
+      action: 'require_approval',
+    },
+  ],
 ]
 
 const newSellers = { above: null, firstPurchaseAtSeller: true, required: 1 } as const
 
-async function makeHistory(seed: number, acts: number): Promise<History> {
+/** A shared budget that denies a part of what its mandate asks for. */
+async function openBudget(setup: MemoryLedger): Promise<string> {
+  const id = setup.nextId('budget')
+  const times = { createdAtMs: 0, updatedAtMs: 0, frozenAtMs: null, version: 1 }
+  const day = { calendar: 'day', timeZone: 'UTC' } as const
+  const ofTeam: Limit[] = [{ ...noMax, id: 'limit_9', window: day, ...max('6.00') }]
+  const budget = { ...scope, ...times, id, name: 'Team', ancestors: [], limits: ofTeam }
+  await setup.run(createBudget, { budget, event: setup.event('budget.created', id) })
+  return id
+}
+
+async function makeHistory(seed: number, acts: number, { isShared = false } = {}): Promise<History> {
   const random = seededRandom(seed)
   const setup = await openMemoryLedger()
   const mandate = await setup.mandate({
+    budgetPath: isShared ? [await openBudget(setup)] : null,
     maxTotalText: '80.00',
     maxTotalMicro: parseAmount('80.00'),
     maxPerTransactionText: '5.00',
@@ -260,6 +289,24 @@ test("A mandate's own terms flip nothing of its own history, and reproduce all o
     seen.captured += history.setup.rows(payments).filter(({ status }) => status === 'captured').length
   }
   assert.ok(seen.judged > 4_000 && seen.denied > 400 && seen.captured > 400, JSON.stringify(seen))
+})
+
+test('Under a shared budget own terms flip nothing either: what the budget has denied is not judged', async () => {
+  let notJudged = 0
+  let judged = 0
+  for (let seed = 1; seed <= 100; seed++) {
+    const history = await makeHistory(seed, 60, { isShared: true })
+    const report = await history.backtest()
+    assert.deepEqual([report.toDenied, report.toApproved], [nothing, nothing], `seed ${seed}`)
+    const denials = history.setup.rows(evaluations).filter(({ failedCheck }) => failedCheck === 11)
+    assert.deepEqual(
+      report.notJudged.filter(({ reason }) => reason === 'shared_budget'),
+      denials.length > 0 ? [{ reason: 'shared_budget', count: denials.length }] : [],
+    )
+    judged += report.judged
+    notJudged += denials.length
+  }
+  assert.ok(judged > 1_500 && notJudged > 200, `${judged} judged, ${notJudged} not`)
 })
 
 const nothing = { byCheck: [], examples: [] }

@@ -126,7 +126,8 @@ class Judge {
     const isKnown = this.#isReproduced(mandateVersion, approved, isApproved ? approved : alone)
     const drafted = this.#drafted.decideProof(payment, issuedAtMs, { isApproved })
     this.#recorded.issue(payment)
-    if (drafted.decision === 'approved') this.#drafted.issue(payment)
+    // What cannot be judged happens to the draft as it was recorded.
+    if (drafted.decision === 'approved' || isKnown !== true) this.#drafted.issue(payment)
     else this.#refused.add(nonce)
     if (!this.#isJudged(issuedAtMs, isKnown)) return
     if (drafted.decision === 'denied') this.#toDenied.add(exampleOf(payment, approved, drafted))
@@ -161,7 +162,8 @@ class Judge {
     const isKnown =
       notReplayed(recorded) ?? this.#isReproduced(mandateVersion, recorded, decide(this.#recorded))
     const drafted = decide(this.#drafted)
-    if (subject === 'proof' && drafted.decision === 'approved') this.#payAtOnce(evaluation)
+    if (isKnown === true && subject === 'proof' && drafted.decision === 'approved')
+      this.#payAtOnce(evaluation)
     if (!this.#isJudged(createdAtMs, isKnown) || drafted.decision === recorded.decision) return
     const flips = drafted.decision === 'denied' ? this.#toDenied : this.#toApproved
     flips.add(exampleOf(evaluation, recorded, drafted))
