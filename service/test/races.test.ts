@@ -16,6 +16,8 @@ import {
   type TestService,
 } from '../testing/service.ts'
 
+import { raceForApproval, raceForLimit, raceInBudgets } from './spending-races.ts'
+
 const minuteMs = 60_000
 
 test('Of 200 clients with one proof exactly one has it verified, and 199 get nonce_reused [verify.step.4] [verify.step.5] [verify.step.6] [limits.nonce]', async (context) => {
@@ -168,6 +170,47 @@ test('A verification that races with the expiry of its hold is charged or is pro
   assert.ok(paid >= 30 && begunLate > 0 && paid <= 100 - begunLate, `${paid} paid, ${begunLate} begun late`)
   assert.deepEqual(tally(granted), { '201 ok': 100 - paid, '402 total_budget_exceeded': paid })
   assert.deepEqual(await readSums(service, purchase), [`${paid}.00`, `${100 - paid}.00`, `${100 - paid}.00`])
+  await assertLedgerAddsUp(service)
+})
+
+const spendingRaces = {
+  'A limit admits as many of 200 proofs as it says': raceForLimit,
+  'An approval is used once, or not at all when it is denied or its mandate stopped first': raceForApproval,
+  'Payments below four levels of budgets never wait for each other, and none outlives a freeze':
+    raceInBudgets,
+}
+
+for (const [title, race] of Object.entries(spendingRaces)) {
+  test(title, async (context) => {
+    const service = await startTestService(context)
+    const open = (key: string) => [openClient(context, service, key, 64)] as const
+    await race({ owners: open(service.sandboxKey), open })
+    await assertLedgerAddsUp(service)
+  })
+}
+
+test('An approval that expires while it is used is used before that or not at all', async (context) => {
+  const service = await startTestService(context)
+  const purchase = await preparePurchase(service, { approval: { above: '0.50' } })
+  const agentKey = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
+  const agent = openClient(context, service, agentKey, 32)
+  for (let round = 0; round < 5; round++) {
+    const refused = await agent.askForProof(purchase)
+    const { id } = refused.body.approval
+    const approved = await service.call('POST', `/v1/approvals/${id}/approve`, { body: {} })
+    assert.equal(approved.status, 200, approved.text)
+    service.clock.nowMs += 15 * minuteMs - 1
+    const used = await allAtOnce(16, (turn) => {
+      if (turn === round * 4) service.clock.nowMs += 1
+      const { agentId: agent_id, mandateId: mandate_id, resourceUrl: resource_url } = purchase
+      const body = { agent_id, mandate_id, amount: '1.00', resource_url, approval_id: id }
+      return agent.send('POST', '/v1/payments/proof', { body })
+    })
+    const granted = used.filter(({ status }) => status === 201).length
+    const { body } = await service.call('GET', `/v1/approvals/${id}`)
+    assert.deepEqual([granted, body.status], granted === 1 ? [1, 'consumed'] : [0, 'expired'])
+    service.clock.nowMs += 16 * minuteMs
+  }
   await assertLedgerAddsUp(service)
 })
 

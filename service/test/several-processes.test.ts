@@ -3,6 +3,9 @@ import { test, type TestContext } from 'node:test'
 
 import type { Proof } from '@purser/wire/payments'
 
+import { openPool } from '../src/store/ledger/postgres/connection.ts'
+import { postgresDialect, readerOn } from '../src/store/ledger/postgres/postgres-reader.ts'
+import { findLedgerFaults } from '../src/store/ledger/reads/faults.ts'
 import {
   allAtOnce,
   inParallel,
@@ -16,6 +19,7 @@ import type { PlainAnswer } from '../testing/http/plain-http.ts'
 import { postgres18 } from '../testing/postgres.ts'
 import type { Purchase } from '../testing/service.ts'
 import { makeFolder, startProcess } from './process.ts'
+import { raceForApproval, raceForLimit, raceInBudgets } from './spending-races.ts'
 
 const key = 'svc_sand_several-processes'
 
@@ -93,6 +97,14 @@ for (const count of [2, 4]) {
   })
 }
 
+test('Limits, approvals and shared budgets hold when everything happens at once in 2 processes', async (context) => {
+  const { owners, open, url } = await startRacers(context, 2)
+  for (const race of [raceForLimit, raceForApproval, raceInBudgets]) await race({ owners, open })
+  const pool = openPool(url, { max: 1 })
+  context.after(() => pool.end())
+  assert.deepEqual(await findLedgerFaults(readerOn(pool), postgresDialect), [])
+})
+
 type Clients = readonly [LoadClient, ...LoadClient[]]
 
 /**
@@ -142,6 +154,10 @@ async function stopUnderLoad(
 
 /** So many services, each a process of its own, on one new database; a client for each. */
 async function startProcesses(context: TestContext, count: number): Promise<Clients> {
+  return (await startRacers(context, count)).owners
+}
+
+async function startRacers(context: TestContext, count: number) {
   const database = await postgres18.createEmptyDatabase()
   context.after(database.drop)
   const settings = {
@@ -152,10 +168,13 @@ async function startProcesses(context: TestContext, count: number): Promise<Clie
   }
   const folder = makeFolder(context)
   const services = await allAtOnce(count, () => startProcess(context, { folder, settings }))
-  const [first, ...others] = services.map(({ url }) => openLoadClient(url, key, 64))
-  assert(first)
-  context.after(() => [first, ...others].forEach((client) => client.close()))
-  return [first, ...others]
+  const open = (ownKey: string): Clients => {
+    const [first, ...others] = services.map(({ url }) => openLoadClient(url, ownKey, 64))
+    assert(first)
+    context.after(() => [first, ...others].forEach((client) => client.close()))
+    return [first, ...others]
+  }
+  return { owners: open(key), open, url: database.url }
 }
 
 function inTurn(clients: readonly LoadClient[], turn: number): LoadClient {
