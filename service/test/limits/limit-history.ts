@@ -13,6 +13,7 @@ import {
 } from '../../src/store/ledger/operations/authorizations.ts'
 import { changeBudget } from '../../src/store/ledger/operations/limits/budget-changes.ts'
 import { assignAgent, createBudget, freezeBudget } from '../../src/store/ledger/operations/limits/budgets.ts'
+import { amendMandate } from '../../src/store/ledger/operations/amendments.ts'
 import { readBudgetUsage, readMandateUsage } from '../../src/store/ledger/operations/limits/limit-usage.ts'
 import {
   createMandate,
@@ -23,7 +24,7 @@ import { issueProof } from '../../src/store/ledger/operations/payments.ts'
 import { refund } from '../../src/store/ledger/operations/refunds.ts'
 import { voidPayment } from '../../src/store/ledger/operations/voids.ts'
 import type { Table, TableRow } from '../../src/store/ledger/table.ts'
-import { budgets, mandates } from '../../src/store/ledger/tables.ts'
+import { budgets, budgetUsage, mandates } from '../../src/store/ledger/tables.ts'
 import { LedgerTenant } from '../../testing/ledger-tenant.ts'
 import { seededRandom, type SeededRandom } from '../../testing/seeded-random.ts'
 import type { DriverBed } from '../simulation/driver-beds.ts'
@@ -140,8 +141,10 @@ class LimitHistory {
     else if (choice < 77) await this.#refund()
     else if (choice < 80) await this.#pauseAndResume()
     else if (choice < 83) await this.#freeze()
-    else if (choice < 86) await this.#cut()
-    else if (choice < 88) await this.#assign()
+    else if (choice < 85) await this.#cut()
+    else if (choice < 86) await this.#replaceBudgetLimits()
+    else if (choice < 88) await this.#amend()
+    else if (choice < 89) await this.#assign()
     else if (choice < 90) await this.#sweep()
     else this.#advance()
     if (this.#random.below(12) === 0) await this.#recount()
@@ -499,7 +502,6 @@ class LimitHistory {
     const outcome = await this.#tenant.run(changeBudget, {
       budget: key,
       expectedVersion: row.version,
-      seenVersion: row.version,
       limits,
       endsHolds,
       event,
@@ -521,6 +523,59 @@ class LimitHistory {
     if (isBelow(least) && !endsHolds) this.#complain('a budget was cut below what is committed', details)
     budget.limits = limits
     if ((await this.#rowOf(budget.id)).epoch > row.epoch) await this.#stopBelow(budget.id)
+  }
+
+  /** Some of the limits from before, and new ones, which count what was booked in their current periods. */
+  #changed(before: readonly Limit[], { maySplit }: { readonly maySplit: boolean }): readonly Limit[] {
+    return [...before.filter(() => this.#random.below(3) > 0), ...this.#limits({ maySplit })].slice(0, 10)
+  }
+
+  async #amend(): Promise<void> {
+    const model = this.#anyMandate()
+    await this.#sweep()
+    const limits = this.#changed(model.limits, { maySplit: true })
+    const { accountId, environment } = this.#tenant.caller
+    const find = async () => (await this.#rowsOf(mandates)).find(({ id }) => id === model.id)!
+    const { version } = await find()
+    const outcome = await this.#tenant.run(amendMandate, {
+      accountId,
+      environment,
+      mandateId: model.id,
+      terms: { limits: limits.length === 0 ? null : limits },
+      expectedVersion: version,
+      mayWiden: true,
+      endsHolds: false,
+      event: this.#tenant.event('mandate.amended', model.id),
+    })
+    if (outcome.outcome !== 'amended') this.#complain('a mandate was not amended', outcome)
+    this.#count('amend')
+    const row = await find()
+    model.limits = row.limits ?? []
+    model.bookedAtMs = Math.max(model.bookedAtMs, row.usage?.bookedAtMs ?? 0)
+    await this.#recount()
+  }
+
+  async #replaceBudgetLimits(): Promise<void> {
+    const all = [...this.#model.budgets.values()]
+    const budget = all[this.#random.below(Math.max(1, all.length))]
+    if (!budget) return
+    await this.#sweep()
+    const limits = this.#changed(budget.limits, { maySplit: false })
+    const outcome = await this.#tenant.run(changeBudget, {
+      budget: { ...this.#tenant.caller, id: budget.id },
+      expectedVersion: (await this.#rowOf(budget.id)).version,
+      limits,
+      endsHolds: false,
+      event: this.#tenant.event('budget.changed', budget.id),
+    })
+    this.#count(`limits of a budget: ${outcome.outcome}`)
+    if (outcome.outcome === 'below_committed') return
+    if (outcome.outcome !== 'changed') this.#complain('a budget was not changed', outcome)
+    budget.limits = (await this.#rowOf(budget.id)).limits
+    // From then on nothing is booked earlier.
+    const usage = (await this.#rowsOf(budgetUsage)).find(({ budgetId }) => budgetId === budget.id)
+    budget.bookedAtMs = Math.max(budget.bookedAtMs, usage?.bookedAtMs ?? 0)
+    await this.#recount()
   }
 
   /** The rows of this history: others may share its database. */
