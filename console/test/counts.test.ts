@@ -92,7 +92,7 @@ test('A filter that does not exist is explained in a sentence, and a filter is r
   const { page } = visitor
   await visitor.signIn(service.sandboxKey)
   for (const [path, sentence] of [
-    ['transactions?status=foo', '“foo” is not a status. Choose Paid, Denied, or Approved.'],
+    ['transactions?status=foo', '“foo” is not a status. Choose Paid, Refunded, Denied, or Approved.'],
     ['transactions?reason_code=foo', '“foo” is not a reason.'],
     ['transactions?since=foo', '“foo” is not a date.'],
     ['mandates?status=foo', '“foo” is not a status.'],

@@ -1,5 +1,4 @@
 import type { OutgoingHttpHeader, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 
 import type { Answer, Authorized, Settlement } from './gate.ts'
 
@@ -138,7 +137,7 @@ function hasLeft(response: ServerResponse): boolean {
 }
 
 /** Whether the customer closed a connection, or the network, and not the handler, which may give a reason of its own. */
-function isClosedFromOutside(socket: Socket | null): boolean {
+function isClosedFromOutside(socket: ServerResponse['socket']): boolean {
   return socket === null || socket.readableEnded || (socket.errored !== null && 'syscall' in socket.errored)
 }
 

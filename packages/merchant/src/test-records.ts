@@ -1,10 +1,36 @@
 import type { Purser, Proof } from '@purser/client'
 
 import { microOf } from './micro-amounts.ts'
-import type { TestAuthorization, TestCharge, TestRefund } from './testing.ts'
 
 type Payments = Purser['payments']
 type Refund = Awaited<ReturnType<Purser['transactions']['refund']>>
+
+/** A charge made by the test Purser. */
+export interface TestCharge {
+  readonly transactionId: string
+  readonly nonce: string
+  /** What was charged: at most the amount of the proof. */
+  readonly amount: string
+  readonly resource: string
+  readonly merchantDomain: string
+}
+
+/** An authorization made by the test Purser. */
+export interface TestAuthorization {
+  readonly nonce: string
+  /** What was authorized: the most that can be captured. */
+  readonly amount: string
+  readonly captureDeadlineMs: number
+  readonly status: 'authorized' | 'captured' | 'voided' | 'expired'
+}
+
+/** A refund made by the test Purser. */
+export interface TestRefund {
+  readonly transactionId: string
+  /** The transaction of the charge. */
+  readonly refundOf: string
+  readonly amount: string
+}
 
 /** A proof that a merchant collects, and its domain. */
 interface Collected {

@@ -2,40 +2,20 @@ import type { AgentReport, Proof } from '@purser/client'
 
 import type { Challenge } from './challenge.ts'
 import type { CapturingClient, PaymentClient } from './client.ts'
-import { createTestRecords } from './test-records.ts'
+import {
+  createTestRecords,
+  type TestAuthorization,
+  type TestCharge,
+  type TestRefund,
+} from './test-records.ts'
+
+export type { TestAuthorization, TestCharge, TestRefund } from './test-records.ts'
 
 export interface TestPurserOptions {
   /** Milliseconds since 1970; advance it to let a proof expire. Default `Date.now`. */
   readonly now?: () => number
   /** The secret that signs proofs; default random. Never use one of a real service. */
   readonly secret?: string
-}
-
-/** A charge made by the test Purser. */
-export interface TestCharge {
-  readonly transactionId: string
-  readonly nonce: string
-  /** What was charged: at most the amount of the proof. */
-  readonly amount: string
-  readonly resource: string
-  readonly merchantDomain: string
-}
-
-/** An authorization made by the test Purser. */
-export interface TestAuthorization {
-  readonly nonce: string
-  /** What was authorized: the most that can be captured. */
-  readonly amount: string
-  readonly captureDeadlineMs: number
-  readonly status: 'authorized' | 'captured' | 'voided' | 'expired'
-}
-
-/** A refund made by the test Purser. */
-export interface TestRefund {
-  readonly transactionId: string
-  /** The transaction of the charge. */
-  readonly refundOf: string
-  readonly amount: string
 }
 
 export interface TestPurser {

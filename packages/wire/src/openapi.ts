@@ -166,6 +166,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Accounts: 'Accounts, and their API keys and console sessions.',
   Agents: 'The software agents that spend.',
   Mandates: 'Budgets: what an agent may spend, where, and until when.',
+  Budgets: 'Shared budgets: what several mandates may spend together.',
   Approvals: 'What people decide: payments that need their approval, and wider terms that agents ask for.',
   Sellers: 'Recipients of payments, each with a domain.',
   Payments: 'Proofs of payment: issuing, verifying, voiding and looking them up.',

@@ -9,6 +9,7 @@ import {
   createTenant,
   issueKey,
   preparePurchase,
+  type Purchase,
   startTestService,
   type TestAnswer,
   type TestService,
@@ -16,21 +17,19 @@ import {
 
 const lists = endpoints.filter(({ query }) => query && 'cursor' in query.properties)
 
+function pathsOf(mandateId: string): string[] {
+  return lists.map(({ path }) => path.replace('{mandate_id}', mandateId))
+}
+
 test('Every list is an array, newest first, and Link leads through its pages', async (t) => {
   const service = await startTestService(t)
-  await fillLists(service, 5)
+  const { mandateId } = await fillLists(service, 5)
   assert.ok(lists.length >= 6)
-  for (const { path } of lists) {
-    const whole = (await service.call('GET', path)).body as { id: string }[]
+  for (const path of pathsOf(mandateId)) {
+    const whole = (await service.call('GET', path)).body as { id?: string; version?: number }[]
     assert.ok(whole.length >= 5, path)
-    assert.deepEqual(
-      whole
-        .map(({ id }) => id)
-        .sort()
-        .toReversed(),
-      whole.map(({ id }) => id),
-      path,
-    )
+    const order = whole.map(({ id, version }) => id ?? String(version))
+    assert.deepEqual(order.toSorted().toReversed(), order, path)
     for (const limit of [1, 2, whole.length - 1, whole.length, whole.length + 1]) {
       const { items, pages } = await walk(service, `${path}?limit=${limit}`)
       assert.deepEqual(items, whole, `${path} by ${limit}`)
@@ -111,7 +110,8 @@ const badCursors = [
 
 test('An invalid cursor is a 422 at query cursor, on every list [errors.422]', async (t) => {
   const service = await startTestService(t)
-  for (const { path } of lists) {
+  const { mandateId } = await preparePurchase(service)
+  for (const path of pathsOf(mandateId)) {
     for (const cursor of badCursors) {
       const { status, body } = await service.call('GET', `${path}?cursor=${cursor}`)
       assert.equal(status, 422, `${path}?cursor=${cursor}`)
@@ -124,7 +124,7 @@ test('An invalid cursor is a 422 at query cursor, on every list [errors.422]', a
 
 test('Link keeps the filters of the list', async (t) => {
   const service = await startTestService(t)
-  const mine = await fillLists(service, 3)
+  const { agentId: mine } = await fillLists(service, 3)
   await fillLists(service, 2, 'other')
   const path = `/v1/transactions?status=approved&agent_id=${mine}&limit=1`
   const { items, pages } = await walk(service, path)
@@ -158,7 +158,7 @@ test("A cursor of another tenant's list reveals nothing", async (t) => {
 
 test("A page for an agent's key contains only its own records, and Link does not count others", async (t) => {
   const service = await startTestService(t)
-  const agentId = await fillLists(service, 3)
+  const { agentId } = await fillLists(service, 3)
   await fillLists(service, 3, 'other')
   const key = await issueKey(service, { role: 'agent', agent_id: agentId })
   for (const path of ['/agents', '/mandates', '/v1/transactions']) {
@@ -197,8 +197,8 @@ async function createAgents(service: TestService, count: number): Promise<void> 
   }
 }
 
-/** Adds items to every list: keys, agents, mandates, sellers, and transactions of the returned agent. */
-async function fillLists(service: TestService, count: number, prefix = 'shop'): Promise<string> {
+/** Adds items to every list, and returns the agent and the mandate of the transactions. */
+async function fillLists(service: TestService, count: number, prefix = 'shop'): Promise<Purchase> {
   const purchase = await preparePurchase(service)
   await createAgents(service, count - 1)
   for (let index = 0; index < count; index++) {
@@ -214,6 +214,16 @@ async function fillLists(service: TestService, count: number, prefix = 'shop'): 
       resource_url: purchase.resourceUrl,
     }
     await service.call('POST', '/v1/policy/evaluate', { body: proposal })
+    await service.call('POST', '/v1/budgets', { body: { name: 'Team', limits: [] } })
+    const { mandateId } = purchase
+    const amended = await service.call('PATCH', `/v1/mandates/${mandateId}`, {
+      body: { purpose: `purpose ${index}` },
+      headers: { 'if-match': `"${index + 1}"` },
+    })
+    const asked = await service.call('POST', `/v1/mandates/${mandateId}/increase-requests`, {
+      body: { max_spend_total: `${1_000 + index}.00`, reason: 'more reports' },
+    })
+    assert.deepEqual([amended.status, asked.status], [200, 201])
   }
   const { agentId } = purchase
   const mandate = { purpose: 'p', max_spend_total: '1', max_spend_per_transaction: '1' }
@@ -227,5 +237,5 @@ async function fillLists(service: TestService, count: number, prefix = 'shop'): 
       body: { ...mandate, agent_id: agentId, expires_at: '2099-01-01T00:00:00Z' },
     })
   }
-  return agentId
+  return purchase
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 
 import { systemActor } from '../../src/domain/audit.ts'
+import type { Limit } from '../../src/domain/limits.ts'
 import type { Caller, Hold, Mandate, Scope } from '../../src/domain/records.ts'
 import { allAtOnce } from '../load.ts'
 import { holdLifeMs, scopeOf, shopDomain, type StoreLedger } from '../store-ledger.ts'
@@ -62,6 +63,7 @@ export async function fillMixedLedger(ledger: StoreLedger, payments: number): Pr
   const nonces: string[] = [keyed.nonce]
   const note = (hold: Hold) => void nonces.push(hold.nonce)
   await endHoldsInEveryWay(ledger, buyer.sandbox, note)
+  await collectUnderLimits(ledger, { buyer: buyer.sandbox, seller: seller.sandbox }, note)
   await evaluateInEveryWay(ledger, mandates[1])
 
   let made = 0
@@ -129,6 +131,38 @@ async function endHoldsInEveryWay(
   const agent = await ledger.agent(scope)
   note(await ledger.hold(await ledger.mandate(agent)))
   await ledger.revokeAgent(agent)
+}
+
+/** Payments under a limit per seller and a shared budget: authorized, captured in part, and refunded. */
+async function collectUnderLimits(
+  ledger: StoreLedger,
+  { buyer, seller }: { readonly buyer: Caller; readonly seller: Caller },
+  note: (hold: Hold) => void,
+): Promise<void> {
+  const limit = (per: Limit['per']): Limit => ({
+    id: ledger.ids.next('limit'),
+    window: { calendar: 'month', timeZone: 'Europe/Berlin' },
+    per,
+    maxAmountText: '90.00',
+    maxAmountMicro: '90000000',
+    maxCount: 12,
+    action: 'deny',
+  })
+  const id = ledger.ids.next('budget')
+  const { accountId, environment } = buyer
+  const times = { createdAtMs: ledger.clock.nowMs, updatedAtMs: ledger.clock.nowMs }
+  const budget = { id, accountId, environment, name: 'Research', ancestors: [], limits: [limit(null)] }
+  await ledger.store.createBudget(
+    { ...budget, frozenAtMs: null, version: 1, ...times },
+    ledger.newEvent(buyer, 'budget.created', id),
+  )
+  const mandate = await ledger.mandate(buyer, { limits: [limit('seller')], budgetPath: [id] })
+  note(await ledger.authorized(seller, await ledger.hold(mandate, '2.00', { orderId: 'order 1' })))
+  const settled = await ledger.authorized(seller, await ledger.hold(mandate, '4.00'))
+  note(settled)
+  const outcome = await ledger.settle(seller, settled, '3.00')
+  assert(outcome.outcome === 'captured', outcome.outcome)
+  await ledger.refund(seller, outcome.transactionId, '1.00', { reason: 'Zu spät' })
 }
 
 async function evaluateInEveryWay(ledger: StoreLedger, mandate: Mandate): Promise<void> {
