@@ -356,13 +356,15 @@ test('A successful verification writes one audit log event [events.1] [state.pai
 test('Every kind of event of the interface is one that these tests make', () => {
   // `proofs.voided` is in the log of a disabled account, which account-access.test.ts reads; `seller.verified` needs
   // a domain to prove, which seller-verification.test.ts has; mandate-amendments.test.ts makes `mandate.amended`,
-  // approvals.test.ts those of approvals, and operations/limits.test.ts `limit.exceeded`.
+  // approvals.test.ts those of approvals, operations/limits.test.ts `limit.exceeded`, and budget-changes.test.ts
+  // `budget.changed`.
   const made = new Set([
     ...changes.map(({ type }) => type),
     'approval.approved',
     'approval.consumed',
     'approval.denied',
     'approval.requested',
+    'budget.changed',
     'limit.exceeded',
     'mandate.amended',
     'payment.verified',
