@@ -87,6 +87,13 @@ test('Sellers come one a line or with commas, each once', () => {
 })
 
 test('A duplicate allows what its model does, also in a category of two words', () => {
+  const limit = {
+    window: 'lifetime',
+    max_amount: '50.00',
+    max_count: null,
+    per: 'seller',
+    action: 'deny',
+  } as const
   const model: Mandate = {
     id: 'mandate_1',
     agent_id: 'agent_1',
@@ -96,20 +103,20 @@ test('A duplicate allows what its model does, also in a category of two words', 
     currency: 'USDC',
     allowed_sellers: ['a.example', 'b.example'],
     allowed_categories: ['office supplies', 'maps'],
-    allowed_resources: [],
-    category_check: 'advisory',
-    metadata: {},
+    allowed_resources: ['https://a.example/papers/*'],
+    category_check: 'enforced',
+    metadata: { project: 'apollo' },
     expires_at: '2099-01-01T00:00:00Z',
-    approval: null,
+    approval: { above: '2.00', first_purchase_at_seller: true, required: 2 },
     status: 'active',
     version: 3,
     spent_total: '1.00',
     held_total: '0.00',
     authorized_total: '0.00',
     remaining_budget: '1199.00',
-    max_capture_seconds: 600,
-    limits: [],
-    budget_id: null,
+    max_capture_seconds: 900,
+    limits: [{ id: 'limit_1', ...limit }],
+    budget_id: 'budget_1',
     created_at: '2026-11-20T12:00:00Z',
     updated_at: '2026-11-20T12:00:00Z',
   }
@@ -122,5 +129,16 @@ test('A duplicate allows what its model does, also in a category of two words', 
     max_spend_per_transaction: model.max_spend_per_transaction,
     allowed_sellers: model.allowed_sellers,
     allowed_categories: model.allowed_categories,
+    allowed_resources: model.allowed_resources,
+    category_check: model.category_check,
+    metadata: model.metadata,
+    approval: model.approval,
+    max_capture_seconds: model.max_capture_seconds,
+    limits: [limit],
+    budget_id: model.budget_id,
   })
+  assert.match(
+    sentenceOf(draftLike(model, nowMs), 'ada'),
+    /\. It keeps the original’s allowed URLs, enforced categories, limits over time, shared budget, and approval terms\.$/,
+  )
 })

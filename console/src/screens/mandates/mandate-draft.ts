@@ -14,7 +14,20 @@ export interface MandateDraft {
   readonly categories: string
   /** The value of `<input type="datetime-local">`: local time without a zone. */
   readonly expiresLocal: string
+  /** Terms that the form does not show as fields: those of the mandate that is duplicated. */
+  readonly copied: CopiedTerms
 }
+
+type CopiedTerms = Pick<
+  NewMandate,
+  | 'allowed_resources'
+  | 'category_check'
+  | 'limits'
+  | 'budget_id'
+  | 'approval'
+  | 'max_capture_seconds'
+  | 'metadata'
+>
 
 const dayMs = 24 * 3_600_000
 
@@ -28,10 +41,11 @@ export function emptyDraft(nowMs: number): MandateDraft {
     sellers: '',
     categories: '',
     expiresLocal: localText(nowMs + 30 * dayMs),
+    copied: {},
   }
 }
 
-/** The form with another mandate's limits; a past expiry is moved 30 days ahead. */
+/** The form with another mandate's terms, all of them, so that the copy allows no more; a past expiry is moved 30 days ahead. */
 export function draftLike(mandate: Mandate, nowMs: number): MandateDraft {
   const expiresMs = Date.parse(mandate.expires_at)
   return {
@@ -42,12 +56,22 @@ export function draftLike(mandate: Mandate, nowMs: number): MandateDraft {
     sellers: mandate.allowed_sellers.join('\n'),
     categories: mandate.allowed_categories.join(', '),
     expiresLocal: localText(expiresMs > nowMs ? expiresMs : nowMs + 30 * dayMs),
+    copied: {
+      allowed_resources: mandate.allowed_resources,
+      category_check: mandate.category_check,
+      limits: mandate.limits.map(({ id: _id, ...limit }) => limit),
+      budget_id: mandate.budget_id,
+      approval: mandate.approval,
+      max_capture_seconds: mandate.max_capture_seconds,
+      metadata: mandate.metadata,
+    },
   }
 }
 
 /** The request body. The draft must be valid. */
 export function newMandateOf(draft: MandateDraft): NewMandate {
   return {
+    ...draft.copied,
     agent_id: draft.agentId,
     purpose: draft.purpose.trim(),
     max_spend_total: draft.total.trim(),
@@ -80,7 +104,20 @@ export function sentenceOf(draft: MandateDraft, agentName: string | undefined): 
   const what =
     categories.length === 0 || categories.includes('*') ? '' : `, in the ${listed(categories)} category only`
   const until = Number.isNaN(expiresMs) ? 'a time still to be chosen' : clockMinute(draft.expiresLocal)
-  return `${who} may spend up to ${amountOf(draft.total)} in total, at most ${amountOf(draft.cap)} per payment, at ${where}${what}, until ${until}.`
+  return `${who} may spend up to ${amountOf(draft.total)} in total, at most ${amountOf(draft.cap)} per payment, at ${where}${what}, until ${until}.${copiedIn(draft)}`
+}
+
+/** What restricts a duplicate beside the fields of the form. */
+function copiedIn({ copied }: MandateDraft): string {
+  const names = [
+    copied.allowed_resources?.length ? 'allowed URLs' : '',
+    copied.category_check === 'enforced' ? 'enforced categories' : '',
+    copied.limits?.length ? 'limits over time' : '',
+    copied.budget_id == null ? '' : 'shared budget',
+    copied.approval == null ? '' : 'approval terms',
+  ].filter((name) => name !== '')
+  if (names.length === 0) return ''
+  return ` It keeps the original’s ${new Intl.ListFormat('en').format(names)}.`
 }
 
 /** Warnings about likely mistakes. The service allows all of them. */
