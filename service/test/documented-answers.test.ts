@@ -221,7 +221,7 @@ async function askForChanges(
   await at('stopAgents', { headers: { 'idempotency-key': 'x'.repeat(256) } })
   await at('stopAgents')
   for (const [version, body] of [
-    ['1', sampleBodies.amendMandate()],
+    ['1', sampleBodies.amendMandate({})],
     ['1', { max_spend_total: '80.00' }],
     ['2', { max_spend_total: '0.00' }],
     ['2', { budget_id: 'unknown' }],

@@ -8,6 +8,7 @@ import { endpoints } from '@purser/wire/openapi'
 import { Compile } from 'typebox/compile'
 import { Format } from 'typebox/format'
 
+import { allAtOnce } from '../testing/load.ts'
 import { hostileRequest, type HostileRequest, type Target } from '../testing/http/hostile-requests.ts'
 import { assertLedgerAddsUp } from '../testing/ledger.ts'
 import { sendPlain, type PlainAnswer } from '../testing/http/plain-http.ts'
@@ -123,6 +124,9 @@ async function prepareTarget(service: TestService): Promise<Target> {
   const spareMandates: string[] = []
   const spareKeys: string[] = []
   const spareDomains: string[] = []
+  const spareNonces: string[] = []
+  const spareTransactions: string[] = []
+  const spareApprovals: string[] = []
   const verifications: object[] = []
   for (let count = 0; count < 40; count++) {
     const spare = await preparePurchase(service)
@@ -133,8 +137,21 @@ async function prepareTarget(service: TestService): Promise<Target> {
     const domain = `spare${count}.example.com`
     await registerSeller(service, domain)
     spareDomains.push(domain)
-    const proof = await issueProof(service, purchase)
-    verifications.push({ proof, merchant_domain: purchase.merchantDomain, expected_amount: proof.amount })
+    const requests = await allAtOnce(4, async () => {
+      const proof = await issueProof(service, purchase)
+      return { proof, merchant_domain: purchase.merchantDomain, expected_amount: proof.amount }
+    })
+    const [toPay, toAuthorize, open, toVerify] = requests
+    const paid = await service.call('POST', '/v1/payments/verify', { body: toPay })
+    const authorized = await service.call('POST', '/v1/payments/authorize', { body: toAuthorize })
+    const increase = await service.call('POST', `/v1/mandates/${spare.mandateId}/increase-requests`, {
+      body: { max_spend_total: '2000.00', reason: 'spare' },
+    })
+    assert.deepEqual([paid.status, authorized.status, increase.status], [200, 200, 201])
+    spareTransactions.push(paid.body.transaction_id)
+    spareNonces.push(authorized.body.authorization.nonce, open?.proof.nonce ?? '')
+    spareApprovals.push(increase.body.id)
+    verifications.push(toVerify ?? {})
   }
   return {
     keys: { ...keys, agent: await issueKey(service, { role: 'agent', agent_id: purchase.agentId }) },
@@ -146,6 +163,9 @@ async function prepareTarget(service: TestService): Promise<Target> {
       mandate_id: spareMandates as [string],
       key_id: spareKeys as [string],
       domain: spareDomains as [string],
+      nonce: spareNonces as [string],
+      transaction_id: spareTransactions as [string],
+      approval_id: spareApprovals as [string],
     },
     verifications: verifications as [object],
   }

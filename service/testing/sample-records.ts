@@ -123,7 +123,7 @@ export const sampleBodies = {
     expires_at: '2099-01-01T00:00:00Z',
   }),
   backtestMandate: () => ({ draft: { max_spend_total: '90.00' } }),
-  amendMandate: ({ budget_id }: Ids = {}) =>
+  amendMandate: ({ budget_id }: Ids) =>
     budget_id === undefined ? { max_spend_total: '90.00' } : { budget_id },
   requestIncrease: () => ({ max_spend_total: '200.00', reason: 'Reports got dearer' }),
   approveRequest: () => ({ note: 'fine' }),

@@ -216,7 +216,7 @@ function bodyOf(
 }
 
 function sampleOf(random: SeededRandom, target: Target, endpoint: Endpoint): Record<string, unknown> {
-  if (endpoint.id === 'verify' && random.below(2) === 0) {
+  if (['verify', 'authorize'].includes(endpoint.id) && random.below(2) === 0) {
     return structuredClone(random.pick(target.verifications)) as Record<string, unknown>
   }
   const { agent_id, mandate_id, nonce } = target.records
