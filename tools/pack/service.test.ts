@@ -91,7 +91,7 @@ describe('The package of the service', () => {
       [],
     )
     assert.deepEqual(
-      files.filter((path) => /^dist.*(test|vector)/.test(path)),
+      files.filter((path) => /^dist\/(.*\/)?(testing|test)\/|\.(test|vectors)\.js$/.test(path)),
       [],
     )
     for (const kind of kinds) assert.ok(files.some((path) => kind.test(path)))
