@@ -164,7 +164,7 @@ test('The OpenAPI document lists the input, callers and responses of each operat
     )
     assert.deepEqual(headerParametersOf(operation), [
       ...(declared.id in retries ? ['Idempotency-Key'] : []),
-      ...(declared.id === 'amendMandate' ? ['If-Match'] : []),
+      ...(['amendMandate', 'changeBudget'].includes(declared.id) ? ['If-Match'] : []),
       ...(declared.id === 'streamTransactions' ? ['Last-Event-ID'] : []),
       ...(takesSession(declared) ? ['x-purser-environment'] : []),
     ])
