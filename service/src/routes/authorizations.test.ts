@@ -145,6 +145,9 @@ test('An authorization ends by a void or at its deadline, and is then never char
   const agentsVoid = await service.call('POST', `/v1/payments/proofs/${overdue.nonce}/void`)
   assert.deepEqual([agentsVoid.status, agentsVoid.body], [409, { detail: 'proof_authorized' }])
   service.clock.nowMs += 60_000
+  // Releases the amount, which a sweep could do at any moment.
+  const ended = await voidAuthorization(overdue.nonce)
+  assert.deepEqual([ended.status, ended.body.status], [200, 'expired'])
   await changingNothing(service, async () => {
     for (const [nonce, detail] of [
       [voided.nonce, 'authorization_voided'],
@@ -154,8 +157,6 @@ test('An authorization ends by a void or at its deadline, and is then never char
       assert.deepEqual([refused.status, refused.body], [409, { detail }])
     }
   })
-  const ended = await voidAuthorization(overdue.nonce)
-  assert.deepEqual([ended.status, ended.body.status], [200, 'expired'])
   const { body: mandate } = await service.call('GET', `/mandates/${purchase.mandateId}`)
   assert.deepEqual([mandate.authorized_total, mandate.max_capture_seconds], ['0.00', 60])
 })

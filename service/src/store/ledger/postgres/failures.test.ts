@@ -173,7 +173,7 @@ test('A read that the server leaves without an answer is unavailable, and fine o
 })
 
 test('Past the bound of the queue acts are turned away at once', async (context) => {
-  const { ledger, admin } = await open(context, { patienceMs: 3_000 })
+  const { ledger, admin } = await open(context, { patienceMs: 20_000 })
   const { caller, mandate } = await preparePurchase(ledger)
   await admin.query('begin')
   await admin.query('select 1 from mandates for update')
