@@ -63,7 +63,7 @@ test('The form, the mandate and the ladder say that a category limit is not chec
   const visitor = await visit(browser, service)
   const { page } = visitor
   await visitor.signIn(service.sandboxKey)
-  const rule = page.getByText(/Not checked at payment, because a proof has no category\./)
+  const rule = page.getByText(/Not checked at payment, unless the mandate enforces categories\./)
   await visitor.go('sandbox/mandates/new')
   await rule.waitFor()
   await page.getByLabel('Allowed categories').fill('maps')

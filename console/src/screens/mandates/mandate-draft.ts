@@ -134,7 +134,8 @@ export function warningsOf(draft: MandateDraft, nowMs: number): string[] {
   if (totalMicro !== undefined && capMicro !== undefined && capMicro > totalMicro) {
     warnings.push('The cap for one payment is above the total budget, so a single payment can use all of it.')
   }
-  if (categories.length > 0 && !categories.includes('*')) {
+  const isAdvisory = draft.copied.category_check !== 'enforced'
+  if (isAdvisory && categories.length > 0 && !categories.includes('*')) {
     warnings.push(
       `The category limit does not stop a payment by itself. ${categoryRule} To limit payments, list the sellers.`,
     )

@@ -19,7 +19,7 @@ import { Screen } from '../screen.tsx'
 import { TransactionTable } from '../transactions/transaction-table.tsx'
 import { WhenRead } from '../when-read.tsx'
 import { Allowed } from './allowed.tsx'
-import { categoryRule } from './category-rule.ts'
+import { categoryRule, enforcedCategoryRule } from './category-rule.ts'
 import { MandateMenu, usePauseAndResume } from './mandate-menu.tsx'
 import { isOver, moveOf, statusNow } from './mandate-status.ts'
 
@@ -130,7 +130,11 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
           </Fact>
           <Fact name="Categories" isWide>
             <Allowed entries={mandate.allowed_categories} all="Every category" none="Every category" />
-            {mandate.allowed_categories.length > 0 && <p className="quiet small">{categoryRule}</p>}
+            {mandate.allowed_categories.length > 0 && (
+              <p className="quiet small">
+                {mandate.category_check === 'enforced' ? enforcedCategoryRule : categoryRule}
+              </p>
+            )}
           </Fact>
           <Fact name="Identifier" isWide>
             <CopyableIdentifier id={mandate.id} />
