@@ -10,6 +10,7 @@ import type { Proof } from '@purser/wire/payments'
 
 import { allAtOnce, labelOf, makePurchase, openLoadClient } from '../testing/load.ts'
 import { postgres18 } from '../testing/postgres.ts'
+import { readMetrics } from '../testing/http/read-metrics.ts'
 import { makeFolder, startProcess, type ReadyProcess } from './process.ts'
 
 const key = 'svc_sand_2f0c5d7e9b1a4c6d8e0f1a2b3c4d5e6f'
@@ -18,8 +19,7 @@ const requests = Number(process.env['ROLLING_REQUESTS'] ?? 1_000)
 /** How long each of 32 buyers waits between two purchases. More load finds no more, and takes the processors from other tests. */
 const betweenPurchasesMs = requests > 1_000 ? 0 : 200
 const drainSeconds = 2
-/** How long the restarted process is left to take its share again. */
-const pauseMs = 1_500
+const metricsToken = 'metrics-0f5d1c2b3a49586776859403'
 
 const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/operators.md'), 'utf8')
 
@@ -77,6 +77,7 @@ describe('Rolling restarts', { concurrency: true }, () => {
               PURSER_WORKERS: '1',
               PURSER_DRAIN_SECONDS: String(drainSeconds),
               PURSER_BOOTSTRAP_SANDBOX_KEY: key,
+              PURSER_METRICS_TOKEN: metricsToken,
               PURSER_LOG_LEVEL: 'warn',
             },
           })
@@ -123,8 +124,9 @@ describe('Rolling restarts', { concurrency: true }, () => {
             load.rolls += 1
             const ending = await services[place]?.kill('SIGTERM')
             assert.deepEqual([ending?.code, ending?.stderr], [0, ''])
-            services[place] = await start(ports[place] ?? 0)
-            await sleep(pauseMs)
+            const restarted = await start(ports[place] ?? 0)
+            services[place] = restarted
+            await untilItIsSentRequests(restarted.url)
           }
         } while (load.sent < load.requests)
         load.isRolling = false
@@ -145,6 +147,18 @@ describe('Rolling restarts', { concurrency: true }, () => {
     )
   }
 })
+
+const requestCount = /^http_server_request_duration_seconds_count\{.*"POST"/
+
+/** As the guide has it, the next process is stopped only when the balancer uses the restarted one again. */
+async function untilItIsSentRequests(url: string): Promise<void> {
+  for (let attempt = 0; attempt < 600; attempt++) {
+    const series = await readMetrics(`${url}/metrics`, metricsToken)
+    if ([...series.keys()].some((name) => requestCount.test(name))) return
+    await sleep(100)
+  }
+  assert.fail('the load balancer sent the restarted process no request within a minute')
+}
 
 /** The guide's configuration, with ports of this test. */
 function configurationOf(name: string, ports: Readonly<Record<string, number>>): string {
