@@ -8,6 +8,11 @@ export function readMicro(text: string): bigint | undefined {
   return BigInt(whole) * microsInOne + BigInt(fraction.padEnd(6, '0'))
 }
 
+/** A sum that may be negative, in millionths; 0 if it is invalid. */
+export function readSignedMicro(text: string): bigint {
+  return text.startsWith('-') ? -(readMicro(text.slice(1)) ?? 0n) : (readMicro(text) ?? 0n)
+}
+
 /** Millionths as text: at least two decimals and no more than needed, like the service's sums. */
 export function writeMicro(micro: bigint): string {
   const size = micro < 0n ? -micro : micro

@@ -4,7 +4,6 @@ import type { ReactNode } from 'react'
 import { useFeed } from '../../api/feed.ts'
 import { useRead } from '../../api/queries.ts'
 import { useSeen } from '../../api/seen.tsx'
-import { HoursChart } from '../../charts/hours-chart.tsx'
 import { Go } from '../../shell/go.tsx'
 import { Amount } from '../../ui/amount.tsx'
 import { Panel } from '../../ui/panel.tsx'
@@ -17,6 +16,7 @@ import { FirstPurchase, isFirstDone } from './first-purchase.tsx'
 import { LiveFeed } from './live-feed.tsx'
 import { NearestBudgets } from './nearest-budgets.tsx'
 import './overview.css'
+import { Spending } from './spending.tsx'
 import { StopAgents } from './stop-agents.tsx'
 import { Verdict } from './verdict.tsx'
 
@@ -52,9 +52,7 @@ export function Overview() {
           <Verdict figures={figures} readAtMs={overview.dataUpdatedAt} />
           {!isFirstDone(figures.checklist, environment) && <FirstPurchase checklist={figures.checklist} />}
           <Tiles figures={figures} />
-          <Panel title="Payments and denials, last 24 hours">
-            <HoursChart hours={figures.hours} />
-          </Panel>
+          <Spending refetchMs={refetchMs.usual} />
           <div className="columns">
             <div className="stack">
               <Panel
