@@ -58,7 +58,7 @@ test('Tile, verdict and list count the same denials of the last 24 hours, and pr
     /^15 payments denied in the last 24 hours\. Most often: over the cap/,
   )
   assert.match(await verdict.innerText(), /2 more proofs refused/)
-  const chart = page.getByRole('table', { name: 'Payments and denials by hour' }).locator('tbody tr')
+  const chart = page.getByRole('table', { name: 'Spending in the last 24 hours' }).locator('tbody tr')
   const perHour = await chart.locator('td:last-child').allInnerTexts()
   assert.equal(
     perHour.reduce((sum, count) => sum + Number(count), 0),

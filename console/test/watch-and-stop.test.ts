@@ -42,13 +42,16 @@ for (const { name, missing, open } of serviceStores) {
       await chapter('The overview says what is gone, exactly', async () => {
         await visitor.signIn(service.sandboxKey)
         await assertSpentToday(page, await everything())
-        const { hours, nearest_budgets } = await purser.console.overview()
-        const rows = page.getByRole('table', { name: 'Payments and denials by hour' }).locator('tbody tr')
+        const { nearest_budgets } = await purser.console.overview()
+        const { buckets, previous } = await purser.console.spending({ period: '24h', time_zone: 'UTC' })
+        const rows = page.getByRole('table', { name: 'Spending in the last 24 hours' }).locator('tbody tr')
         assert.deepEqual(
           await rows.locator('td').allInnerTexts(),
-          hours.flatMap(({ paid_count, paid_total, denied_count }) => [
+          buckets.flatMap(({ spent, paid_count, refunded_total, denied_count }, index) => [
+            spent,
+            previous.buckets[index] ?? '',
             String(paid_count),
-            paid_total,
+            refunded_total,
             String(denied_count),
           ]),
         )
