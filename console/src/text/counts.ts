@@ -26,3 +26,17 @@ export function durationInWords(seconds: number): string {
     .map(([count, unit]) => `${count} ${unit}`)
     .join(' ')
 }
+
+const spans = [
+  [86_400, 'day'],
+  [3_600, 'hour'],
+  [60, 'minute'],
+  [1, 'second'],
+] as const
+
+/** A length of time in its largest whole unit: `24 hours`, `90 minutes`, `7 days`. */
+export function secondsInWords(seconds: number): string {
+  if (seconds === 86_400) return '24 hours'
+  const [length, unit] = spans.find(([size]) => seconds % size === 0) ?? spans[3]
+  return counted(seconds / length, unit)
+}

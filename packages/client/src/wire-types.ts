@@ -1174,6 +1174,9 @@ export interface PolicyCheck {
     | 'category_allowed'
     | 'within_transaction_limit'
     | 'within_total_budget'
+    | 'within_limits'
+    | 'within_shared_budgets'
+    | 'approved_by_person'
   /** Result of the check. `not_reached`: an earlier one failed. `not_asked`: not part of this kind of decision. `unknown`: not recorded. */
   state: 'passed' | 'failed' | 'not_reached' | 'not_asked' | 'unknown'
   /** What was checked, such as `api.example.com` or `4.20 + 6.00`; may be empty. */
@@ -1182,6 +1185,49 @@ export interface PolicyCheck {
   relation: 'before' | 'not_before' | 'in' | 'not_in' | 'at_most' | 'above' | null
   /** What the mandate allows: a time, an amount or a list; empty if nothing was compared. */
   limits: Array<string>
+  /** The limits over time that were checked; only for `within_limits`. */
+  checked_limits?: Array<Limit>
+  /** The limit that refuses the payment; only for a failed check. */
+  limit?: {
+    /** Id of the limit. */
+    id: string
+    /** Whether it is a limit of the mandate or of a shared budget. */
+    scope: 'mandate' | 'budget'
+    /** Id of the mandate or of the budget. */
+    scope_id: string
+    /** Whether the amount or the number of payments is too high. */
+    unit: 'amount' | 'count'
+    /** The max: an amount in USDC as decimal text, or a number as digits. */
+    max: string
+    /** What counts so far, in the same unit. */
+    committed: string
+    /** When there is room for this payment if nothing else is bought; null if never. */
+    resets_at: string | null
+    /** When it counts. */
+    window:
+      | {
+          /** Unit of the periods, which start at midnight in `time_zone`; or at the first instant of a day without midnight. */
+          calendar: 'day' | 'week' | 'month' | 'year'
+          /** IANA time zone, such as `Europe/Berlin`. */
+          time_zone: string
+          /** First day of a week; only for weeks. Default `monday`. */
+          week_start?: 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday'
+          /** The number of the day on which a month starts; only for months. In shorter months it is the last day. Default 1. */
+          day_of_month?: number
+        }
+      | {
+          /** Length in seconds of a window that always ends now. It never admits more than the max in any such window, and counts at most 1/24 longer. */
+          rolling_seconds: number
+        }
+      | 'lifetime'
+  }
+  /** The shared budget that refuses the payment; only for check 11. */
+  budget?: {
+    /** Id of the budget. */
+    id: string
+    /** Name of the budget. */
+    name: string
+  }
 }
 
 export interface TransactionDetail {

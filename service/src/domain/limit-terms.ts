@@ -47,7 +47,7 @@ export function toWireLimit({ id, window, maxAmountText, maxCount, per, action }
   return { id, window: toWireWindow(window), max_amount: maxAmountText, max_count: maxCount, per, action }
 }
 
-function toWireWindow(window: LimitWindow): WireWindow {
+export function toWireWindow(window: LimitWindow): WireWindow {
   if (window === 'lifetime') return window
   if ('rollingSeconds' in window) return { rolling_seconds: window.rollingSeconds }
   const { calendar, timeZone, weekStart, dayOfMonth } = window

@@ -62,6 +62,7 @@ export interface ExceededLimit {
   readonly scope: 'mandate' | 'budget'
   readonly scopeId: string
   readonly action: LimitAction
+  readonly window: LimitWindow
   readonly unit: 'amount' | 'count'
   /** The max and what is committed: decimal text for an amount, digits for a count. */
   readonly max: string
@@ -83,6 +84,7 @@ function checkLimit(
     id: limit.id,
     ...scope,
     action: limit.action,
+    window: limit.window,
     unit,
     max: unit === 'amount' ? (limit.maxAmountText ?? '') : String(limit.maxCount),
     committed: unit === 'amount' ? formatSum(committed.amountMicro) : String(committed.count),

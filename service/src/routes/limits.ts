@@ -1,5 +1,10 @@
 import type { ValidationItem } from '@purser/wire/errors'
-import type { LimitUsage as WireUsage, LimitWindow, NewLimit } from '@purser/wire/limits/limits'
+import type {
+  Limit as WireLimit,
+  LimitUsage as WireUsage,
+  LimitWindow,
+  NewLimit,
+} from '@purser/wire/limits/limits'
 
 import type { LimitTerms } from '../domain/limit-terms.ts'
 import {
@@ -49,6 +54,11 @@ export function limitFaults(
 /** The requested limits, with new ids. */
 export function toLimits(requested: readonly NewLimit[], nextId: () => string): readonly Limit[] {
   return requested.map((limit) => ({ id: nextId(), ...toTerms(limit) }))
+}
+
+/** A limit that was written as the interface spells it. */
+export function fromWireLimit({ id, ...limit }: WireLimit): Limit {
+  return { id, ...toTerms(limit) }
 }
 
 function toTerms(limit: NewLimit): LimitTerms {

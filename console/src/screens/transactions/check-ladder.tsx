@@ -1,5 +1,8 @@
 import type { PolicyCheck } from '@purser/client'
 
+import { amountInWords } from '../../text/amounts.ts'
+import { counted } from '../../text/counts.ts'
+import { limitInWords, resetInWords, windowInWords } from '../../text/limits.ts'
 import { Icon, type IconName } from '../../ui/icon.tsx'
 import { Moment } from '../../ui/when.tsx'
 import './check-ladder.css'
@@ -18,6 +21,9 @@ const questions: Record<PolicyCheck['name'], string> = {
   category_allowed: 'The category is allowed',
   within_transaction_limit: 'Within the cap per payment',
   within_total_budget: 'Within the total budget',
+  within_limits: 'Within the limits over time',
+  within_shared_budgets: 'Within the shared budgets',
+  approved_by_person: 'Approved by a person, if needed',
 }
 
 const states: Record<PolicyCheck['state'], { readonly icon: IconName; readonly word: string }> = {
@@ -39,7 +45,7 @@ export function CheckLadder({
   return (
     <>
       <ol className="ladder">
-        {checks.map(({ label, name, state, ...comparison }) => (
+        {checks.map(({ label, name, state, checked_limits, limit, budget, ...comparison }) => (
           <li key={label} className={`rung ${state}`} aria-label={`Check ${label}`}>
             <span className="rung-mark">
               <Icon name={states[state].icon} size={14} />
@@ -48,6 +54,22 @@ export function CheckLadder({
               {questions[name]}
               {comparison.value !== '' && (
                 <code className="rung-values breakable">{comparisonInWords(comparison)}</code>
+              )}
+              {budget && (
+                <span className="rung-note small">
+                  Refused by the shared budget {budget.name || budget.id}.
+                </span>
+              )}
+              {limit ? (
+                <span className="rung-note small">
+                  {refusalInWords(limit)} {capitalized(resetInWords(limit.resets_at, limit.window))}.
+                </span>
+              ) : (
+                checked_limits?.map((one) => (
+                  <span key={one.id} className="rung-note quiet small">
+                    {capitalized(limitInWords(one))}
+                  </span>
+                ))
               )}
               {name === 'category_allowed' && <span className="rung-note quiet small">{categoryRule}</span>}
             </span>
@@ -62,4 +84,17 @@ export function CheckLadder({
       )}
     </>
   )
+}
+
+/** `18.00 of at most 20.00 USDC in a day (Europe/Berlin) are committed.` */
+function refusalInWords({ unit, committed, max, window }: NonNullable<PolicyCheck['limit']>): string {
+  const of =
+    unit === 'amount'
+      ? `${amountInWords(committed)} of at most ${amountInWords(max)} USDC`
+      : `${committed} of at most ${counted(Number(max), 'payment')}`
+  return `${of} in ${windowInWords(window)} are committed.`
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }

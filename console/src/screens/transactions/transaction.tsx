@@ -66,7 +66,7 @@ function TransactionScreen({ detail }: { readonly detail: TransactionDetail }) {
         </Notice>
       )}
       <div className="columns">
-        <Panel title="The nine checks">
+        <Panel title={checks.length > 9 ? 'The checks' : 'The nine checks'}>
           {checks.length === 0 ? (
             <p className="quiet">
               This payment came from another account. Its mandate, and so its checks, are that account’s own.

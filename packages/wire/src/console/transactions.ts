@@ -15,6 +15,7 @@ import {
   Text,
   Timestamp,
 } from '../fields.ts'
+import { Limits, LimitWindow, RefusingBudget, RefusingLimit } from '../limits/limits.ts'
 import { PageOf, pageParameters } from '../pages.ts'
 import { ProofRecord } from '../payments.ts'
 import { ReasonCode } from '../policy.ts'
@@ -120,7 +121,7 @@ export const exportTransactions = endpoint({
   errors: ['too_many_streams', 'query_too_slow'],
 })
 
-/** What each policy check asks, in order: the nine of the interface (Policy checks), and our own between them. */
+/** What each policy check asks, in order: the nine of the interface (Policy checks), and our own between and after them. */
 export const checkNames = [
   'agent_exists',
   'agent_active',
@@ -132,6 +133,9 @@ export const checkNames = [
   'category_allowed',
   'within_transaction_limit',
   'within_total_budget',
+  'within_limits',
+  'within_shared_budgets',
+  'approved_by_person',
 ] as const
 export const CheckName = OneOf(checkNames)
 
@@ -146,10 +150,16 @@ export const CheckState = OneOf(checkStates)
 export const checkRelations = ['before', 'not_before', 'in', 'not_in', 'at_most', 'above'] as const
 export const CheckRelation = OneOf(checkRelations)
 
+/** The limit that failed a check. */
+const CheckedLimit = Type.Object(
+  { ...RefusingLimit.properties, window: described(LimitWindow, 'When it counts.') },
+  { title: 'CheckedLimit', description: 'The limit that refuses the payment; only for a failed check.' },
+)
+
 export const PolicyCheck = Type.Object({
   check: Type.Integer({
     minimum: 1,
-    maximum: 9,
+    maximum: 12,
     description: 'Number of the check, in order; checks that share a number differ in `label`.',
   }),
   label: Text(maxLengths.word, { description: 'Number of the check as it is shown, such as `6` or `6a`.' }),
@@ -169,6 +179,11 @@ export const PolicyCheck = Type.Object({
     maxItems: maxItems.sellers,
     description: 'What the mandate allows: a time, an amount or a list; empty if nothing was compared.',
   }),
+  checked_limits: Type.Optional(
+    described(Limits, 'The limits over time that were checked; only for `within_limits`.'),
+  ),
+  limit: Type.Optional(CheckedLimit),
+  budget: Type.Optional(RefusingBudget),
 })
 export type PolicyCheck = Static<typeof PolicyCheck>
 

@@ -1,16 +1,23 @@
 import { checkNames, type PolicyCheck } from '@purser/wire/console/transactions'
 
-import { addMicro, formatSum, type MicroUsdc } from '../../domain/money.ts'
+import { toWireLimit, toWireWindow } from '../../domain/limit-terms.ts'
+import { addMicro, formatSum, parseAmount, type MicroUsdc } from '../../domain/money.ts'
 import { admitsCategory, admitsSeller } from '../../domain/policy.ts'
 import type { Mandate, Transaction } from '../../domain/records.ts'
 import { matchResource } from '../../domain/resource-patterns.ts'
 import type { Decision } from '../../store/console/store.ts'
+import { fromWireLimit, refusalDetailsOf } from '../limits.ts'
+import { termsOf } from '../mandates.ts'
 
 /** Checks with their own failure code, so that the failed check is known even if it was not recorded. */
 const checkByCode: Partial<Record<NonNullable<Transaction['reasonCode']>, CheckName>> = {
   resource_not_allowed: 'resource_allowed',
   amount_exceeds_per_transaction_limit: 'within_transaction_limit',
   total_budget_exceeded: 'within_total_budget',
+  velocity_limit_exceeded: 'within_limits',
+  shared_budget_exceeded: 'within_shared_budgets',
+  budget_frozen: 'within_shared_budgets',
+  approval_required: 'approved_by_person',
 }
 
 type CheckName = PolicyCheck['name']
@@ -27,10 +34,14 @@ const labels: Record<CheckName, string> = {
   category_allowed: '7',
   within_transaction_limit: '8',
   within_total_budget: '9',
+  within_limits: '10',
+  within_shared_budgets: '11',
+  approved_by_person: '12',
 }
 
 /** The checks of a decision in order, with the compared values: the nine, and those that its mandate adds. */
-export function ladderOf(facts: Decision): PolicyCheck[] {
+export function ladderOf(decision: Decision): PolicyCheck[] {
+  const facts = { ...decision, mandate: mandateLookedAt(decision) }
   const { transaction, failedCheck, mandate } = facts
   const isDenied = transaction.status === 'denied'
   const failed =
@@ -43,10 +54,12 @@ export function ladderOf(facts: Decision): PolicyCheck[] {
     name,
     state: isAsked(name) ? stateOf(name) : 'not_asked',
     ...(comparisons[name]() ?? comparedNothing),
+    ...(name === 'within_limits' && mandate?.limits && { checked_limits: mandate.limits.map(toWireLimit) }),
+    ...(name === failed && refusedBy(facts)),
   }))
 
   function isShown(name: CheckName): boolean {
-    return name !== 'resource_allowed' || name === failed || mandate?.allowedResources != null
+    return isOfInterface(name) || name === failed || isAdded(name, facts)
   }
 
   function isAsked(name: CheckName): boolean {
@@ -58,6 +71,41 @@ export function ladderOf(facts: Decision): PolicyCheck[] {
     if (failed === undefined) return 'unknown'
     if (name === failed) return 'failed'
     return checkNames.indexOf(name) < checkNames.indexOf(failed) ? 'passed' : 'not_reached'
+  }
+}
+
+/** The mandate with the terms that were looked at. */
+function mandateLookedAt({ mandate, version }: Decision): Mandate | undefined {
+  if (!mandate || !version) return mandate
+  const { limits, ...terms } = version.terms
+  return { ...mandate, ...termsOf(terms), limits: limits.length === 0 ? null : limits.map(fromWireLimit) }
+}
+
+const added: Partial<Record<CheckName, (facts: Decision) => boolean>> = {
+  resource_allowed: ({ mandate }) => mandate?.allowedResources != null,
+  within_limits: ({ mandate }) => mandate?.limits != null,
+  within_shared_budgets: ({ budgets }) => budgets.length > 0,
+  approved_by_person: ({ mandate }) =>
+    mandate?.approval != null ||
+    mandate?.limits?.some(({ action }) => action === 'require_approval') === true,
+}
+
+/** Whether a check is one of the nine of the interface, which are always shown. */
+function isOfInterface(name: CheckName): boolean {
+  return added[name] === undefined
+}
+
+/** Whether the mandate adds a check to the nine. */
+function isAdded(name: CheckName, facts: Decision): boolean {
+  return added[name]?.(facts) ?? true
+}
+
+/** What a check refuses the payment for, besides what it compared. */
+function refusedBy({ refusedBy: by }: Decision): Pick<PolicyCheck, 'limit' | 'budget'> {
+  const { limit } = refusalDetailsOf(by ?? {})
+  return {
+    ...(by?.limit && limit && { limit: { ...limit, window: toWireWindow(by.limit.window) } }),
+    ...(by?.budget && { budget: by.budget }),
   }
 }
 
@@ -110,11 +158,42 @@ function compare(facts: Decision): Record<CheckName, () => Comparison | undefine
     within_transaction_limit: () =>
       mandate && {
         value: amountText,
-        relation: transaction.amountMicro <= mandate.maxPerTransactionMicro ? 'at_most' : 'above',
+        relation: (hold ?? transaction).amountMicro <= mandate.maxPerTransactionMicro ? 'at_most' : 'above',
         limits: [mandate.maxPerTransactionText],
       },
     within_total_budget: () => compareTotal(facts),
+    within_limits: () => compareLimit(facts, amountText),
+    within_shared_budgets: () =>
+      compareLimit(facts, amountText) ?? only(facts.budgets.map(({ name }) => name).join(', ')),
+    approved_by_person: () => compareApproval(facts, amountText),
   }
+}
+
+/** `18.00 committed + 5.00`, above `20.00`: what counts in the limit that refuses the payment. */
+function compareLimit({ refusedBy: by }: Decision, amountText: string): Comparison | undefined {
+  const limit = by?.limit
+  if (!limit) return undefined
+  const { unit, committed, max } = limit
+  const value = unit === 'amount' ? `${committed} committed + ${amountText}` : `${committed} payments + 1`
+  return { value, relation: 'above', limits: [max] }
+}
+
+function compareApproval({ transaction, mandate, refusedBy: by }: Decision, amountText: string): Comparison {
+  const terms = mandate?.approval
+  const above = terms?.above ?? null
+  if (by?.reason?.code === 'limit') return only(transaction.reasonDetail ?? '')
+  if (by?.reason?.code === 'first_purchase_at_seller') return only('first purchase at this seller')
+  if (above !== null && parseAmount(amountText) > parseAmount(above)) {
+    return by?.reason
+      ? { value: amountText, relation: 'above', limits: [above] }
+      : only(`${amountText} > ${above}: approved by a person`)
+  }
+  const needed = [
+    ...(above === null ? [] : [`above ${above}`]),
+    ...(terms?.firstPurchaseAtSeller ? ['for a first purchase at a seller'] : []),
+    ...(mandate?.limits?.some(({ action }) => action === 'require_approval') ? ['beyond a limit'] : []),
+  ]
+  return only(`needed ${needed.join(', or ')}`)
 }
 
 function compareResource(value: string, { allowedResources }: Mandate): Comparison | undefined {
@@ -136,8 +215,10 @@ function compareTotal(facts: Decision): Comparison | undefined {
   const spent = hold ? facts.holdSpentBeforeMicro : facts.spentBeforeMicro
   if (!mandate || spent === null) return undefined
   const held = hold ? (facts.holdHeldBeforeMicro ?? (0n as MicroUsdc)) : (0n as MicroUsdc)
-  const sum = addMicro(addMicro(spent, held), transaction.amountMicro)
-  const parts = [formatSum(spent), ...(held > 0n ? [`${formatSum(held)} held`] : []), transaction.amountText]
+  // A part of it may have been captured or refunded.
+  const { amountMicro, amountText } = hold ?? transaction
+  const sum = addMicro(addMicro(spent, held), amountMicro)
+  const parts = [formatSum(spent), ...(held > 0n ? [`${formatSum(held)} held`] : []), amountText]
   return {
     value: parts.join(' + '),
     relation: sum <= mandate.maxTotalMicro ? 'at_most' : 'above',

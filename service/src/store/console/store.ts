@@ -6,11 +6,13 @@ import type { ListedStatus } from '@purser/wire/console/mandates'
 import type { TransactionStatus } from '@purser/wire/transactions'
 
 import type { MicroUsdc } from '../../domain/money.ts'
+import type { PolicyDenial } from '../../domain/policy.ts'
 import type {
   Account,
   Agent,
   ApiKey,
   AuditEvent,
+  Budget,
   Hold,
   Mandate,
   Metadata,
@@ -20,6 +22,7 @@ import type {
 } from '../../domain/records.ts'
 import type { ActivityDimension } from '../ledger/activity.ts'
 import type { Page, PageOf, RecordKey, TransactionFilter } from '../lists.ts'
+import type { MandateVersion } from '../store.ts'
 import type { BacktestQuestion, BacktestReport } from './backtest.ts'
 
 export type { BacktestDecision, BacktestExample, BacktestFlips, BacktestReport } from './backtest.ts'
@@ -266,7 +269,7 @@ export interface ConsoleFilter {
   readonly metadata?: Metadata | undefined
 }
 
-/** The facts of a past decision. Limits never change; facts that change were recorded with it. */
+/** The facts of a past decision. Facts that change were recorded with it. */
 export interface Decision {
   readonly transaction: Transaction
   /** Whether it was received from another account, whose mandate is not disclosed. */
@@ -275,6 +278,12 @@ export interface Decision {
   readonly spentBeforeMicro: MicroUsdc | null
   readonly agent: Agent | undefined
   readonly mandate: Mandate | undefined
+  /** The version of its terms that was looked at; undefined if it was never amended. */
+  readonly version: MandateVersion | undefined
+  /** The shared budgets that were looked at, nearest first. */
+  readonly budgets: readonly Pick<Budget, 'id' | 'name'>[]
+  /** What checks 10 to 12 refused. */
+  readonly refusedBy: Pick<PolicyDenial, 'limit' | 'budget' | 'reason'> | null
   /** The hold of a payment, and what its mandate had spent and held when the proof was issued. */
   readonly hold: Hold | undefined
   readonly holdSpentBeforeMicro: MicroUsdc | null

@@ -6,6 +6,7 @@ import type { DenialCode } from '@purser/wire/policy'
 import type { ApprovalDecision, Increase } from '../../domain/approval.ts'
 import type { Limit, Tally } from '../../domain/limits.ts'
 import type { MicroUsdc } from '../../domain/money.ts'
+import type { PolicyDenial } from '../../domain/policy.ts'
 import type { ApprovalTerms, Metadata } from '../../domain/records.ts'
 import type { Refusal, StoredSession } from '../console/store.ts'
 import { activityDimensions, type ActivityPart } from './activity.ts'
@@ -497,6 +498,9 @@ export const strayDenials = table('stray_denials', ['accountId', 'environment'],
   denials: integer(),
 })
 
+/** What refuses a payment besides the terms of its mandate. */
+export type RefusedBy = Pick<PolicyDenial, 'limit' | 'budget' | 'reason'>
+
 /** Policy decisions that moved no money: every evaluation, and denied proofs. */
 export const evaluations = table('evaluations', ['accountId', 'id'], {
   accountId: id('account'),
@@ -519,6 +523,10 @@ export const evaluations = table('evaluations', ['accountId', 'id'], {
   reasonCode: nullable(openText<DenialCode>()),
   reasonDetail: nullable(text()),
   failedCheck: nullable(integer()),
+  /** What checks 10 to 12 refuse; null for the others. */
+  refusedBy: nullable(json<RefusedBy>()),
+  /** The shared budgets that were looked at, nearest first; null for none. */
+  budgetPath: nullable(json<readonly string[]>()),
   spentBeforeMicro: nullable(micro<MicroUsdc>()),
   /** Null if the agent has no such mandate. */
   mandateVersion: nullable(integer()),

@@ -1,8 +1,15 @@
 import { normalizeHostName } from '../../../domain/host-name.ts'
-import type { PolicyDecision } from '../../../domain/policy.ts'
+import type { PolicyDecision, PolicyDenial } from '../../../domain/policy.ts'
 import type { Hold, Metadata } from '../../../domain/records.ts'
 import { put, type Change } from '../operation.ts'
-import { strayEvaluations, type EvaluationRow, type MandateRow } from '../tables.ts'
+import {
+  strayEvaluations,
+  type AgentRow,
+  type EvaluationRow,
+  type MandateRow,
+  type RefusedBy,
+} from '../tables.ts'
+import { budgetPathOf } from './bookings.ts'
 
 /** What was asked about. */
 type Asked = Pick<
@@ -23,8 +30,14 @@ type Asked = Pick<
   readonly createdAtMs: number
 }
 
-/** What a decision keeps of its mandate. */
-export type LookedAt = Pick<MandateRow, 'spentMicro' | 'version'>
+/** What a decision keeps of its mandate, with all shared budgets that it counts in. */
+export type LookedAt = Pick<MandateRow, 'spentMicro' | 'version' | 'budgetPath'>
+
+export function lookedAtOf(mandate: MandateRow, agent: Pick<AgentRow, 'budgetPath'> | undefined): LookedAt {
+  const { spentMicro, version } = mandate
+  const path = budgetPathOf(mandate, agent)
+  return { spentMicro, version, budgetPath: path.length === 0 ? null : path }
+}
 
 /** The record of a policy decision. */
 export function evaluationOf(
@@ -57,6 +70,8 @@ export function evaluationOf(
     reasonCode: isApproved ? null : decision.code,
     reasonDetail: isApproved ? null : decision.detail,
     failedCheck: isApproved ? null : decision.check,
+    refusedBy: isApproved ? null : refusedByOf(decision),
+    budgetPath: found.mandate?.budgetPath ?? null,
     spentBeforeMicro: found.mandate?.spentMicro ?? null,
     mandateVersion: found.mandate?.version ?? null,
     metadata: asked.metadata ?? null,
@@ -73,10 +88,20 @@ export function strayOf(
 }
 
 /** The decision that a record tells of. */
-export function decisionOf({ reasonCode, reasonDetail, failedCheck }: EvaluationRow): PolicyDecision {
+export function decisionOf({
+  reasonCode,
+  reasonDetail,
+  failedCheck,
+  refusedBy,
+}: EvaluationRow): PolicyDecision {
   return reasonCode === null || reasonDetail === null || failedCheck === null
     ? { decision: 'approved' }
-    : { decision: 'denied', code: reasonCode, detail: reasonDetail, check: failedCheck }
+    : { decision: 'denied', code: reasonCode, detail: reasonDetail, check: failedCheck, ...refusedBy }
+}
+
+function refusedByOf({ limit, budget, reason }: PolicyDenial): RefusedBy | null {
+  if (!limit && !budget && !reason) return null
+  return { ...(limit && { limit }), ...(budget && { budget }), ...(reason && { reason }) }
 }
 
 /** Our ids are far shorter, and longer foreign ones would not fit into every index. */

@@ -4,7 +4,7 @@ import type { ProposedTransaction } from '../../store.ts'
 import { look, put, unchanged, type Operation, type Read } from '../operation.ts'
 import { agents, entries, evaluations, mandates, sellerDomains } from '../tables.ts'
 import { isKnownSeller, readsOfSeller } from './approvals.ts'
-import { decisionOf, evaluationOf, strayOf } from './evaluation-rows.ts'
+import { decisionOf, evaluationOf, lookedAtOf, strayOf } from './evaluation-rows.ts'
 import { proposalReads, proposedLimits } from './limits/limit-usage.ts'
 
 /** Records an evaluation with the policy's decision. A dry run leaves nothing. */
@@ -47,7 +47,7 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
       subject: 'transaction',
       // Another account's seller is not disclosed.
       seller: seller?.accountId === accountId ? seller : undefined,
-      mandate: mandate?.agentId === call.agentId ? mandate : undefined,
+      mandate: mandate?.agentId === call.agentId ? lookedAtOf(mandate, agent) : undefined,
     })
     const entry = {
       accountId,

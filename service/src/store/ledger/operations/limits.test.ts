@@ -54,12 +54,13 @@ test('A limit denies a payment that does not fit, and has room again in the next
   assert.equal(outcome.code, 'velocity_limit_exceeded')
   assert.equal(outcome.check, 10)
   assert.deepEqual(
-    { ...outcome.limit, resetsAtMs: undefined },
+    { ...outcome.limit, window: undefined, resetsAtMs: undefined },
     {
       id: 'limit_0',
       scope: 'mandate',
       scopeId: mandate.id,
       action: 'deny',
+      window: undefined,
       unit: 'amount',
       max: '2.50',
       committed: '2.00',

@@ -38,7 +38,7 @@ import {
 } from './approvals.ts'
 import { bookingReads, Bookings, isCounted, isEndedByBudget, type Booking } from './bookings.ts'
 import { closeMinuteOf, denialCountId, denialId, recordDenial, type Denial } from './denials.ts'
-import { decisionOf } from './evaluation-rows.ts'
+import { decisionOf, lookedAtOf } from './evaluation-rows.ts'
 import { endPayments, expiredReads, releaseExpired } from './ended-payments.ts'
 import { committedOf, isIssuedFor, statusOf } from './payment-rows.ts'
 
@@ -112,7 +112,7 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     )
     if (decision.decision === 'denied') {
       if (!bookings || !mandate) return { outcome: { ...decision, isStray: true }, changes }
-      const lookedAt = mandate.agentId === hold.agentId ? mandate : undefined
+      const lookedAt = mandate.agentId === hold.agentId ? lookedAtOf(mandate, agent) : undefined
       const counted = { ...hold, mandate }
       const asked = decision.reason && askForApproval(call, mandate, decision.reason, facts)
       const denial = asked ? withRemark(decision, asked) : decision

@@ -6,7 +6,10 @@ import type { prepareTransactionReads } from './transactions.ts'
 
 /** The facts behind a transaction's decision. */
 export function prepareDecisions(
-  records: Pick<ReturnType<typeof prepareRecordReads>, 'findAgent' | 'findMandate'>,
+  records: Pick<
+    ReturnType<typeof prepareRecordReads>,
+    'findAgent' | 'findMandate' | 'findBudget' | 'listMandateVersions'
+  >,
   {
     findEntry,
     toTransactions,
@@ -22,13 +25,24 @@ export function prepareDecisions(
       const { accountId, environment } = key
       const find = (id: string) => ({ accountId, environment, id })
       const own = isReceived ? undefined : payment
+      const mandate = isReceived ? undefined : await records.findMandate(find(transaction.mandateId))
+      const version = transaction.mandateVersion
+      const [looked] =
+        mandate && version !== null
+          ? await records.listMandateVersions(mandate, { limit: 1, below: version + 1 })
+          : []
+      const path = own?.budgetPath ?? evaluation?.budgetPath ?? []
+      const budgets = await Promise.all(path.map((id) => records.findBudget(find(id))))
       return {
         transaction,
         isReceived,
         failedCheck: evaluation?.failedCheck ?? null,
         spentBeforeMicro: evaluation?.spentBeforeMicro ?? null,
         agent: isReceived ? undefined : await records.findAgent(find(transaction.agentId)),
-        mandate: isReceived ? undefined : await records.findMandate(find(transaction.mandateId)),
+        mandate,
+        version: looked,
+        budgets: budgets.filter((budget) => budget !== undefined),
+        refusedBy: evaluation?.refusedBy ?? null,
         hold: own && toHold(own, own.epoch),
         holdSpentBeforeMicro: own?.spentBeforeMicro ?? null,
         holdHeldBeforeMicro: own?.heldBeforeMicro ?? null,
