@@ -63,12 +63,14 @@ import { createExports } from './routes/csv-export.ts'
 import { serveHealth } from './routes/health.ts'
 import { serveApprovals } from './routes/approvals.ts'
 import { serveBacktests } from './routes/backtests.ts'
+import { serveJournal } from './routes/journal.ts'
 import { serveMandates } from './routes/mandates.ts'
 import { servePayments } from './routes/payments.ts'
 import { servePolicy } from './routes/policy.ts'
 import { serveRefunds } from './routes/refunds.ts'
 import { serveSellers } from './routes/sellers.ts'
 import { serveSessions } from './routes/sessions.ts'
+import { serveSettlements } from './routes/settlements.ts'
 import { serveTransactions } from './routes/transactions.ts'
 import { serveVerifyAgent } from './routes/verify-agent.ts'
 
@@ -169,6 +171,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const answerExport = createExports(exportSlots, options.now)
   serveTransactions(serve, options, answerExport)
   serveRefunds(serve, options)
+  serveJournal(serve, options, answerExport)
+  serveSettlements(serve, options)
   serveAuditLog(serve, options)
   serveHealth(serve, options)
   serveConsoleSession(serve, { ...options, authenticateKey, oidcPath: options.oidc ? oidcPath : null })

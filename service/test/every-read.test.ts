@@ -71,7 +71,7 @@ const statuses = new Map([['/v1/console/session', 404]])
 async function fillLedger(
   service: TestService,
 ): Promise<{ paths: Record<string, string>; filters: Record<string, string> }> {
-  await registerSeller(service, merchantDomain)
+  const sellerId = await registerSeller(service, merchantDomain)
   const purchase = await preparePurchase(service, { max_spend_total: '10.00' })
   const proof = await issueProof(service, purchase, '4.20')
   const paid = await verifyProof(service, proof)
@@ -97,6 +97,7 @@ async function fillLedger(
       domain: merchantDomain,
       mandate_id: mandateId,
       nonce: proof.nonce,
+      seller_id: sellerId,
       transaction_id: paid.body.transaction_id,
     },
     filters: {
@@ -111,6 +112,8 @@ async function fillLedger(
       created_before: at(1),
       created_to: at(1),
       day_starts_at: at(0),
+      from: at(-1).slice(0, 10),
+      to: at(1).slice(0, 10),
       starts_at: at(-1),
       buckets: '2',
       metadata: 'research',

@@ -45,6 +45,7 @@ test('Every place of the interface in which an id stands has a sample record', (
     nonce: true,
     session_id: true,
     domain: true,
+    seller_id: true,
     stop_id: true,
     approval_id: true,
     budget_id: true,

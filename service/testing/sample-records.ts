@@ -25,6 +25,7 @@ export interface SampleRecords {
   readonly session_id: string
   /** Of a registered seller. */
   readonly domain: string
+  readonly seller_id: string
   /** Of a stop of all agents that found none to stop. */
   readonly stop_id: string
   /** Of a request for an increase. */
@@ -68,6 +69,7 @@ export async function prepareSampleRecords(service: TestService, key: string): P
     nonce: await sampleNonce(service, purchase, key),
     session_id: await sampleSession(service, key),
     domain: seller.body.domain,
+    seller_id: seller.body.id,
     stop_id: stopped.body.stop_id,
     approval_id: increase.body.id,
     budget_id: budget.body.id,

@@ -1,4 +1,6 @@
 // Generated from packages/wire by `npm run client-types`; a test compares them.
+import type * as accountingJournal from '@purser/wire/accounting/journal'
+import type * as accountingSettlements from '@purser/wire/accounting/settlements'
 import type * as accounts from '@purser/wire/accounts'
 import type * as agents from '@purser/wire/agents'
 import type * as apiKeys from '@purser/wire/api-keys'
@@ -40,6 +42,14 @@ type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false
 
 /** Does not compile if a type of the client differs from its schema. */
 export const sameTypes: {
+  JournalLine: Same<client.JournalLine, Static<NonNullable<typeof accountingJournal.JournalLine>>>
+  JournalQuery: Same<client.JournalQuery, Static<NonNullable<typeof accountingJournal.JournalQuery>>>
+  Settlement: Same<client.Settlement, Static<NonNullable<typeof accountingSettlements.Settlement>>>
+  SettlementDay: Same<client.SettlementDay, Static<NonNullable<typeof accountingSettlements.SettlementDay>>>
+  GetSettlementsQuery: Same<
+    client.GetSettlementsQuery,
+    Static<NonNullable<(typeof accountingSettlements.getSettlements)['query']>>
+  >
   Account: Same<client.Account, Static<NonNullable<typeof accounts.Account>>>
   CreatedAccount: Same<client.CreatedAccount, Static<NonNullable<typeof accounts.CreatedAccount>>>
   NewAccount: Same<client.NewAccount, Static<NonNullable<typeof accounts.NewAccount>>>
@@ -223,6 +233,11 @@ export const sameTypes: {
   >
   AgentReport: Same<client.AgentReport, Static<NonNullable<typeof verifyAgent.AgentReport>>>
 } = {
+  JournalLine: true,
+  JournalQuery: true,
+  Settlement: true,
+  SettlementDay: true,
+  GetSettlementsQuery: true,
   Account: true,
   CreatedAccount: true,
   NewAccount: true,

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 
 import { signIn } from '../../../service/testing/console-session.ts'
-import { createTenant, startTestService } from '../../../service/testing/service.ts'
+import { readCsv } from '../../../service/testing/http/read-csv.ts'
+import { pay, registerSeller } from '../../../service/testing/purchases.ts'
+import { createTenant, preparePurchase, startTestService } from '../../../service/testing/service.ts'
 import { testCommand } from '../testing/command.ts'
 
 const service = await startTestService({ after })
@@ -62,4 +64,28 @@ test('An operator releases the domain of another account', async (context) => {
   )
   assert.equal((await operator.purser('sellers', 'release', 'shop.example')).code, 5)
   assert.equal((await operator.purser(...shop)).code, 0)
+})
+
+test('An owner shows the settlements of a seller, and exports the journal', async (context) => {
+  const { purser } = testCommand(context, { PURSER_URL: service.url, PURSER_API_KEY: service.sandboxKey })
+  const sellerId = await registerSeller(service)
+  const purchase = await preparePurchase(service)
+  const settlements = (...more: readonly string[]) => purser('sellers', 'settlements', sellerId, ...more)
+  assert.equal((await settlements()).errors, 'Nothing was collected or refunded on these days.')
+  const paid = await pay(service, purchase, '1.50')
+  const { output } = await settlements()
+  assert.match(output, /^2026-11-20 +1 +1\.50 +0 +0\.00 +1\.50 *\ntotal +1 +1\.50/m)
+  const earlier = await settlements('--from', '2026-11-01', '--to', '2026-11-19', '--json')
+  assert.deepEqual(JSON.parse(earlier.output).days, [])
+  assert.equal((await settlements('--from', '2026-11-31')).code, 2)
+  const journal = await purser('journal', 'export', '--from', '2026-11-20T00:00:00Z')
+  assert.deepEqual(
+    readCsv(`${journal.output}\n`).map((line) => [line['transaction_id'], line['account'], line['debit']]),
+    [
+      [paid, 'expense', '1.50'],
+      [paid, 'wallet', ''],
+      [paid, 'wallet', '1.50'],
+      [paid, 'revenue', ''],
+    ],
+  )
 })

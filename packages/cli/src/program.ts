@@ -14,6 +14,7 @@ import { doctorCommand } from './commands/doctor.ts'
 import { evaluateCommand } from './commands/evaluate.ts'
 import { keysCommand } from './commands/keys.ts'
 import { mandatesCommand } from './commands/mandates.ts'
+import { journalCommand } from './commands/journal.ts'
 import { payCommand } from './commands/pay.ts'
 import { profileCommand } from './commands/profile.ts'
 import { paymentsCommand } from './commands/payments.ts'
@@ -53,6 +54,7 @@ export async function createProgram(words: readonly string[], io: Io): Promise<C
     proofsCommand(io),
     paymentsCommand(io),
     transactionsCommand(io),
+    journalCommand(io),
     auditCommand(io),
     profileCommand(io),
   ]
@@ -78,7 +80,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
     'approvals',
     'sellers',
   ],
-  'Payments:': ['evaluate', 'pay', 'proofs', 'payments', 'transactions', 'audit'],
+  'Payments:': ['evaluate', 'pay', 'proofs', 'payments', 'transactions', 'journal', 'audit'],
   'This machine:': ['profile', 'completion'],
 }
 

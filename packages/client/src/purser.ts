@@ -7,6 +7,7 @@ import { auditLog, type AuditLog } from './resources/audit-log.ts'
 import { budgets, type Budgets } from './resources/budgets.ts'
 import { consoleOf, type Console } from './resources/console.ts'
 import { health, type Health } from './resources/health.ts'
+import { journal, type Journal } from './resources/journal.ts'
 import { mandates, type Mandates } from './resources/mandates.ts'
 import { payments, type Payments } from './resources/payments.ts'
 import { policy, verifyAgent, type Policy } from './resources/policy.ts'
@@ -36,6 +37,8 @@ export class Purser {
   /** Checks whether a payment would be allowed: see `authorized`. Records nothing. */
   readonly verifyAgent: ReturnType<typeof verifyAgent>
   readonly transactions: Transactions
+  /** The journal for accountants; for keys of owners and operators. */
+  readonly journal: Journal
   readonly auditLog: AuditLog
   readonly health: Health
   /** The calls of the web console; for keys and sessions of owners and operators. */
@@ -56,6 +59,7 @@ export class Purser {
     this.policy = policy(send)
     this.verifyAgent = verifyAgent(send)
     this.transactions = transactions(send, open)
+    this.journal = journal(open)
     this.auditLog = auditLog(send)
     this.health = health(send)
     this.console = consoleOf(send, open)

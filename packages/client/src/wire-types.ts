@@ -154,6 +154,92 @@ export type ErrorCode =
   | 'shutting_down'
   | 'store_unavailable'
 
+export interface JournalLine {
+  /** When it was paid or refunded. */
+  at: string
+  /** The payment or the refund. */
+  transaction_id: string
+  /** What happened. */
+  kind: 'payment' | 'refund'
+  /** `expense` is what agents buy, `revenue` what sellers of the account earn, `wallet` the money. */
+  account: 'expense' | 'wallet' | 'revenue'
+  /** Debit in USDC, as decimal text; null for a credit. */
+  debit: string | null
+  /** Credit in USDC, as decimal text; null for a debit. */
+  credit: string | null
+  /** Currency of the amounts; always `USDC`. */
+  currency: 'USDC'
+  /** Domain of the seller. */
+  merchant_domain: string
+  /** Seller registered under the domain; null if there is none. */
+  seller_id: string | null
+  /** Agent that paid. */
+  agent_id: string
+  /** Mandate that it paid from. */
+  mandate_id: string
+  /** Order of the payment; null for none. */
+  order_id: string | null
+  /** The payment that was refunded; null unless this is a refund. */
+  refund_of: string | null
+  /** URL of the purchased resource. */
+  resource_url: string
+}
+
+export interface JournalQuery {
+  /** Only transactions at or after this time, with a time zone. */
+  created_from?: string
+  /** Only transactions before this time, with a time zone. */
+  created_to?: string
+}
+
+export interface Settlement {
+  /** Id of the seller. */
+  seller_id: string
+  /** Domain under which it collects. */
+  domain: string
+  /** First day, in UTC. */
+  from: string
+  /** Last day, in UTC. */
+  to: string
+  /** The days on which the seller collected or refunded anything, oldest first. */
+  days: Array<SettlementDay>
+  /** The sums of all days. */
+  total: {
+    /** Number of payments collected. */
+    payments: number
+    /** Sum of those payments in USDC. */
+    gross: string
+    /** Number of refunds sent, of payments of any day. */
+    refunds: number
+    /** Sum of those refunds in USDC. */
+    refunded: string
+    /** `gross` minus `refunded` in USDC; negative if more was refunded than collected. */
+    net: string
+  }
+}
+
+export interface SettlementDay {
+  /** Day in UTC. */
+  day: string
+  /** Number of payments collected. */
+  payments: number
+  /** Sum of those payments in USDC. */
+  gross: string
+  /** Number of refunds sent, of payments of any day. */
+  refunds: number
+  /** Sum of those refunds in USDC. */
+  refunded: string
+  /** `gross` minus `refunded` in USDC; negative if more was refunded than collected. */
+  net: string
+}
+
+export interface GetSettlementsQuery {
+  /** First day, in UTC; 29 days before `to` by default. */
+  from?: string
+  /** Last day, in UTC; today by default. */
+  to?: string
+}
+
 export interface Account {
   /** Id of the account. */
   id: string

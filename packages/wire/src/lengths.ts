@@ -35,6 +35,8 @@ export const maxLengths = {
   /** The reason that a seller gives for a refund. */
   refundReason: 500,
   orderId: 100,
+  /** A day, such as `2026-11-20`. */
+  day: 10,
   /** What an agent or a person writes about an approval. */
   approvalMessage: 1_000,
   /** Text written by the service: the message of a 422, the value of a policy check. */
@@ -61,6 +63,7 @@ export const maxItems = {
   nearestBudgets: 100,
   spendingParts: 5,
   buckets: 400,
+  settlementDays: 400,
   backtestChecks: 100,
   backtestExamples: 10,
   /** Limits of a mandate or a shared budget, and of a mandate with the budgets above it and its agent. */

@@ -22,6 +22,7 @@ import * as consoleSystem from './console/system.ts'
 import * as consoleTransactions from './console/transactions.ts'
 import * as errors from './errors.ts'
 import * as fields from './fields.ts'
+import * as journal from './accounting/journal.ts'
 import * as budgets from './limits/budgets.ts'
 import * as limits from './limits/limits.ts'
 import * as mandates from './mandates.ts'
@@ -30,6 +31,7 @@ import * as policy from './policy.ts'
 import * as refunds from './refunds.ts'
 import * as sellers from './sellers.ts'
 import * as sessions from './sessions.ts'
+import * as settlements from './accounting/settlements.ts'
 import * as transactions from './transactions.ts'
 import * as verifyAgent from './verify-agent.ts'
 
@@ -57,6 +59,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   consoleTransactions,
   errors,
   fields,
+  journal,
   budgets,
   limits,
   mandates,
@@ -65,6 +68,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   refunds,
   sellers,
   sessions,
+  settlements,
   transactions,
   verifyAgent,
 ]

@@ -55,6 +55,8 @@ import { collectSchemas } from './named-schemas.ts'
 import { getProof, issueProof, verify, voidProof } from './payments.ts'
 import { evaluate } from './policy.ts'
 import { refundTransaction } from './refunds.ts'
+import { downloadJournal } from './accounting/journal.ts'
+import { getSettlements } from './accounting/settlements.ts'
 import { createSeller, getSellerVerification, listSellers, releaseDomain, verifySeller } from './sellers.ts'
 import { endSessionOfAccount, listSessions } from './sessions.ts'
 import { downloadTransactions, getTransaction, listTransactions } from './transactions.ts'
@@ -103,6 +105,7 @@ export const endpoints = [
   createSeller,
   listSellers,
   releaseDomain,
+  getSettlements,
   getSellerVerification,
   verifySeller,
   issueProof,
@@ -118,6 +121,7 @@ export const endpoints = [
   downloadTransactions,
   getTransaction,
   refundTransaction,
+  downloadJournal,
   listAuditEvents,
   healthz,
   readyz,

@@ -24,6 +24,12 @@ export function formatSum(sumMicro: MicroUsdc): string {
   return `${whole}.${fraction.slice(0, 2)}${fraction.slice(2).replace(/0+$/, '')}`
 }
 
+/** Like `formatSum`, for a difference that may be below zero. */
+export function formatSigned(micro: bigint): string {
+  const text = formatSum((micro < 0n ? -micro : micro) as MicroUsdc)
+  return micro < 0n ? `-${text}` : text
+}
+
 /** The sum of two amounts. */
 export function addMicro(left: MicroUsdc, right: MicroUsdc): MicroUsdc {
   return (left + right) as MicroUsdc

@@ -217,6 +217,10 @@ export interface Transaction extends Scope {
   readonly refundOf: string | null
   /** The order of a payment or refund; null for none. */
   readonly orderId: string | null
+  /** Whether an agent of the account has paid it, or was refunded; false for decisions. */
+  readonly isExpense: boolean
+  /** Whether a seller of the account has collected it, or has refunded it; false for decisions. */
+  readonly isRevenue: boolean
   /** The version of the mandate that was looked at; null if it was not found. */
   readonly mandateVersion: number | null
   readonly metadata: Metadata | null

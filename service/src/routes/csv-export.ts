@@ -13,6 +13,8 @@ export interface CsvExport<Column extends string> extends Pick<
   Call<never, never, never>,
   'isStillLetIn' | 'takeTurn'
 > {
+  /** The file is named after it; default `transactions`. */
+  readonly name?: string
   readonly caller: Caller
   readonly columns: readonly Column[]
   readonly readPage: (page: Page) => Promise<PageOf<Readonly<Record<Column, Cell>>>>
@@ -32,7 +34,7 @@ export function createExports(slots: ReturnType<typeof createStreamSlots>, now: 
       stream.destroy()
       return refuse('too_many_streams')
     }
-    const name = `transactions-${environment}-${toTimestamp(now()).slice(0, 10)}.csv`
+    const name = `${csv.name ?? 'transactions'}-${environment}-${toTimestamp(now()).slice(0, 10)}.csv`
     return {
       status: 200,
       body: undefined,

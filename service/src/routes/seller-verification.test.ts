@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 
 import { provenDomain as domain, proverOf, type Zone } from '../../testing/http/domain-servers.ts'
+import { readCsv } from '../../testing/http/read-csv.ts'
 import { postgres18 } from '../../testing/postgres.ts'
 import {
+  askForProof,
   createTenant,
   issueProof,
   preparePurchase,
@@ -71,6 +73,37 @@ for (const { name, settings } of databases) {
         key: merchant.sandboxKey,
       })
       assert.equal(events.body.length, 1, events.text)
+
+      // What the other buys there is no sale of its own, although it has a seller for the domain.
+      const theirOwn = await preparePurchase(service, { allowed_sellers: [domain] }, squatter.sandboxKey)
+      const bought = await askForProof(service, { ...theirOwn, resourceUrl: `https://${domain}/b` }, '2.00', {
+        key: squatter.sandboxKey,
+      })
+      const sold = await verifyProof(
+        service,
+        bought.body.proof,
+        { merchant_domain: domain },
+        { key: merchant.sandboxKey },
+      )
+      assert.equal(sold.status, 200, sold.text)
+      const returned = await service.call('POST', `/v1/transactions/${sold.body.transaction_id}/refund`, {
+        key: merchant.sandboxKey,
+        body: { amount: '0.50' },
+        headers: { 'idempotency-key': 'return' },
+      })
+      assert.equal(returned.status, 201, returned.text)
+      const revenue = async (key: string) => {
+        const sellers = await service.call('GET', '/sellers', { key })
+        const settled = await service.call('GET', `/v1/sellers/${sellers.body[0].id}/settlements`, { key })
+        const journal = readCsv((await service.call('GET', '/v1/journal.csv', { key })).text)
+        return [
+          settled.body.total.payments,
+          settled.body.total.net,
+          journal.filter((line) => line['account'] === 'revenue').length,
+        ]
+      }
+      assert.deepEqual(await revenue(squatter.sandboxKey), [0, '0.00', 0])
+      assert.deepEqual(await revenue(merchant.sandboxKey), [2, '2.50', 3])
 
       // The other shows a proof, too late.
       const { text: theirs } = await verification(service, squatter.sandboxKey, 'GET')

@@ -29,6 +29,8 @@ export interface TransactionFilter extends AgentFilter {
   readonly beforeMs?: number | undefined
   /** Only what was paid to sellers of the scope's account. */
   readonly receivedOnly?: boolean
+  /** Only payments and refunds. */
+  readonly moneyOnly?: boolean
 }
 
 /** Which part of a list: at most so many items, older than the one named. */

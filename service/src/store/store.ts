@@ -271,6 +271,7 @@ export interface StoreReads {
   listMandates(scope: Scope, filter: MandateListFilter, page: Page): Promise<PageOf<Mandate>>
   /** The seller of an account for a domain. */
   findSeller(seller: OwnDomain): Promise<ListedSeller | undefined>
+  findSellerById(seller: RecordKey): Promise<ListedSeller | undefined>
   listSellers(scope: Scope, page: Page): Promise<PageOf<ListedSeller>>
   listTransactions(scope: Scope, filter: TransactionFilter, page: Page): Promise<PageOf<Transaction>>
   listAuditEvents(scope: Scope, filter: AuditFilter, page: Page): Promise<PageOf<AuditEvent>>
@@ -375,6 +376,8 @@ export interface ProposedTransaction extends Omit<
   | 'reasonDetail'
   | 'refundOf'
   | 'orderId'
+  | 'isExpense'
+  | 'isRevenue'
   | 'mandateVersion'
   | 'metadata'
 > {

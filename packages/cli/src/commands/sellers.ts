@@ -1,10 +1,10 @@
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
-import type { ReleasedDomain, Seller, SellerVerification } from '@purser/client'
+import type { ReleasedDomain, Seller, SellerVerification, Settlement } from '@purser/client'
 
 import { connect } from '../connection.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { timeCell } from '../output/cells.ts'
-import { showRecord } from '../output/show.ts'
+import { showList, showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { clientCommand, listCommand } from './client-command.ts'
@@ -21,10 +21,11 @@ const columns: readonly Column<Seller>[] = [
 
 export function sellersCommand(io: Io) {
   return new Command('sellers')
-    .summary('register, list and verify sellers, and release their domains')
+    .summary('register, list and verify sellers, show their settlements, and release their domains')
     .addCommand(createCommand(io))
     .addCommand(listSellersCommand(io))
     .addCommand(verifyCommand(io))
+    .addCommand(settlementsCommand(io))
     .addCommand(releaseCommand(io))
 }
 
@@ -73,6 +74,35 @@ function verifyCommand(io: Io) {
       const verification = await sellers.verify(domain, { signal: io.interruption() })
       showRecord(verificationColumns, verification, options, io)
       if (verification.status === 'pending') io.exitWith(exitCodes.failed)
+    })
+}
+
+type Day = Settlement['days'][number]
+
+const settlementColumns: readonly Column<Day>[] = [
+  { title: 'day (utc)', cell: ({ day }) => day },
+  { title: 'payments', cell: ({ payments }) => String(payments), align: 'right' },
+  { title: 'gross', cell: ({ gross }) => gross, align: 'right' },
+  { title: 'refunds', cell: ({ refunds }) => String(refunds), align: 'right' },
+  { title: 'refunded', cell: ({ refunded }) => refunded, align: 'right' },
+  { title: 'net', cell: ({ net }) => net, align: 'right' },
+]
+
+function settlementsCommand(io: Io) {
+  return clientCommand('settlements')
+    .summary('show what a seller collected and refunded, by day in UTC')
+    .argument('<seller-id>')
+    .option('--from <day>', 'first day, such as 2026-11-01; 29 days before the last by default')
+    .option('--to <day>', 'last day; today by default')
+    .action(async (id, options) => {
+      const { sellers } = await connect(options, io)
+      const { from, to } = options
+      const query = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
+      const settlement = await sellers.settlements(id, query, { signal: io.interruption() })
+      if (options.json) return showRecord([], settlement, options, io)
+      const total = { day: 'total', ...settlement.total }
+      const days = settlement.days.length === 0 ? [] : [...settlement.days, total]
+      showList(settlementColumns, days, { none: 'Nothing was collected or refunded on these days.' }, io)
     })
 }
 

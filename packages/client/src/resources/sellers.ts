@@ -2,7 +2,15 @@ import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
 import type { Send } from '../send.ts'
-import type { NewSeller, PageQuery, ReleasedDomain, Seller, SellerVerification } from '../wire-types.ts'
+import type {
+  GetSettlementsQuery,
+  NewSeller,
+  PageQuery,
+  ReleasedDomain,
+  Seller,
+  SellerVerification,
+  Settlement,
+} from '../wire-types.ts'
 
 export type Sellers = ReturnType<typeof sellers>
 
@@ -28,6 +36,19 @@ export function sellers(send: Send) {
     verify: async (domain: string, options?: CallOptions): Promise<SellerVerification> =>
       (await send({ method: 'POST', path: path`/sellers/${domain}/verification` }, options))
         .body as SellerVerification,
+    /**
+     * What a seller has collected and refunded, by day in UTC.
+     *
+     * @example
+     * const { days, total } = await purser.sellers.settlements(id, { from: '2026-11-01', to: '2026-11-30' })
+     */
+    settlements: async (
+      id: string,
+      query?: GetSettlementsQuery,
+      options?: CallOptions,
+    ): Promise<Settlement> =>
+      (await send({ method: 'GET', path: path`/v1/sellers/${id}/settlements`, query }, options))
+        .body as Settlement,
     /**
      * Releases a domain in the environment of the key, whoever registered it; for operators. From then on its
      * seller cannot collect from other accounts, and another account can register the domain. Past payments

@@ -210,6 +210,11 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
       return found
     },
 
+    async findSellerById({ id: sellerId, ...scope }: RecordKey) {
+      const [found] = await sellersOf(scope, sql`and s.id = ${id('seller', sellerId)}`, 1)
+      return found
+    },
+
     /** Who is signed in: asked with every request of the console. */
     async findSession({ accountId, tokenHash }: SessionKey): Promise<StoredSession | undefined> {
       const account = id('account', accountId)

@@ -207,18 +207,19 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
    */
   async function skip(
     { accountId, environment }: Scope,
-    { status, receivedOnly }: ListFilter,
+    { status, receivedOnly, moneyOnly }: ListFilter,
     { sums }: Sources,
     next: string,
   ): Promise<string | undefined> {
     if (!sums) return next
     const own = sql`account_id = ${idOf(dialect, 'account', accountId)}`
     const beforeMs = timeOfId(next) + clockSlackMs
-    const counts = receivedOnly
-      ? sql`paid_count + coalesce(refunded_count, 0)`
-      : status
-        ? sql.ref(`${status}_count`)
-        : sql`1`
+    const counts =
+      receivedOnly || moneyOnly
+        ? sql`paid_count + coalesce(refunded_count, 0)`
+        : status
+          ? sql.ref(`${status}_count`)
+          : sql`1`
     const latest = (condition: RawBuilder<unknown>) => sql`
       (select starts_at_ms from ${from(activity)}
         where ${own} and environment = ${environment} and dimension = ${sums.dimension} and subject = ${sums.subject}
@@ -261,7 +262,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
   /** Whether an entry `e` is a transaction of a scope that matches a filter. */
   function fits({ accountId, environment }: Scope, filter: ListFilter): RawBuilder<unknown> {
     const { agentId, mandateId, merchantDomain, direction, reasonCode, fromMs, beforeMs } = filter
-    const { receivedOnly, metadata } = filter
+    const { receivedOnly, moneyOnly, metadata } = filter
     const conditions = [sql`e.environment = ${environment}`, sql`e.kind <> 'more_denied'`]
     if (agentId !== undefined) {
       conditions.push(sql`(p.agent_id = ${idOf(dialect, 'agent', agentId)} or v.agent_id = ${agentId})`)
@@ -293,12 +294,13 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
       const noted = sql`coalesce(p.metadata, v.metadata)`
       conditions.push(sql`e.kind not in ('received', 'refund_sent')`, hasMetadata(dialect, noted, metadata))
     }
+    if (moneyOnly || receivedOnly) {
+      conditions.push(sql`e.kind in ('paid', 'received', 'refunded', 'refund_sent')`)
+    }
     if (receivedOnly) {
       // A payment to an unregistered domain was collected by this account itself.
       const account = idOf(dialect, 'account', accountId)
-      conditions.push(
-        sql`e.kind in ('paid', 'received', 'refunded', 'refund_sent') and (p.seller_account_id is null or p.seller_account_id = ${account})`,
-      )
+      conditions.push(sql`(p.seller_account_id is null or p.seller_account_id = ${account})`)
     }
     return sql.join(conditions, sql` and `)
   }
@@ -496,6 +498,8 @@ function toTransaction(
       reasonDetail: refund?.reason ?? null,
       refundOf: refund ? payment.transactionId : null,
       orderId: payment.orderId,
+      isExpense: !isOfOtherAccount(entry.kind),
+      isRevenue: payment.sellerAccountId === accountId,
       mandateVersion: payment.mandateVersion ?? 1,
       metadata: isOfOtherAccount(entry.kind) ? null : payment.metadata,
       createdAtMs,
@@ -521,6 +525,8 @@ function toTransaction(
     reasonDetail: evaluation.reasonDetail,
     refundOf: null,
     orderId: null,
+    isExpense: false,
+    isRevenue: false,
     mandateVersion: evaluation.mandateVersion,
     metadata: evaluation.metadata,
     createdAtMs,
