@@ -1,13 +1,13 @@
 /**
- * Whether the store can commit. A commit that fails makes it unhealthy, and only a probe, which commits something
- * itself, makes it healthy again. While all is well it costs nothing.
+ * Whether the store can commit. A failed commit makes it unhealthy; only a probe that commits makes it
+ * healthy again. Costs nothing while the store is healthy.
  */
 export class CommitHealth {
   readonly #probe: () => Promise<unknown>
   #hasFailed = false
   #probing: Promise<void> | undefined
 
-  /** `probe` writes something without a meaning, and resolves when that is committed. */
+  /** `probe` commits a write that changes nothing, and resolves once it is durable. */
   constructor(probe: () => Promise<unknown>) {
     this.#probe = probe
   }
@@ -16,7 +16,7 @@ export class CommitHealth {
     this.#hasFailed = true
   }
 
-  /** Resolves when commits work, as far as is known; rejects with the error of a probe while they fail. */
+  /** Resolves if commits work, as far as is known; rejects with the probe's error while they fail. */
   async check(): Promise<void> {
     if (this.#hasFailed) await (this.#probing ??= this.#tryAgain())
   }

@@ -1,12 +1,12 @@
-/** How many of the latest transactions are remembered. */
+/** How many of the latest transactions are kept. */
 const mostRemembered = 1_024
 
-/** How long the latest transactions took, until they were durable. */
+/** How long the latest transactions took to become durable. */
 export class CommitTimes {
   readonly #latestMs: number[] = []
   #count = 0
 
-  /** How many there were in all. */
+  /** The total number of transactions. */
   get count(): number {
     return this.#count
   }

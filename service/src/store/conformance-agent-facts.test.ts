@@ -6,9 +6,10 @@ import { parseAmount } from '../domain/money.ts'
 import { shopDomain, type StoreLedger } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
 
-// What verify-agent reports on: whom it resolves for whom, and what the risk signals look at.
+// What verify-agent reports: which callers it answers, for which agents, and which facts its risk signals
+// use.
 storeConformance((open) => {
-  test('verify-agent resolves for the account itself, whoever sells', async (context) => {
+  test("verify-agent answers the agent's own account whatever the seller", async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const agent = await ledger.agent(owner.sandbox)
@@ -19,7 +20,7 @@ storeConformance((open) => {
     assert.deepEqual(inProduction, { agent: undefined, mandate: undefined, risk: undefined })
   })
 
-  test('For another account it resolves only when that owns the seller under merchant_domain', async (context) => {
+  test('verify-agent answers another account only if it owns the seller under merchant_domain', async (context) => {
     const ledger = await open(context)
     const customer = await ledger.tenant()
     const shop = await ledger.tenant()
@@ -48,7 +49,7 @@ storeConformance((open) => {
     }
   })
 
-  test("Unknown and revoked agents differ, and another agent's mandate is unknown [policy.3]", async (context) => {
+  test("An unknown agent, a revoked agent, and another agent's mandate get different answers [policy.3]", async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const agent = await ledger.agent(owner.sandbox)
@@ -64,7 +65,7 @@ storeConformance((open) => {
     assert.equal((await ask(ledger, owner.sandbox, mandate)).agent?.status, 'revoked')
   })
 
-  test('The risk facts are those of the mandate, from one moment [verify-agent.risk]', async (context) => {
+  test('The risk facts belong to the mandate and come from one snapshot [verify-agent.risk]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { allowedSellers: ['*'] })
@@ -110,7 +111,7 @@ storeConformance((open) => {
     assert.deepEqual((await ask(ledger, owner.sandbox, mandate)).risk, anHourLater)
   })
 
-  test('Only the thirty newest transactions count, and no earlier denials [verify-agent.risk]', async (context) => {
+  test('The risk facts use the thirty newest transactions and ignore earlier denials [verify-agent.risk]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -127,7 +128,7 @@ storeConformance((open) => {
     assert.deepEqual(await countsAfter(1, '1.00'), [0, 30])
   })
 
-  test('An evaluation is no purchase: the first payment at a seller is still the first [verify-agent.risk]', async (context) => {
+  test('An evaluation is not a purchase: the first payment to a seller still counts as the first [verify-agent.risk]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -135,7 +136,7 @@ storeConformance((open) => {
     assert.equal((await ask(ledger, owner.sandbox, mandate)).risk?.hasPaidThisSeller, false)
   })
 
-  test('A seller that was paid before a thousand other payments is no new one [verify-agent.risk]', async (context) => {
+  test('A seller that was paid before a thousand other payments is still known [verify-agent.risk]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { allowedSellers: ['*'] })
@@ -156,7 +157,7 @@ storeConformance((open) => {
     assert.equal(other.risk?.hasPaidThisSeller, false)
   })
 
-  test('The risk facts count every completed decision while others are running [verify-agent.risk]', async (context) => {
+  test('The risk facts count every completed decision while others are in progress [verify-agent.risk]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -173,7 +174,7 @@ storeConformance((open) => {
     )
   })
 
-  test('To ask records nothing [state.rule.1] [what.4]', async (context) => {
+  test('verify-agent records nothing [state.rule.1] [what.4]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)

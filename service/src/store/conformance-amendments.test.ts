@@ -10,9 +10,9 @@ function refused(code: string) {
   return { outcome: 'refused', code }
 }
 
-// How the terms of a mandate change.
+// Changes to the terms of a mandate.
 storeConformance((open) => {
-  test('An amendment takes effect at once, keeps the earlier terms, and leaves an event', async (context) => {
+  test('An amendment takes effect at once, keeps the earlier terms, and records an event', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox)
@@ -71,7 +71,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('An amendment of another version, another agent, another scope or a revoked mandate changes nothing', async (context) => {
+  test('An amendment that names a stale version, another agent, another scope or a revoked mandate changes nothing', async (context) => {
     const ledger = await open(context)
     const { sandbox, production } = await ledger.tenant()
     const stranger = await ledger.tenant()
@@ -86,7 +86,7 @@ storeConformance((open) => {
     const more = total('101.00')
     assert.deepEqual(await ledger.amend(mandate, more, { mayWiden: false }), refused('widening_needs_owner'))
     assert.deepEqual(await ledger.store.findMandate(mandate), mandate)
-    // Not even the version counts if nothing would change.
+    // If nothing would change, the version is not checked.
     const same = await ledger.amend(mandate, total('100.00'), { expectedVersion: 7, mayWiden: false })
     assert.deepEqual(same, { outcome: 'amended', mandate })
     assert.deepEqual(await ledger.store.listMandateVersions(mandate, { limit: 10 }), [])
@@ -98,7 +98,7 @@ storeConformance((open) => {
     )
   })
 
-  test('A budget is not cut below what is spent and held; open proofs end if asked for, and expired ones are released', async (context) => {
+  test('A budget cannot be cut below what is spent and held; open proofs end on request, and expired ones are released', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox)
@@ -112,7 +112,7 @@ storeConformance((open) => {
     const below = { outcome: 'below_committed', ...figures }
     assert.deepEqual(await ledger.amend(mandate, total('4.99')), below)
     assert.deepEqual(await ledger.amend(mandate, total('2.99'), { endsHolds: true }), below)
-    assert.equal((await ledger.store.findProof(held))?.status, 'open', 'a refused cut ends nothing')
+    assert.equal((await ledger.store.findProof(held))?.status, 'open', 'a refused cut ends no proof')
     const cut = await ledger.amend(mandate, total('3.00'), { endsHolds: true })
     assert.equal(cut.outcome, 'amended')
     assert.equal((await ledger.store.findProof(held))?.status, 'voided')
@@ -129,7 +129,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Of amendments of one version at once, one is made', async (context) => {
+  test('If amendments of one version race, one succeeds', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox)
@@ -142,7 +142,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A question about an agent after an amendment is answered by the new terms', async (context) => {
+  test('After an amendment, verify-agent uses the new terms', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox)

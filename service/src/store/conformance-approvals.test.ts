@@ -10,14 +10,14 @@ const above = (text: string | null, fields: Partial<NonNullable<Mandate['approva
   approval: { above: text, firstPurchaseAtSeller: false, required: 1, ...fields },
 })
 
-/** Asks for a proof that a person must approve; the approval's id. */
+/** Requests a proof that a person must approve; returns the approval's id. */
 async function ask(ledger: StoreLedger, mandate: Mandate, amount = '2.00'): Promise<string> {
   const outcome = await ledger.ask(mandate, amount)
   assert(outcome.decision === 'denied' && outcome.approval, JSON.stringify(outcome))
   return outcome.approval.id
 }
 
-/** Asks for an approval that a person then gives. */
+/** Requests an approval, which a person then grants. */
 async function approved(ledger: StoreLedger, mandate: Mandate, amount = '2.00'): Promise<string> {
   const id = await ask(ledger, mandate, amount)
   const approval = await ledger.decide(mandate, id, 'approved')
@@ -25,14 +25,14 @@ async function approved(ledger: StoreLedger, mandate: Mandate, amount = '2.00'):
   return id
 }
 
-// What people decide, and how a payment uses it.
+// How people decide approvals, and how payments use them.
 storeConformance((open) => {
-  test('An approval is asked for once, decided, and used up in the transaction that issues the proof', async (context) => {
+  test('An approval is requested once, decided, and used up in the transaction that issues the proof', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox, above('1.00'))
     const [first, second] = await Promise.all([ask(ledger, mandate), ask(ledger, mandate)])
-    assert.equal(first, second, 'the same question has the same approval')
+    assert.equal(first, second, 'the same request has the same approval')
     const decided = await ledger.decide(mandate, first, 'approved')
     assert(typeof decided === 'object')
     assert.deepEqual(await ledger.store.findApproval({ ...mandate, id: first }), decided)
@@ -52,7 +52,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Of several proofs that use one approval at once, one is issued', async (context) => {
+  test('If several proofs use one approval at once, one is issued', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox, above('1.00'))
@@ -68,7 +68,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('An approval, its denial, the revocation of the mandate and two proofs race: one wins, and all answers agree', async (context) => {
+  test('If an approval, its denial, the revocation of its mandate and two proofs race, one wins and all answers agree', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()
     for (let round = 0; round < 6; round++) {
@@ -87,13 +87,13 @@ storeConformance((open) => {
       const { status } = (await ledger.store.findApproval({ ...mandate, id: approvalId })) ?? assert.fail()
       assert.ok(issued <= 1)
       assert.equal(status === 'consumed', issued === 1)
-      assert.equal(denial === 'approval_decided', issued === 1, 'a used approval is not taken back')
+      assert.equal(denial === 'approval_decided', issued === 1, 'a used approval cannot be withdrawn')
       assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '0.00' })
     }
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Two people at once are two, and one person is one', async (context) => {
+  test('Two concurrent approvers count as two, and one person counts once', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox, above('1.00', { required: 2 }))
@@ -108,7 +108,7 @@ storeConformance((open) => {
     assert.equal((await ledger.store.findApproval({ ...mandate, id }))?.status, 'approved')
   })
 
-  test('Approvals are listed by status, mandate and agent, newest first, and never those of another scope', async (context) => {
+  test('Approvals are listed by status, mandate and agent, newest first, within one scope', async (context) => {
     const ledger = await open(context)
     const { sandbox, production } = await ledger.tenant()
     const stranger = await ledger.tenant()
@@ -143,7 +143,7 @@ storeConformance((open) => {
     assert.deepEqual([rest.items.map(({ id }) => id), rest.next], [[denied], undefined])
   })
 
-  test('A first purchase needs approval until one is captured or may still be', async (context) => {
+  test('A first purchase needs approval until one is captured or may still be captured', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox, above(null, { firstPurchaseAtSeller: true }))
@@ -154,7 +154,7 @@ storeConformance((open) => {
     await ledger.voidProof(next)
     await ledger.moveMandate(mandate, 'paused')
     await ledger.moveMandate(mandate, 'active')
-    assert.equal((await ledger.ask(mandate, '1.00')).decision, 'denied', 'the pause ended what was approved')
+    assert.equal((await ledger.ask(mandate, '1.00')).decision, 'denied', 'the pause ended the approval')
     const again = await approved(ledger, mandate)
     const second = ledger.newHold(mandate, '1.00')
     await ledger.ask(mandate, '1.00', { approvalId: again, hold: second })
@@ -168,7 +168,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('An increase is applied by the transaction that approves it, and by one of several at once', async (context) => {
+  test('An increase is applied by the transaction that approves it, once if several race', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox)
@@ -184,7 +184,7 @@ storeConformance((open) => {
     assert.equal(outcomes.filter((outcome) => typeof outcome === 'object').length, 1)
     const raised = await ledger.store.findMandate(mandate)
     assert.deepEqual([raised?.version, raised?.maxTotalMicro], [2, parseAmount('200.00')])
-    // What is known of a mandate for verify-agent is forgotten.
+    // Clears what is cached of the mandate for verify-agent.
     const question = { agentId: mandate.agentId, mandateId: mandate.id, merchantDomain: 'api.example.com' }
     const { nowMs } = ledger.clock
     const facts = await ledger.store.readAgentFacts({ caller: sandbox, ...question, nowMs })

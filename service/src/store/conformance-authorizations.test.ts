@@ -28,7 +28,7 @@ const stops: Readonly<Record<string, (ledger: StoreLedger, mandate: Mandate) => 
 
 // Payments in two steps: authorized first, then captured or voided by the merchant.
 storeConformance((open) => {
-  test('An authorization reserves the amount and charges nothing; its capture charges it once', async (context) => {
+  test('An authorization reserves the amount without charging it; its capture charges it once', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
     const mandate = await ledger.mandate(owner, { maxTotalText: '10.00' })
@@ -59,7 +59,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A partial capture charges its part, and releases the rest at once', async (context) => {
+  test('A partial capture charges its part and releases the rest at once', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
     const mandate = await ledger.mandate(owner, { maxTotalText: '10.00' })
@@ -81,7 +81,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A verification of an authorized proof is nonce_reused, and so is a second authorization', async (context) => {
+  test('Verifying or authorizing an authorized proof again is nonce_reused', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
     const mandate = await ledger.mandate(owner)
@@ -96,7 +96,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.settle(owner, paid), { outcome: 'refused', code: 'not_found' })
   })
 
-  test('Retries with their keys get the first answers again, also after the proof’s window', async (context) => {
+  test('Retries with their idempotency keys get the first answers, even after the proof’s window', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
     const mandate = await ledger.mandate(owner)
@@ -120,7 +120,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.allSums(mandate), { spent: '2.00', held: '0.00', authorized: '0.00' })
   })
 
-  test('A void by the merchant releases the amount at once, and is recorded once', async (context) => {
+  test('A void by the merchant releases the amount at once and is recorded once', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
     const mandate = await ledger.mandate(owner)
@@ -151,7 +151,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A deadline ends an authorization to the millisecond: by a sweep, or by a proof that needs room', async (context) => {
+  test('A deadline ends an authorization to the millisecond, by a sweep or by a proof that needs the budget', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
     const mandate = await ledger.mandate(owner, { maxTotalText: '10.00', maxCaptureSeconds: 120 })
@@ -183,7 +183,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A budget is not cut below what is authorized, whatever ends', async (context) => {
+  test('A budget cannot be cut below what is authorized, even if open proofs end', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
     const mandate = await ledger.mandate(owner)
@@ -195,7 +195,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('More authorizations than one step releases may be overdue', async (context) => {
+  test('More authorizations can be overdue than one step releases', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
     const mandate = await ledger.mandate(owner, { maxTotalText: '10.00' })
@@ -209,7 +209,7 @@ storeConformance((open) => {
   })
 
   for (const [stop, act] of Object.entries(stops)) {
-    test(`An authorized payment survives ${stop}, and its open neighbour does not`, async (context) => {
+    test(`An authorized payment survives ${stop}, and an open one of the same mandate does not`, async (context) => {
       const ledger = await open(context)
       const owner = (await ledger.tenant()).sandbox
       const mandate = await ledger.mandate(owner)
@@ -233,7 +233,7 @@ storeConformance((open) => {
     })
   }
 
-  test('Only the account of the seller that authorized a payment captures or voids it, and sees it', async (context) => {
+  test('Only the account of the seller that authorized a payment can capture, void or see it', async (context) => {
     const ledger = await open(context)
     const [payer, shop, stranger] = [
       (await ledger.tenant()).sandbox,
@@ -266,7 +266,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A revoked key captures nothing', async (context) => {
+  test('A revoked key cannot capture', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
     const merchant = await ledger.key(owner, 'merchant')
@@ -279,7 +279,7 @@ storeConformance((open) => {
     assert.equal((await ledger.settle(owner, hold)).outcome, 'captured')
   })
 
-  test('Of many captures and voids at once, one wins', async (context) => {
+  test('If many captures and voids race, one wins', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
     const mandate = await ledger.mandate(owner)

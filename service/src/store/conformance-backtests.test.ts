@@ -6,9 +6,9 @@ import type { Caller, Mandate, MandateTerms } from '../domain/records.ts'
 import { shopDomain, type StoreLedger } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
 
-// Other terms on a mandate's history, as the databases keep it.
+// Back-tests: other terms tried on a mandate's history, as each database keeps it.
 storeConformance((open) => {
-  test('A history of everything flips nothing under its own terms, and under others what they change', async (context) => {
+  test("The mandate's own terms flip nothing in a history with every kind of record, and other terms flip what they change", async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
     const mandate = await makeHistory(ledger, owner)
@@ -17,7 +17,7 @@ storeConformance((open) => {
       [same.toDenied.byCheck, same.toApproved.byCheck, same.notJudged, same.isComplete],
       [[], [], [{ reason: 'only_counted', count: 3 }], true],
     )
-    // 6 issued proofs, 1 evaluation, and 12 denials by an amount, of which 2 are evaluations.
+    // 6 issued proofs, 1 evaluation, and 12 denials for their amount, 2 of which are evaluations.
     assert.equal(same.judged, 6 + 1 + 12)
 
     const tight = await backtest(ledger, mandate, { maxPerTransactionMicro: parseAmount('2.00') })
@@ -44,7 +44,7 @@ storeConformance((open) => {
     )
   })
 
-  test('The range is judged, with what happened before; another account finds no mandate', async (context) => {
+  test('A back-test judges the range and takes earlier events into account; another account finds no mandate', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
     const mandate = await ledger.mandate(owner, { maxTotalText: '10.00' })
@@ -120,7 +120,7 @@ async function makeHistory(ledger: StoreLedger, owner: Caller): Promise<Mandate>
     const { decision } = await ledger.store.issueProof(ledger.newHold(mandate, '9.00'))
     assert.equal(decision, 'denied')
   }
-  // The next minute counts those that have no record.
+  // The next minute writes the entry that counts the unrecorded denials.
   wait(120_000)
   await ledger.store.releaseExpiredHolds(ledger.clock.nowMs, 10)
   const [{ spentMicro, heldMicro }] = (await ledger.store.listMandates(owner, {}, { limit: 1 })).items as [

@@ -10,7 +10,7 @@ import type { Activity, ActivityQuestion } from './console/store.ts'
 const hourMs = 4 * quarterMs
 
 storeConformance((open) => {
-  test('The sums that the console shows are those of the transactions, whatever races with their being added up', async (context) => {
+  test("The console's sums equal the sums of the transactions, whatever races with the rollup", async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     await ledger.seller(caller)
@@ -31,14 +31,14 @@ storeConformance((open) => {
     const adding = (async () => {
       while (!paid.signal.aborted) {
         await ledger.store.addUpActivity()
-        // What is asked meanwhile is of one moment: what is paid is neither missing nor counted twice.
+        // Concurrent reads each see one snapshot: no payment is missing or counted twice.
         const [all] = await total(ledger, caller, { dimension: 'all', subjects: [''] })
         const parts = await total(ledger, caller, {
           dimension: 'mandate',
           subjects: mandates.map(({ id }) => id),
         })
         const sum = parts.reduce((count, { paidCount }) => count + paidCount, 0)
-        assert.ok(sum >= (all?.paidCount ?? 0), 'the later answer knows all that the earlier one knew')
+        assert.ok(sum >= (all?.paidCount ?? 0), 'the later answer includes everything in the earlier one')
       }
     })()
     await Promise.all(paying)
@@ -49,7 +49,7 @@ storeConformance((open) => {
     await assertActivityAddsUp(ledger, caller, mandates)
   })
 
-  test('Amounts are added up beyond what one integer holds', async (context) => {
+  test('Amounts are added up beyond the range of one integer', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const most = '999999999999'
@@ -61,7 +61,7 @@ storeConformance((open) => {
     assert.equal(all?.paidMicro, 11n * 999_999_999_999_000_000n)
   })
 
-  test('A stop pauses every active mandate and ends its holds, and what it paused can be resumed', async (context) => {
+  test('A stop pauses every active mandate and ends its holds, and the undo resumes what it paused', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller, production } = await ledger.tenant()
     const other = await ledger.tenant()
@@ -92,12 +92,13 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(first), { spent: '0.00', held: '0.00' })
     const refused = await ledger.store.issueProof(ledger.newHold(first))
     assert.equal(refused.decision, 'denied')
-    // Under its own id a stop tells of what it did before, and of what it does now; nobody else's does.
+    // A stop that is retried under its id reports what it did before and now; another stop does not.
     assert.deepEqual(await stop(firstStop), { ...whole, pausedNow: 0 })
     const none = { outstanding, mandateIds: [], pausedNow: 0, voidedHolds: 0, failedIds: [] }
     for (const scope of [other.production, production]) assert.deepEqual(await stop(firstStop, scope), none)
 
-    // Who pauses a mandate that is stopped wants it paused afterwards, too; and a revoked one stays revoked.
+    // A mandate that a person pauses while it is stopped stays paused after the undo, and a revoked one stays
+    // revoked.
     const [, , third, fourth] = mandates
     assert.ok(third && fourth)
     await ledger.moveMandate(third, 'paused')
@@ -111,7 +112,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Nothing is authorised after a stop, whatever races with it', async (context) => {
+  test('Nothing is authorized after a stop, whatever races with it', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const mandates = await manyMandates(ledger, caller, 6)
@@ -137,7 +138,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A list with few matches is read in short pages without missing any', async (context) => {
+  test('A list with few matches is read in short pages that miss none', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const mandates = await manyMandates(ledger, caller, 3)
@@ -183,7 +184,7 @@ storeConformance((open) => {
     }
   })
 
-  test('A decision is shown with the values it compared, even after they have changed', async (context) => {
+  test('A decision is shown with the values that it compared, even after they have changed', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const [mandate] = await manyMandates(ledger, caller, 1, { total: '10.00', each: '9.00' })
@@ -211,7 +212,7 @@ storeConformance((open) => {
     )
   })
 
-  test('A session is found by its account only, until it ends or its key is revoked', async (context) => {
+  test('A session is found only by its own account, until it ends or its key is revoked', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const other = await ledger.tenant()
@@ -238,13 +239,13 @@ storeConformance((open) => {
     assert.equal(await ledger.store.endSession(second, undefined), true)
     assert.equal(await ledger.store.endSession(second, undefined), false, 'it ends once')
     assert.equal(await ledger.store.findSession(second), undefined)
-    // Sessions that are over are forgotten when the next one begins.
+    // A new session deletes the ended ones.
     ledger.clock.nowMs += 2 * hourMs
     await ledger.store.createSession(session(caller, 'c', null), undefined)
     assert.equal(await ledger.store.findSession(own), undefined)
   })
 
-  test('Refusals without a record, and uses of keys, are added to the counts', async (context) => {
+  test('Unrecorded refusals and uses of keys are added to the counters', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     await ledger.seller(caller)
@@ -305,7 +306,7 @@ function total(
   return ledger.store.readActivity(scope, { ...question, fromMs: 0, isTotal: true })
 }
 
-/** The sums against the transactions themselves, added up anew. */
+/** Compares the console's sums with the transactions, added up again. */
 async function assertActivityAddsUp(ledger: StoreLedger, scope: Caller, mandates: readonly Mandate[]) {
   const { items } = await ledger.store.listTransactions(scope, {}, { limit: 200 })
   assert.ok(items.length < 200)

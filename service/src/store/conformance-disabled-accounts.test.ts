@@ -8,7 +8,7 @@ import { storeConformance } from '../../testing/stores.ts'
 
 // What a disabled account can no longer do.
 storeConformance((open) => {
-  test('No key and no session of a disabled account is found, and all of them again once it is enabled', async (context) => {
+  test('The keys and sessions of a disabled account are not found until it is enabled again', async (context) => {
     const ledger = await open(context)
     const tenant = await ledger.tenant()
     const bystander = await ledger.tenant()
@@ -27,7 +27,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findAccount({ id: tenant.account.id }), disabled)
     assert.ok(await ledger.store.authenticate(hashApiKey(bystander.sandbox.keyId)))
     ledger.clock.nowMs += 1_000
-    assert.deepEqual(await move(ledger, tenant, 'disabled'), disabled, 'a repetition changes nothing')
+    assert.deepEqual(await move(ledger, tenant, 'disabled'), disabled, 'a retry changes nothing')
 
     assert.deepEqual(await move(ledger, tenant, 'active'), tenant.account)
     assert.deepEqual(await find(), before)
@@ -42,12 +42,12 @@ storeConformance((open) => {
     )
   })
 
-  test('No proof of a disabled account is captured, by its own keys or by those of another account', async (context) => {
+  test("No proof of a disabled account can be captured, by its own keys or by another account's", async (context) => {
     const ledger = await open(context)
     const [payer, payee] = [await ledger.tenant(), await ledger.tenant()]
     await ledger.seller(payee.sandbox)
     const mandate = await ledger.mandate(payer.sandbox)
-    // The first captures let PostgreSQL send the others as one optimistic statement.
+    // After the first captures, PostgreSQL sends the others as optimistic single statements.
     const [first, paid] = [await ledger.hold(mandate), await ledger.hold(mandate)]
     await ledger.pay(payer.sandbox, first)
     const idempotencyKey = 'once'
@@ -62,7 +62,7 @@ storeConformance((open) => {
     assert.deepEqual(
       await ledger.capture(payee.sandbox, paid, { idempotencyKey }),
       { outcome: 'replayed', transactionId },
-      'what was paid stays paid',
+      'earlier payments stay paid',
     )
     assert.deepEqual(await ledger.sums(mandate), { spent: '2.00', held: '2.00' })
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
@@ -71,7 +71,7 @@ storeConformance((open) => {
     await ledger.pay(payee.sandbox, holds[0])
   })
 
-  test('A merchant of a disabled account collects nothing from other accounts either', async (context) => {
+  test('A merchant with a disabled account cannot collect from other accounts', async (context) => {
     const ledger = await open(context)
     const [payer, payee] = [await ledger.tenant(), await ledger.tenant()]
     await ledger.seller(payee.sandbox)
@@ -82,11 +82,11 @@ storeConformance((open) => {
       outcome: 'refused',
       code: 'invalid_api_key',
     })
-    assert.equal((await ledger.store.findProof(hold))?.status, 'open', 'the payer can still use it')
+    assert.equal((await ledger.store.findProof(hold))?.status, 'open', 'the payer can still use the proof')
     await ledger.pay(payer.sandbox, hold)
   })
 
-  test('The open holds of an account are voided, step by step, and give their amounts back', async (context) => {
+  test('The open holds of an account are voided step by step, and their amounts are released', async (context) => {
     const ledger = await open(context)
     const [tenant, bystander] = [await ledger.tenant(), await ledger.tenant()]
     const agent = await ledger.agent(tenant.sandbox)
@@ -106,7 +106,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('While captures race with a disabling, what is charged was charged before its answer, and the sums agree', async (context) => {
+  test('If captures race with disabling an account, nothing is charged after its answer, and the sums agree', async (context) => {
     const ledger = await open(context)
     const tenant = await ledger.tenant()
     const mandate = await ledger.mandate(tenant.sandbox)
@@ -119,7 +119,7 @@ storeConformance((open) => {
       const mayCharge = !isDisabled
       const { outcome } = await capture(ledger, tenant.sandbox, hold)
       if (outcome !== 'captured') return
-      assert.ok(mayCharge, 'a capture that began after the answer charged')
+      assert.ok(mayCharge, 'a capture that started after the answer charged')
       charged++
     })
     await move(ledger, tenant, 'disabled')
@@ -137,7 +137,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Sessions of an account are listed while they live, and ended by their id, once', async (context) => {
+  test('Sessions of an account are listed until they end, and can be ended once by id', async (context) => {
     const ledger = await open(context)
     const [tenant, other] = [await ledger.tenant(), await ledger.tenant()]
     const ended = await signIn(ledger, tenant)
@@ -166,7 +166,10 @@ storeConformance((open) => {
   })
 })
 
-/** A capture as the service makes it: a caller whose key is cached is looked up where the capture does not look. */
+/**
+ * A capture as the service makes it: if the caller's key is cached, it is rechecked separately where the
+ * capture does not check it.
+ */
 function capture(ledger: StoreLedger, caller: Caller, hold: Parameters<StoreLedger['capture']>[1]) {
   return ledger.store.capture(ledger.newCapture(caller, hold), async () => {
     return (await ledger.store.authenticate(hashApiKey(caller.keyId))) !== undefined

@@ -5,9 +5,9 @@ import type { Hold, Mandate } from '../domain/records.ts'
 import { holdLifeMs, type StoreLedger } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
 
-// How holds end without a payment: by time, and by an owner who says stop.
+// How holds end without a payment: they expire, or an owner stops them.
 storeConformance((open) => {
-  test('A hold outlives the window by 60 s, to the millisecond', async (context) => {
+  test("A hold outlives the proof's window by 60 s, to the millisecond", async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -25,7 +25,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
   })
 
-  test('After that the amount is free again at the next proof, without a sweep', async (context) => {
+  test('The next proof can use the amount of an expired hold without a sweep', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '10.00' })
@@ -42,7 +42,7 @@ storeConformance((open) => {
     assert.equal((await ledger.capture(owner.sandbox, second)).outcome, 'captured')
   })
 
-  test('It is free for a proof that comes together with one that names the mandate in the other environment', async (context) => {
+  test('An expired amount is available to a proof even if the same batch has one that names the mandate in the other environment', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '10.00' })
@@ -59,7 +59,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '10.00' })
   })
 
-  test('More proofs of a mandate than one step releases may expire in the same millisecond', async (context) => {
+  test('More proofs of a mandate can expire in one millisecond than one step releases', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '2000.00' })
@@ -70,7 +70,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A sweep gives back what has expired, and nothing else', async (context) => {
+  test('A sweep releases expired amounts and nothing else', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -92,7 +92,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A sweep looks at a bounded number of mandates, and goes round over all of them', async (context) => {
+  test('A sweep checks a bounded number of mandates and takes turns through all of them', async (context) => {
     const ledger = await open(context)
     const owners = [await ledger.tenant(), await ledger.tenant()]
     const mandates: Mandate[] = []
@@ -114,7 +114,7 @@ storeConformance((open) => {
     }
   })
 
-  test('A sweep keeps up with a mandate under which thousands of payments expire between two sweeps', async (context) => {
+  test('A sweep keeps up with a mandate that has thousands of payments expire between two sweeps', async (context) => {
     const ledger = await open(context)
     const mandate = await ledger.mandate((await ledger.tenant()).sandbox)
     for (let count = 0; count < 25; count++) {
@@ -127,7 +127,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Mandates whose holds are still good never keep a sweep from those behind them', async (context) => {
+  test('Mandates with unexpired holds never keep a sweep from reaching the others', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const agent = await ledger.agent(owner.sandbox)
@@ -146,7 +146,7 @@ storeConformance((open) => {
     assert.deepEqual(await statuses(ledger, [expired]), ['expired'])
   })
 
-  test('A store whose holds expired while it was shut gives their amounts back', async (context) => {
+  test('Holds that expired while the store was closed release their amounts', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const swept = await ledger.mandate(owner.sandbox, { maxTotalText: '5.00' })
@@ -209,7 +209,7 @@ storeConformance((open) => {
       assert.equal(event?.data['voided_holds'], 2)
       ledger.clock.nowMs += holdLifeMs
       await ledger.sweep()
-      assert.deepEqual(await statuses(ledger, stopped), ['voided', 'voided'], 'voided is for good')
+      assert.deepEqual(await statuses(ledger, stopped), ['voided', 'voided'], 'voided is final')
       assert.deepEqual(await ledger.store.findLedgerFaults(), [])
     })
   }
@@ -234,7 +234,7 @@ storeConformance((open) => {
     })
   }
 
-  test('To revoke an agent ends the holds of all its mandates', async (context) => {
+  test('Revoking an agent ends the holds of all its mandates', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const agent = await ledger.agent(owner.sandbox)
@@ -249,7 +249,7 @@ storeConformance((open) => {
     }
   })
 
-  test('A mandate that is resumed has its budget back, and its old holds stay voided', async (context) => {
+  test('A resumed mandate has its budget back, and its old holds stay voided', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '5.00' })
@@ -284,7 +284,7 @@ storeConformance((open) => {
   })
 })
 
-/** What has become of the holds, in their order. */
+/** The statuses of the holds, in order. */
 async function statuses(ledger: StoreLedger, holds: readonly Hold[]): Promise<(string | undefined)[]> {
   return Promise.all(holds.map(async (hold) => (await ledger.store.findProof(hold))?.status))
 }

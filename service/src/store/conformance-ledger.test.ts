@@ -12,9 +12,9 @@ import type { CaptureOutcome } from './store.ts'
 
 const acts = 2_000
 
-// The whole ledger against a model of it that is simple enough to be seen right.
+// Compares the ledger with a model that is simple enough to verify by reading.
 storeConformance((open) => {
-  test('After 2,000 mixed acts every outcome was the one that a tiny model of the ledger foretold, and everything adds up [limits.total] [mandate.spent_total]', async (context) => {
+  test('After 2,000 mixed operations every outcome matches a small model of the ledger, and all sums agree [limits.total] [mandate.spent_total]', async (context) => {
     const ledger = await open(context)
     const model = await Model.over(ledger)
     for (let act = 1; act <= acts; act++) {
@@ -23,7 +23,7 @@ storeConformance((open) => {
     }
     await model.compareRecords()
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
-    // A run that never meets an outcome would prove nothing about it.
+    // Every outcome must occur at least once, or the run proves nothing about it.
     assert.deepEqual([...model.seen].toSorted(), [
       'agent_revoked',
       'amount_exceeds_per_transaction_limit',
@@ -56,7 +56,7 @@ interface ModelHold {
   capture?: { readonly keyId: string; readonly idempotencyKey: string | null; readonly transactionId: string }
 }
 
-/** What the ledger ought to hold, kept beside it while both do the same. */
+/** What the ledger should contain; updated with each operation. */
 class Model {
   readonly seen = new Set<string>()
   readonly #random = seededRandom(2_000)
@@ -72,7 +72,7 @@ class Model {
     this.#callers = callers
   }
 
-  /** The model of a payer, the shop that it buys at, and a stranger. */
+  /** The model of a payer, the shop where it buys, and an unrelated account. */
   static async over(ledger: StoreLedger): Promise<Model> {
     const payer = await ledger.tenant()
     const shop = await ledger.tenant()
@@ -97,7 +97,7 @@ class Model {
     return this.#sweep()
   }
 
-  /** Sweeps, and compares what every mandate has spent and holds. */
+  /** Sweeps, then compares what each mandate has spent and held. */
   async compareSums(): Promise<void> {
     await this.#ledger.sweep()
     for (const mandate of this.#mandates) {
@@ -109,7 +109,7 @@ class Model {
     }
   }
 
-  /** Compares every hold, and counts transactions and events. */
+  /** Compares every hold, and the numbers of transactions and events. */
   async compareRecords(): Promise<void> {
     await this.compareSums()
     const { store, clock } = this.#ledger
@@ -124,7 +124,7 @@ class Model {
     for (const { record, paid, evaluated, deniedProofs } of this.#mandates) {
       const { items } = await store.listTransactions(record, { mandateId: record.id }, { limit: 10_000 })
       assert.equal(items.filter(({ status }) => status === 'paid').length, paid)
-      // A store may record denied proofs, too.
+      // A store may also record denied proofs.
       const evaluations = items.length - paid
       assert.ok(evaluations >= evaluated && evaluations <= evaluated + deniedProofs)
     }
@@ -160,7 +160,7 @@ class Model {
   }
 
   async #capture(): Promise<void> {
-    // Most often one of the latest proofs: the older ones have long been captured or expired.
+    // Usually one of the latest proofs: older ones have been captured or have expired.
     const newest = this.#holds.length - 1 - this.#random.below(this.#random.pick([5, 5, 50]))
     const hold = this.#holds[newest]
     if (!hold) return

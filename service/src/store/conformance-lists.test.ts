@@ -23,11 +23,11 @@ storeConformance((open) => {
         pages.flat().map(({ id }) => id),
         newestFirst,
       )
-      assert.equal(pages.length, Math.ceil(9 / limit), 'no page is empty, and none is missing')
+      assert.equal(pages.length, Math.ceil(9 / limit), 'no page is empty or missing')
     }
   })
 
-  test('The next page continues after the last one, whatever was added since', async (context) => {
+  test('The next page continues after the last one, whatever was added in between', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const old: string[] = []
@@ -44,7 +44,7 @@ storeConformance((open) => {
     assert.equal(now.items[0]?.id, added.id)
   })
 
-  test('An empty list is one empty page, and so is what is older than the oldest', async (context) => {
+  test('An empty list is one empty page, and so is a page after the oldest item', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const nothing = { items: [], next: undefined }
@@ -56,7 +56,7 @@ storeConformance((open) => {
     assert.equal(items.length, 1)
   })
 
-  test('Every list keeps to its account and environment [auth.2]', async (context) => {
+  test('Every list stays within its account and environment [auth.2]', async (context) => {
     const ledger = await open(context)
     const tenants = [await ledger.tenant(), await ledger.tenant()]
     for (const [index, { sandbox, production }] of tenants.entries()) {
@@ -89,7 +89,7 @@ storeConformance((open) => {
     }
   })
 
-  test('Keys are listed in both environments, revoked ones too, page by page', async (context) => {
+  test('Keys of both environments are listed in pages, including revoked ones', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const merchant = await ledger.key(owner.sandbox, 'merchant', { label: 'shop', hint: 'wxyz' })
@@ -102,7 +102,7 @@ storeConformance((open) => {
     assert(!pages.flat().some((key) => 'secretHash' in key), 'the hash stays in the store')
   })
 
-  test("An agent's key sees its own agent and mandates only", async (context) => {
+  test("An agent's key sees only its own agent and mandates", async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mine = await ledger.agent(owner.sandbox)
@@ -144,7 +144,7 @@ storeConformance((open) => {
     ['an agent without transactions', () => ({ agentId: 'agent_none' })],
     ['nothing that is undefined', () => ({ agentId: undefined, mandateId: undefined, status: undefined })],
   ]
-  test('Transactions filtered by agent, mandate, status and merchant are exactly those that match, listed and found alike', async (context) => {
+  test('Filtering transactions by agent, mandate, status and merchant returns exactly the matches', async (context) => {
     const world = await makeWorld(open, context)
     const { ledger, owner } = world
     for (const [name, filter] of transactionFilters) {
@@ -167,7 +167,7 @@ storeConformance((open) => {
     }
   })
 
-  test("A merchant's key sees what was paid to its account's sellers, and what the account collected itself", async (context) => {
+  test("A merchant's key sees payments to its account's sellers and payments that its account collected", async (context) => {
     const ledger = await open(context)
     const payer = await ledger.tenant()
     const shop = await ledger.tenant()
@@ -184,7 +184,7 @@ storeConformance((open) => {
       (await ledger.store.listTransactions(tenant.sandbox, filter, { limit: 10 })).items.map(({ id }) => id)
     assert.deepEqual(await ids(shop, received), [toItself, fromItself, fromPayer])
     assert.deepEqual(await ids(shop, { ...received, merchantDomain: shopDomain }), [toItself, fromPayer])
-    assert.deepEqual(await ids(payer, received), [], 'what was paid to another account was not received')
+    assert.deepEqual(await ids(payer, received), [], 'payments to another account were not received')
     assert.deepEqual(await ids(payer, {}), [fromPayer])
     const found = await ledger.store.findTransaction({ ...payer.sandbox, id: fromPayer }, received)
     assert.equal(found, undefined)
@@ -194,12 +194,15 @@ storeConformance((open) => {
     ['nothing', () => ({})],
     ['type', () => ({ type: 'payment.verified' })],
     ['another type', () => ({ type: 'mandate.created' })],
-    ['a type that never happened', () => ({ type: 'seller.created' })],
+    ['a type that never occurred', () => ({ type: 'seller.created' })],
     ['subject', ({ agents }) => ({ subjectId: agents[0] })],
     ['type and subject', ({ mandates }) => ({ type: 'mandate.created', subjectId: mandates[1] })],
-    ['a type that is not the subject’s', ({ agents }) => ({ type: 'mandate.created', subjectId: agents[0] })],
+    [
+      'a type that the subject does not have',
+      ({ agents }) => ({ type: 'mandate.created', subjectId: agents[0] }),
+    ],
   ]
-  test('Audit events filtered by type and subject are exactly those that match', async (context) => {
+  test('Filtering audit events by type and subject returns exactly the matches', async (context) => {
     const world = await makeWorld(open, context)
     const { ledger, owner } = world
     for (const [name, filter] of auditFilters) {
@@ -212,14 +215,14 @@ storeConformance((open) => {
       assert.equal(
         everything.length,
         8,
-        'two agents, two mandates, four payments; an evaluation is no change',
+        'two agents, two mandates and four payments; an evaluation changes nothing',
       )
       const pages = await allPages((page) => ledger.store.listAuditEvents(owner.sandbox, wanted, page), 3)
       assert.deepEqual(pages.flat(), matching, name)
     }
   })
 
-  test('Events of payments stand among the others in order of time, whatever the page', async (context) => {
+  test('Payment events are sorted by time among the others on every page', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -263,7 +266,9 @@ storeConformance((open) => {
   })
 })
 
-/** An account with two agents and a mandate of each, which did a bit of everything at two merchants. */
+/**
+ * Creates an account with two agents, a mandate for each, and a few records of each kind at two merchants.
+ */
 interface World {
   readonly ledger: StoreLedger
   readonly owner: Tenant

@@ -5,7 +5,7 @@ import { storeConformance } from '../../testing/stores.ts'
 
 // An order is paid once under a mandate.
 storeConformance((open) => {
-  test('The same order gets the same proof until it is paid, and then none', async (context) => {
+  test('Repeating an order returns its proof until it is paid, and then none', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
     const mandate = await ledger.mandate(owner)
@@ -36,7 +36,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('An authorized order gets the same proof; one that is void or expired gets a new one', async (context) => {
+  test('An authorized order returns its proof; a void or expired one gets a new proof', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
     const mandate = await ledger.mandate(owner)
@@ -64,7 +64,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Orders belong to a mandate, and another agent or environment is told nothing of them', async (context) => {
+  test('Orders belong to a mandate, and are not disclosed to another agent or environment', async (context) => {
     const ledger = await open(context)
     const { sandbox, production } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox)
@@ -82,7 +82,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Of many concurrent requests for an order, one makes a proof, and the others get it', async (context) => {
+  test('If requests for an order race, one creates a proof and the others get it', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
     const mandate = await ledger.mandate(owner)

@@ -13,14 +13,14 @@ interface World {
   readonly owner: Tenant
   readonly mandate: Mandate
   readonly other: Mandate
-  /** Records an evaluation that is approved, a second after what was before it. */
+  /** Records an approved evaluation, one second after the previous record. */
   readonly evaluate: (category: string | null, fields?: Partial<ProposedTransaction>) => Promise<void>
   readonly hold: (fields?: Partial<Hold>, amountText?: string) => Promise<Hold>
-  /** The category that the payment of a hold is shown with. */
+  /** The category shown for the payment of a hold. */
   readonly paidCategory: (hold: Hold) => Promise<string | null>
 }
 
-// Proofs carry no category: the paid row shows that of the evaluation that was made for it.
+// Proofs have no category: a paid row shows that of its matching evaluation.
 storeConformance((open) => {
   async function prepare(context: Parameters<typeof open>[0]): Promise<World> {
     const ledger = await open(context)
@@ -57,7 +57,7 @@ storeConformance((open) => {
     await evaluate('games')
     await evaluate('data')
     assert.equal(await paidCategory(await hold()), 'data')
-    // The same amount, written otherwise, is the same purchase.
+    // The same amount in another notation is the same purchase.
     assert.equal(await paidCategory(await hold({}, '1.000')), 'data')
     await evaluate(null)
     assert.equal(await paidCategory(await hold()), null)
@@ -75,7 +75,7 @@ storeConformance((open) => {
     assert.equal(await paidCategory(await hold()), null)
   })
 
-  test('An evaluation after the proof, or more than an hour before it, is not the one it was made for', async (context) => {
+  test('An evaluation after the proof, or more than an hour before it, does not match', async (context) => {
     const { ledger, evaluate, hold, paidCategory } = await prepare(context)
     const early = await hold()
     await evaluate('data')
@@ -86,7 +86,7 @@ storeConformance((open) => {
     assert.equal(await paidCategory(await hold()), null)
   })
 
-  test('The evaluation is looked for among the 100 latest approved ones of its mandate', async (context) => {
+  test('The evaluation is searched for among the latest 100 approved ones of the mandate', async (context) => {
     const { ledger, mandate, evaluate, hold, paidCategory } = await prepare(context)
     await evaluate('data')
     const between = (count: number) =>
@@ -101,7 +101,7 @@ storeConformance((open) => {
     assert.equal(await paidCategory(await hold()), null)
   })
 
-  test('Evaluations of the other environment, or of another account, give no category', async (context) => {
+  test('Evaluations of another environment or account provide no category', async (context) => {
     const { ledger, owner, hold, paidCategory } = await prepare(context)
     const inProduction = await ledger.mandate(owner.production)
     await ledger.store.evaluate(ledger.newProposal(inProduction, { category: 'data' }))
@@ -111,7 +111,7 @@ storeConformance((open) => {
     assert.equal(await paidCategory(await hold()), null)
   })
 
-  test('Payments received from another account have no category: the evaluation is the payer’s', async (context) => {
+  test('A payment received from another account has no category: the evaluation belongs to the payer', async (context) => {
     const { ledger, owner, evaluate, hold } = await prepare(context)
     const seller = await ledger.tenant()
     await ledger.seller(seller.sandbox)
@@ -123,7 +123,7 @@ storeConformance((open) => {
   })
 })
 
-/** The category of a transaction, which all reads agree on. */
+/** The category of a transaction, after checking that all reads agree on it. */
 async function categoryEverywhere(ledger: StoreLedger, { sandbox }: Tenant, id: string) {
   const { store } = ledger
   const page = { limit: 200 }

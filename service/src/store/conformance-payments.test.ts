@@ -10,9 +10,9 @@ import type { Capture } from './store.ts'
 
 const proofExpired = { outcome: 'failed', reason: 'proof_expired' }
 
-// Proofs and their capture: what is held, what is paid, and what a refusal leaves alone.
+// Proofs and captures: what is held, what is paid, and what a refusal leaves unchanged.
 storeConformance((open) => {
-  test('A proof that was approved holds its amount and spends nothing [endpoint.proof]', async (context) => {
+  test('An approved proof holds its amount and spends nothing [endpoint.proof]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -20,11 +20,11 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '2.500001' })
     assert.deepEqual(await ledger.store.findProof(hold), hold)
     const { items } = await ledger.store.listTransactions(owner.sandbox, {}, { limit: 10 })
-    assert.deepEqual(items, [], 'a hold is no transaction yet')
+    assert.deepEqual(items, [], 'a hold is not yet a transaction')
     assert.deepEqual(await ledger.eventsAbout(owner.sandbox, hold.nonce), [])
   })
 
-  test('A proof that was refused holds nothing and leaves no trace', async (context) => {
+  test('A refused proof holds nothing and records nothing', async (context) => {
     const ledger = await open(context)
     const mandate = await ledger.mandate((await ledger.tenant()).sandbox, { maxTotalText: '1.00' })
     const hold = ledger.newHold(mandate, '1.01')
@@ -34,7 +34,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '0.00' })
   })
 
-  test('Check 9 of a proof counts what is spent and what is held [limits.total]', async (context) => {
+  test('Check 9 of a proof counts spent and held amounts [limits.total]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '10.00' })
@@ -46,7 +46,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '4.00', held: '6.00' })
   })
 
-  test('The decision sees the agent and the mandate of its own account and environment only [policy.1] [policy.3]', async (context) => {
+  test('The decision sees only agents and mandates of its own account and environment [policy.1] [policy.3]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const other = await ledger.tenant()
@@ -70,11 +70,11 @@ storeConformance((open) => {
     }
   })
 
-  test('An evaluation may name ids of any length: it is recorded as a denial, and blocks nobody', async (context) => {
+  test('An evaluation may name ids of any length: it is recorded as a denial and blocks no other call', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox)
-    // Nothing that repeats itself, which an index would keep in little room.
+    // Random text, which an index cannot compress.
     const long = Buffer.from(seededRandom(7).bytes(12_000)).toString('hex')
     const proposals = [
       ledger.newProposal({ ...mandate, agentId: long }),
@@ -183,7 +183,7 @@ storeConformance((open) => {
     assert.equal(events.items.length, 1)
   })
 
-  test('A proof without its hold is proof_expired: nothing is free for it [verify.step.1]', async (context) => {
+  test('A proof without a hold is proof_expired and cannot be captured [verify.step.1]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -200,7 +200,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '1.00' })
   })
 
-  test("A payment between two accounts is recorded in both: the payer's row counts, the payee's is its copy", async (context) => {
+  test("A payment between two accounts is recorded in both: the payer's row counts, and the payee's is a copy", async (context) => {
     const ledger = await open(context)
     const payer = await ledger.tenant()
     const shop = await ledger.tenant()
@@ -251,7 +251,7 @@ storeConformance((open) => {
     )
   })
 
-  test('Who may collect is decided on the facts inside the transaction; a refusal charges nothing and uses nothing up', async (context) => {
+  test('The check who may collect uses facts read in the transaction; a refusal charges nothing and leaves the proof usable', async (context) => {
     const ledger = await open(context)
     const payer = await ledger.tenant()
     const shop = await ledger.tenant()
@@ -279,7 +279,8 @@ storeConformance((open) => {
       assert.deepEqual(items, [])
     }
     assert.equal((await ledger.capture(shop.sandbox, own)).outcome, 'captured')
-    // Sent at once: it is decided before the seller is registered or after, and a refusal burns nothing.
+    // The calls race: the decision comes before or after the registration, and a refusal leaves the proof
+    // usable.
     const second = await ledger.hold(await ledger.mandate(payer.sandbox, { allowedSellers: ['*'] }), '1.00', {
       resourceUrl: 'https://new.example/data',
     })
@@ -290,7 +291,7 @@ storeConformance((open) => {
     assert.equal((await collect()).outcome, 'captured')
   })
 
-  test('The refusal to collect comes before nonce_reused, so that a stranger learns nothing [verify.order]', async (context) => {
+  test('The refusal to collect comes before nonce_reused, so that an unrelated account learns nothing [verify.order]', async (context) => {
     const ledger = await open(context)
     const payer = await ledger.tenant()
     const stranger = await ledger.tenant()
@@ -301,7 +302,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.capture(stranger.sandbox, hold), refused)
   })
 
-  test('The same key sending the same proof with the same idempotency key gets the first answer again', async (context) => {
+  test('A retry of a proof with the same key and idempotency key gets the first answer', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -313,7 +314,7 @@ storeConformance((open) => {
     const spelledOtherwise = { ...fields, merchantDomain: 'API.example.com.' }
     assert.deepEqual(await ledger.capture(owner.sandbox, hold, spelledOtherwise), replayed)
 
-    // Neither the end of the window, nor of the mandate, nor a restart takes the answer away.
+    // Retries still work after the window, after the mandate, and after a restart.
     ledger.clock.nowMs += 86_400_000
     await ledger.sweep()
     await ledger.moveMandate(mandate, 'revoked')
@@ -328,12 +329,12 @@ storeConformance((open) => {
     assert.equal(items.length, 1)
   })
 
-  test('A proof that says other than its hold is invalid_signature, and the one that was issued can still be captured [verify.step.3]', async (context) => {
+  test('A proof that differs from its hold is invalid_signature, and the issued one can still be captured [verify.step.3]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
     const other = await ledger.mandate(owner.sandbox)
-    // The store then knows all that an optimistic capture needs.
+    // After this, the store has cached everything that an optimistic capture needs.
     await ledger.pay(owner.sandbox, await ledger.hold(mandate, '0.01'))
     await ledger.pay(owner.sandbox, await ledger.hold(other, '0.01'))
     const hold = await ledger.hold(mandate, '0.01', { resourceUrl: 'https://api.example.com/a b' })
@@ -344,7 +345,7 @@ storeConformance((open) => {
       { resourceUrl: `${hold.resourceUrl}/more` },
       { agentId: other.agentId },
       { mandateId: other.id },
-      // The same words, of other fields.
+      // The same text, split over other fields.
       {
         agentId: `${hold.agentId} 0.01`,
         amountText: 'USDC',
@@ -372,7 +373,7 @@ storeConformance((open) => {
   const otherwise: readonly (readonly [name: string, fields: Partial<Capture>])[] = [
     ['no idempotency key', { idempotencyKey: null }],
     ['another idempotency key', { idempotencyKey: 'order-2' }],
-    ['an idempotency key in capitals', { idempotencyKey: 'ORDER-1' }],
+    ['an uppercase idempotency key', { idempotencyKey: 'ORDER-1' }],
     ['another merchant domain', { merchantDomain: 'other.example' }],
   ]
   for (const [name, fields] of otherwise) {
@@ -410,7 +411,7 @@ storeConformance((open) => {
     }
   })
 
-  test('One idempotency key may serve many proofs: it is looked at together with the proof', async (context) => {
+  test('One idempotency key may serve many proofs: it is compared together with the proof', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -421,7 +422,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '2.00', held: '0.00' })
   })
 
-  test('A response after the window is final: the hold has ended and can no longer be captured', async (context) => {
+  test('An answer after the window is final: the hold has ended and cannot be captured', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -441,7 +442,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A capture and the answer after its window, at once, agree', async (context) => {
+  test('If a capture races with the answer after its window, both agree', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -472,7 +473,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('The transaction of a capture is found for a retry, and only for a capture that was made', async (context) => {
+  test('A retry finds the transaction of a capture, and none without a capture', async (context) => {
     const ledger = await open(context)
     const payer = await ledger.tenant()
     const shop = await ledger.tenant()

@@ -19,7 +19,7 @@ storeConformance((open) => {
       hold: first,
     })
     assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '2.00' })
-    // Whatever has become of the proof.
+    // Whatever the status of the proof.
     const transactionId = await ledger.pay(caller, first)
     ledger.clock.nowMs += 24 * 3_600_000
     assert.deepEqual(await issue(ledger, caller, ledger.newHold(mandate, '2.00')), {
@@ -42,7 +42,7 @@ storeConformance((open) => {
       { agentId: (await ledger.agent(caller)).id },
       { mandateId: otherMandate.id },
       { resourceUrl: 'https://api.example.com/other' },
-      // The same amount in another text is another proof.
+      // The same amount in another notation is another proof.
       { amountText: '1.0' },
     ]
     for (const fields of others) {
@@ -72,7 +72,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '2.00' })
   })
 
-  test('A denied request uses up no key', async (context) => {
+  test('A denied request does not use up its key', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const mandate = await ledger.mandate(caller, { maxTotalText: '5.00' })
@@ -120,7 +120,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A repeated request gets the first proof after a restart, too', async (context) => {
+  test('A repeated request gets the first proof after a restart', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const mandate = await ledger.mandate(caller)
@@ -132,7 +132,7 @@ storeConformance((open) => {
   })
 })
 
-/** Asks for a proof with the one key of these tests. */
+/** Requests a proof with the key that all these tests use. */
 function issue(ledger: StoreLedger, { keyId, ...scope }: Caller, hold: Hold) {
   const { accountId, environment } = scope
   return ledger.store.issueProof(

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { storeConformance } from '../../testing/stores.ts'
 
-// Acts that are submitted at the same moment: whatever races, the ledger adds up.
+// Concurrent operations: whatever races, the sums agree.
 storeConformance((open) => {
   test('Of 200 concurrent captures of one hold, exactly one succeeds and the others are nonce_reused [verify.step.4] [limits.nonce]', async (context) => {
     const ledger = await open(context)
@@ -61,7 +61,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Captures, new proofs and a pause at once: nothing is captured after the pause, and nothing stays held', async (context) => {
+  test('When captures, new proofs and a pause race, nothing is captured after the pause and nothing stays held', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '1000.00' })
@@ -104,7 +104,7 @@ storeConformance((open) => {
     assert.equal(outcomes.filter((outcome) => outcome === 'account_exists').length, 19)
   })
 
-  test('All owner keys revoked at once leave one that works', async (context) => {
+  test('If all owner keys are revoked at once, one keeps working', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const keys = [owner.sandbox, owner.production]
@@ -115,7 +115,7 @@ storeConformance((open) => {
     assert.equal(items.filter(({ revokedAtMs }) => revokedAtMs === null).length, 1)
   })
 
-  test('The same revocation many times at once is one change and one event', async (context) => {
+  test('Concurrent revocations of one key make one change and one event', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const agent = await ledger.agent(owner.sandbox)

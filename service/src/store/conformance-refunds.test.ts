@@ -6,9 +6,9 @@ import type { Caller } from '../domain/records.ts'
 import { shopDomain, type StoreLedger } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
 
-// A seller refunds what it has collected. Each refund is a transaction of its own in both accounts.
+// A seller refunds what it has collected. Each refund is a separate transaction in both accounts.
 storeConformance((open) => {
-  test('Refunds give budget back, up to what was captured, and are transactions that name the payment', async (context) => {
+  test('Refunds release budget, up to the captured amount, and are transactions that name the payment', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
     const mandate = await ledger.mandate(owner, { maxTotalText: '10.00' })
@@ -48,13 +48,13 @@ storeConformance((open) => {
       [event?.type, event?.data['amount'], event?.data['refund_of']],
       ['payment.refunded', '3.50', payment],
     )
-    // The payment is still in the log, although nothing is spent.
+    // The payment stays in the log although nothing is spent any more.
     assert.equal((await ledger.eventsAbout(owner, payment)).length, 1)
     assert.deepEqual(await refundedSums(ledger, owner), [2, '8.00'])
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A refund is repeated with its key, and refused for another amount with that key', async (context) => {
+  test('A refund is idempotent by its key, and refused if the key comes with another amount', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
     const mandate = await ledger.mandate(owner)
@@ -71,7 +71,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A payment is refunded after its mandate is paused, revoked or expired; a revoked one spends it no more', async (context) => {
+  test('A payment can be refunded after its mandate is paused, revoked or expired; a revoked mandate cannot spend the amount', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
     for (const to of ['paused', 'revoked'] as const) {
@@ -90,7 +90,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Only the account that collected a payment refunds it, and both accounts have the record', async (context) => {
+  test('Only the account that collected a payment can refund it, and both accounts have the record', async (context) => {
     const ledger = await open(context)
     const [payer, shop, stranger] = [
       (await ledger.tenant()).sandbox,
@@ -151,7 +151,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A payment has at most a hundred refunds', async (context) => {
+  test('A payment has at most 100 refunds', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
     const mandate = await ledger.mandate(owner)
@@ -165,7 +165,7 @@ storeConformance((open) => {
   })
 })
 
-/** How many refunds the console counts in an account, and their sum. */
+/** The number and the sum of refunds that the console shows for an account. */
 async function refundedSums(ledger: StoreLedger, scope: Caller) {
   await ledger.store.addUpActivity()
   const question = { dimension: 'all', subjects: [''], fromMs: 0, isTotal: true } as const

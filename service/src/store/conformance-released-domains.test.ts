@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import { shopDomain } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
 
-// What is left of a seller whose domain an operator releases.
+// What remains of a seller after an operator releases its domain.
 storeConformance((open) => {
-  test('The seller of a released domain collects nothing any more, past payments keep its id, and another account can register the domain', async (context) => {
+  test('The seller of a released domain cannot collect, past payments keep its id, and another account can register the domain', async (context) => {
     const ledger = await open(context)
     const [operator, payer, former, owner] = [
       await ledger.tenant(),
@@ -29,7 +29,7 @@ storeConformance((open) => {
 
     const released = { accountId: former.account.id, id: seller.id }
     assert.deepEqual(await ledger.releaseDomain(operator.sandbox), released)
-    assert.equal(await ledger.releaseDomain(operator.sandbox), undefined, 'there is none any more')
+    assert.equal(await ledger.releaseDomain(operator.sandbox), undefined, 'a second release finds none')
     const refused = { outcome: 'refused', code: 'seller_not_yours' }
     assert.deepEqual(await ledger.capture(former.sandbox, second), refused)
     assert.equal(await ledger.store.ownsDomain({ ...former.sandbox, domain: shopDomain }), false)
@@ -41,7 +41,7 @@ storeConformance((open) => {
     const question = { agentId: mandate.agentId, mandateId: mandate.id, merchantDomain: shopDomain }
     const facts = { ...question, nowMs: ledger.clock.nowMs }
     const asked = await ledger.store.readAgentFacts({ caller: former.sandbox, ...facts })
-    assert.equal(asked.risk, undefined, 'it learns nothing of agents under that domain')
+    assert.equal(asked.risk, undefined, 'it sees no agent through that domain')
 
     for (const account of [payer, former]) {
       const past = await ledger.store.findTransaction({ ...account.sandbox, id }, {})
@@ -67,7 +67,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A payment of the own account names the seller only while its domain is registered', async (context) => {
+  test('A payment within one account names the seller only while its domain is registered', async (context) => {
     const ledger = await open(context)
     const { account, sandbox } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox)
@@ -76,18 +76,18 @@ storeConformance((open) => {
       return (await ledger.store.findTransaction({ ...sandbox, id }, {}))?.sellerId
     }
     const first = await ledger.seller(sandbox)
-    // The first payment lets the store remember the seller.
+    // The first payment makes the store cache the seller.
     assert.deepEqual([await sellerOfNext(), await sellerOfNext()], [first.id, first.id])
     assert.deepEqual(await ledger.releaseDomain(sandbox), { accountId: account.id, id: first.id })
     assert.deepEqual([await sellerOfNext(), await sellerOfNext()], [null, null])
     const second = await ledger.seller(sandbox)
     assert.deepEqual([await sellerOfNext(), await sellerOfNext()], [second.id, second.id])
     const types = (await ledger.eventsAbout(sandbox, first.id)).map(({ type }) => type)
-    assert.deepEqual(types, ['seller.created', 'seller.released'], 'one event where the two accounts are one')
+    assert.deepEqual(types, ['seller.created', 'seller.released'], 'one event if both accounts are the same')
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('While captures race with a release, only those that began before its answer reach the seller', async (context) => {
+  test('If captures race with a release, only those that started before its answer reach the seller', async (context) => {
     const ledger = await open(context)
     const [operator, payer, former] = [await ledger.tenant(), await ledger.tenant(), await ledger.tenant()]
     await ledger.seller(former.sandbox)
@@ -101,7 +101,7 @@ storeConformance((open) => {
       const mayCharge = !isReleased
       const { outcome } = await ledger.capture(former.sandbox, hold)
       if (outcome !== 'captured') return
-      assert.ok(mayCharge, 'a capture that began after the answer charged')
+      assert.ok(mayCharge, 'a capture that started after the answer charged')
       charged++
     })
     await Promise.all([ledger.releaseDomain(operator.sandbox), ledger.releaseDomain(operator.sandbox)])
@@ -115,7 +115,7 @@ storeConformance((open) => {
       { type: 'seller.released' },
       { limit: 10 },
     )
-    assert.equal(items.length, 1, 'of two releases one finds the seller')
+    assert.equal(items.length, 1, 'of two releases, one finds the seller')
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 })

@@ -7,9 +7,10 @@ import { scopeOf, shopDomain, type StoreLedger } from '../../testing/store-ledge
 import type { ConsoleFilter } from './console/store.ts'
 import type { Page, PageOf } from './store.ts'
 
-// Transactions that few of many fit: the console looks at a bounded number for a page, everybody else gets it full.
+// Filters that match few of many transactions: a console page reads a bounded number, and an API page is
+// always full.
 storeConformance((open) => {
-  test('A list by time shows what was recorded after the clock was set back by an hour', async (context) => {
+  test('A list by time includes what was recorded after the clock was set back by an hour', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox)
@@ -31,20 +32,20 @@ storeConformance((open) => {
     assert.deepEqual(await idsIn(setBackMs, startMs + 1), [before.id, paidId, after.id])
   })
 
-  test("The console's filters, alone or combined, find everything, page by page", async (context) => {
+  test("The console's filters, alone or combined, find every match over several pages", async (context) => {
     const world = await makeWorld(await open(context))
     for (const filter of filtersOf(world)) {
       const name = JSON.stringify(filter)
       const fitting = world.transactions.filter((one) => fits(one, filter))
       const pages = await allPages((page) => world.ledger.store.listConsoleTransactions(world, filter, page))
       assert.deepEqual(pages.flat(), fitting, name)
-      // Each page but the last is full, or gets further by as many as it may look at.
+      // Each page but the last is full, or advances by as many entries as it may read.
       const most = Math.ceil(recorded / (pageSize * 6)) + Math.ceil(fitting.length / pageSize)
       assert.ok(pages.length <= most, `${name} took ${pages.length} pages`)
     }
   })
 
-  test("The API's filters return full pages, with a next page only if there is one", async (context) => {
+  test("The API's filters return full pages, and a next page only if there is one", async (context) => {
     const world = await makeWorld(await open(context))
     for (const { reasonCode, ...filter } of filtersOf(world)) {
       if (reasonCode !== undefined) continue
@@ -56,7 +57,7 @@ storeConformance((open) => {
     }
   })
 
-  test('An environment without transactions is read at once, however many the other one has', async (context) => {
+  test('An environment without transactions answers at once, however many the other one has', async (context) => {
     const ledger = await open(context)
     const { sandbox, production } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox)
@@ -71,7 +72,7 @@ storeConformance((open) => {
 
 const pageSize = 2
 
-/** What an account did in its sandbox, newest first: a lot of the same, and long before a little of everything. */
+/** A sandbox history, newest first: many identical records, and far behind them a few of each kind. */
 interface World extends Scope {
   readonly ledger: StoreLedger
   readonly agentIds: readonly string[]
@@ -81,10 +82,10 @@ interface World extends Scope {
 
 const rareDomain = 'rare.example'
 
-/** A name that is escaped in JSON, and has a meaning in the paths of some databases. */
+/** A name that is escaped in JSON and has a meaning in the JSON paths of some databases. */
 const oddName = '$."größe"[0]'
 
-/** How many transactions its account has, those of the other environment among them. */
+/** The number of transactions in its account, including the other environment. */
 const recorded = 4 * 2 * 4 + 5 * 25 + 3
 
 async function makeWorld(ledger: StoreLedger): Promise<World> {
@@ -112,7 +113,7 @@ async function makeWorld(ledger: StoreLedger): Promise<World> {
     }
   }
   const inProduction = await ledger.mandate(owner.production)
-  // None of these is under a mandate of the agent that it names.
+  // None of these belongs to a mandate of the agent that it names.
   const [first, , other] = mandates
   assert(first && other)
   const stray = { ...other, agentId: first.agentId }
@@ -121,7 +122,7 @@ async function makeWorld(ledger: StoreLedger): Promise<World> {
   ledger.clock.nowMs += 1_000
   const { decision } = await ledger.store.issueProof(ledger.newHold(stray, '1.00', { metadata: next() }))
   assert.equal(decision, 'denied')
-  // More than one step towards a full page looks at.
+  // More entries than one step towards a full page reads.
   for (let made = 0; made < 25; made++) {
     for (const mandate of mandates) await evaluate(mandate, shopDomain, '1.00')
     await evaluate(inProduction, shopDomain, '1.00')
@@ -138,7 +139,7 @@ async function makeWorld(ledger: StoreLedger): Promise<World> {
   }
 }
 
-/** Filters by themselves, and together. */
+/** Filters, alone and combined. */
 function filtersOf({ agentIds, mandates, transactions }: World): ConsoleFilter[] {
   const early = transactions.at(-5)?.createdAtMs
   const late = transactions.at(-30)?.createdAtMs

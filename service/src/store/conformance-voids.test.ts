@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import { storeConformance } from '../../testing/stores.ts'
 import { mandatesVoidedAtOnce } from './ledger/operations/voids.ts'
 
-// How one proof is voided by itself.
+// Voiding a single proof.
 storeConformance((open) => {
-  test('A voided hold gives its amount back once, and cannot be captured', async (context) => {
+  test('A voided hold releases its amount once and cannot be captured', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -42,7 +42,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Another agent, another account and the other environment find no hold to void', async (context) => {
+  test('Another agent, account or environment finds no hold to void', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const stranger = await ledger.tenant()
@@ -55,11 +55,11 @@ storeConformance((open) => {
     assert.equal((await ledger.voidProof(hold, { agentId: hold.agentId }))?.status, 'voided')
   })
 
-  test('If a void and a capture race, one wins, and both responses agree', async (context) => {
+  test('If a void and a capture race, one wins and both answers agree', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
-    // The first capture lets PostgreSQL send the others as one optimistic statement.
+    // After the first capture, PostgreSQL sends the others as optimistic single statements.
     await ledger.pay(owner.sandbox, await ledger.hold(mandate))
     const holds = await Promise.all(Array.from({ length: 24 }, () => ledger.hold(mandate)))
     const raced = await Promise.all(
@@ -80,7 +80,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('The revocation of an agent with more mandates than one step takes is one event, with all proofs that it ended', async (context) => {
+  test('Revoking an agent with more mandates than one step takes is one event that counts all ended proofs', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()
     const agent = await ledger.agent(sandbox)

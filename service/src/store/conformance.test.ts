@@ -11,8 +11,7 @@ import { scopeOf } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
 import { StoreUnavailableError } from './store.ts'
 
-// Accounts, keys, agents, mandates and sellers. The other chapters of the suite are its neighbours:
-// conformance-payments, -holds, -lists, -agent-facts, -races and -ledger.
+// Accounts, keys, agents, mandates and sellers. The rest of the suite is in the other conformance-* files.
 storeConformance((open) => {
   test('A store is empty until it has its first account', async (context) => {
     const ledger = await open(context)
@@ -22,7 +21,7 @@ storeConformance((open) => {
     assert.equal(await ledger.store.isEmpty(), false)
   })
 
-  test('What was acknowledged is there when the store is opened again', async (context) => {
+  test('Acknowledged writes are there after the store is reopened', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -36,7 +35,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A closed store turns everything away as unavailable, and closing it again is fine', async (context) => {
+  test('A closed store rejects everything as unavailable, and can be closed again', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -58,13 +57,13 @@ storeConformance((open) => {
     for (const attempt of attempts) await assert.rejects(attempt, StoreUnavailableError)
   })
 
-  test('A store that closes writes what it accepted, and turns away what comes later', async (context) => {
+  test('A closing store writes what it accepted and rejects later calls', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const agents = Array.from({ length: 140 }, () => ledger.newAgent(owner.sandbox))
     const accepted = agents.map(async (agent) => {
       await ledger.store.createAgent(agent, ledger.newEvent(agent, 'agent.created', agent.id))
-      // The answer leads to another act, which finds the store closing or closed.
+      // The answer triggers another operation, which finds the store closing or closed.
       return ledger.agent(owner.sandbox).then(
         ({ id }) => ({ first: agent.id, second: id }),
         (error: unknown) => {
@@ -83,7 +82,7 @@ storeConformance((open) => {
     }
   })
 
-  test('An account comes with its keys and events, at once', async (context) => {
+  test('An account is created with its keys and events atomically', async (context) => {
     const ledger = await open(context)
     const account = ledger.newAccount()
     const keys = environments.map((environment) =>
@@ -106,7 +105,7 @@ storeConformance((open) => {
     assert.deepEqual(logged.items, events.filter(({ environment }) => environment === 'sandbox').toReversed())
   })
 
-  test('A second account with the same idp_user_id is account_exists and leaves nothing behind', async (context) => {
+  test('A second account with the same idp_user_id is account_exists and records nothing', async (context) => {
     const ledger = await open(context)
     const { account } = await ledger.tenant()
     const second = ledger.newAccount({ idpUserId: account.idpUserId })
@@ -118,7 +117,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.eventsAbout(key, second.id), [])
   })
 
-  test('A key speaks for its account, environment, role and agent; an unknown one for nobody', async (context) => {
+  test('A key resolves to its account, environment, role and agent; an unknown key to nothing', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const agent = await ledger.agent(owner.production)
@@ -135,7 +134,7 @@ storeConformance((open) => {
     assert.equal(await ledger.store.authenticate(Buffer.alloc(0)), undefined)
   })
 
-  test('No key is issued for an account or an agent that is not there, or for a revoked agent', async (context) => {
+  test('A key cannot be issued for a missing account or agent, or for a revoked agent', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const other = await ledger.tenant()
@@ -158,7 +157,7 @@ storeConformance((open) => {
     assert.equal((await ledger.store.listApiKeys(owner.sandbox, { limit: 10 })).items.length, 2)
   })
 
-  test('A key that was in use until now is refused from the answer to its revocation on, and no other is [auth.4]', async (context) => {
+  test('A key in constant use is refused from the answer to its revocation on, and other keys keep working [auth.4]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const keys: Caller[] = []
@@ -178,10 +177,10 @@ storeConformance((open) => {
     const event = ledger.newEvent(later, 'api_key.created', later.id)
     assert.equal(await ledger.store.issueApiKey(later, event), 'created')
     const caller = await ledger.store.authenticate(later.secretHash)
-    assert.equal(caller?.keyId, later.id, 'a key that was asked for too soon')
+    assert.equal(caller?.keyId, later.id, 'a key that was looked up too early')
   })
 
-  test('A revoked key opens nothing; a second delete answers the same and logs nothing [auth.4]', async (context) => {
+  test('A revoked key does not authenticate; a second delete gives the same answer and records nothing [auth.4]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const key = await ledger.key(owner.sandbox, 'merchant')
@@ -196,7 +195,7 @@ storeConformance((open) => {
     assert.deepEqual(types, ['api_key.created', 'api_key.revoked'])
   })
 
-  test("A key's revocation stands in the log of the key's own environment, whichever key did it [auth.4]", async (context) => {
+  test("A key's revocation is logged in the key's environment, whichever key revoked it [auth.4]", async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     assert(typeof (await ledger.revokeKey(owner.production, 'sandbox')) === 'object')
@@ -205,7 +204,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.eventsAbout(owner.sandbox, owner.production.keyId), [])
   })
 
-  test("Another account's key is not_found and stays as it is", async (context) => {
+  test("Another account's key is not_found and stays unchanged", async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const other = await ledger.tenant()
@@ -222,7 +221,7 @@ storeConformance((open) => {
     const agent = await ledger.agent(owner.sandbox)
     await ledger.key(owner.sandbox, 'agent', { agentId: agent.id })
     await ledger.key(owner.sandbox, 'merchant')
-    // Either environment's key counts, a revoked one does not, and neither do smaller roles.
+    // A key of either environment counts; a revoked key or one with a lesser role does not.
     assert(typeof (await ledger.revokeKey(owner.production, 'production')) === 'object')
     assert.equal(await ledger.revokeKey(owner.sandbox, 'sandbox'), 'last_owner_key')
     assert.deepEqual(await ledger.store.authenticate(hashApiKey(owner.sandbox.keyId)), owner.sandbox)
@@ -231,7 +230,7 @@ storeConformance((open) => {
     assert(typeof (await ledger.revokeKey(owner.sandbox, 'sandbox')) === 'object')
   })
 
-  test('An agent comes back as it was made, and only to its own account and environment [endpoint.agents.get]', async (context) => {
+  test('An agent is returned as created, and only to its own account and environment [endpoint.agents.get]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const other = await ledger.tenant()
@@ -250,7 +249,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findAgent(agent), agent)
   })
 
-  test('A revoked agent is revoked for good; repeating it changes and logs nothing [endpoint.agents.revoke]', async (context) => {
+  test('An agent is revoked permanently; a retry changes and logs nothing [endpoint.agents.revoke]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const agent = await ledger.agent(owner.sandbox)
@@ -265,7 +264,7 @@ storeConformance((open) => {
     assert.equal(await ledger.revokeAgent({ ...agent, id: 'agent_none' }), 'not_found')
   })
 
-  test('A mandate comes back as it was made, to the last millionth, and only to its own account and environment [endpoint.mandates.get]', async (context) => {
+  test('A mandate is returned as created, to the last millionth, and only to its own account and environment [endpoint.mandates.get]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const other = await ledger.tenant()
@@ -290,7 +289,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findMandate(mandate), mandate)
   })
 
-  test('A mandate needs a working agent of its account and environment [mandate.agent_id]', async (context) => {
+  test('A mandate needs an active agent of its account and environment [mandate.agent_id]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const other = await ledger.tenant()
@@ -326,7 +325,7 @@ storeConformance((open) => {
     ['revoked', 'revoked', 'same'],
   ]
   for (const [from, to, outcome] of moves) {
-    test(`A mandate from ${from} to ${to} is ${outcome}, and one event tells of each move`, async (context) => {
+    test(`A mandate from ${from} to ${to} is ${outcome}, and each transition records one event`, async (context) => {
       const ledger = await open(context)
       const mandate = await ledger.mandate((await ledger.tenant()).sandbox)
       if (from !== 'active') await ledger.moveMandate(mandate, from)
@@ -344,7 +343,7 @@ storeConformance((open) => {
     })
   }
 
-  test('A domain is unique in its environment, whoever has it', async (context) => {
+  test('A domain is unique in its environment across accounts', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const other = await ledger.tenant()
@@ -363,11 +362,11 @@ storeConformance((open) => {
     assert.equal((await ledger.eventsAbout(owner.sandbox, seller.id)).length, 1)
   })
 
-  test('A NUL in a text is kept, or becomes U+FFFD where the database cannot hold it', async (context) => {
+  test('A NUL in a text is stored, or becomes U+FFFD where the database cannot store it', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const agent = await ledger.agent(owner.sandbox, { name: 'a\u0000b' }).catch((error: unknown) => {
-      // The new ledger leaves it to the edge to refuse one.
+      // The store relies on the API to reject it.
       assert.equal((error as { readonly code?: unknown }).code, '22021')
     })
     if (!agent) return
@@ -393,7 +392,7 @@ storeConformance((open) => {
     )
   })
 
-  test('A text of any length is kept, compared and looked up whole', async (context) => {
+  test('A text of any length is stored, compared and looked up in full', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const long = Array.from({ length: 8_000 }, (_, index) =>
@@ -426,7 +425,7 @@ storeConformance((open) => {
     )
   })
 
-  test('An act that fails leaves nothing behind and never fails its neighbours', async (context) => {
+  test('An operation that fails leaves nothing behind and does not fail others in its batch', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const taken = await ledger.agent(owner.sandbox)

@@ -13,14 +13,14 @@ export interface BacktestQuestion {
   readonly draft: DraftedTerms
   readonly fromMs: number
   readonly toMs: number
-  /** Milliseconds of a clock that only measures. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number
 }
 
 /** What a draft would have decided differently. */
 export interface BacktestReport {
   readonly fromMs: number
-  /** Up to when the history was judged. */
+  /** The time up to which the history was judged. */
   readonly toMs: number
   /** Whether all of the history was judged. */
   readonly isComplete: boolean
@@ -31,16 +31,16 @@ export interface BacktestReport {
 }
 
 export interface BacktestFlips {
-  /** By the check that denies, before or after. */
+  /** Grouped by the check that denies, before or after. */
   readonly byCheck: readonly {
     readonly check: number
     readonly code: DenialCode | 'within_policy'
     readonly evaluations: number
     readonly payments: number
-    /** Of the payments. */
+    /** The sum of the payments. */
     readonly amountMicro: MicroUsdc
   }[]
-  /** The first ones. */
+  /** The first few payments. */
   readonly examples: readonly BacktestExample[]
 }
 

@@ -10,7 +10,7 @@ import {
 /** Sends one statement that only reads; its rows. */
 export type RunQuery = (text: string, values: readonly unknown[]) => Promise<unknown[]>
 
-/** Writes statements as the dialect does, and has them run elsewhere: each by itself, none in a transaction. */
+/** Writes statements in the dialect and leaves running them to the caller, each outside a transaction. */
 export function kyselyOver(run: RunQuery, dialect: Dialect): Kysely<unknown> {
   const connection: DatabaseConnection = {
     executeQuery: async <Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> => ({

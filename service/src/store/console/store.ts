@@ -187,7 +187,7 @@ export interface ActivityQuestion {
   readonly dimension: ActivityDimension
   readonly subjects: readonly string[]
   readonly fromMs: number
-  /** Only what started before this time. */
+  /** Only items that started before this time. */
   readonly untilMs?: number
   /** Returns one total per subject, with the start of its first quarter. */
   readonly isTotal?: boolean
@@ -239,7 +239,7 @@ export interface ConsoleMandate extends Mandate {
 export interface MandateFilter {
   readonly agentId?: string | undefined
   readonly status?: ListedStatus | undefined
-  /** Part of the purpose, in any case. */
+  /** Part of the purpose, ignoring case. */
   readonly text?: string | undefined
   readonly nowMs: number
 }

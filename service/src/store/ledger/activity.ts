@@ -12,9 +12,9 @@ export const quarterMs = 15 * 60_000
 const dayMs = 24 * 60 * 60_000
 
 /**
- * The dimensions of the sums; `subject` identifies the item. `domain` has everything that a list may show, by
- * merchant and, with an empty subject, in total, so that a list knows where to look. `agent`, `payee` and `category`
- * split what an account spends; their sums by UTC day find the subjects of most of it.
+ * The dimensions of the sums; `subject` identifies the item. `domain` counts everything that a list can show,
+ * by merchant and, with an empty subject, in total, so that a list knows where to look. `agent`, `payee` and
+ * `category` break down an account's spending; their sums by UTC day find the largest subjects.
  */
 export const activityDimensions = [
   'all',
@@ -33,7 +33,7 @@ export const activityDimensions = [
 
 export type ActivityDimension = (typeof activityDimensions)[number]
 
-/** What spending can be split by. */
+/** The breakdowns of spending. */
 export type SplitDimension = 'agent' | 'payee' | 'category'
 
 /**
