@@ -53,7 +53,7 @@ export interface LedgerOperationsOptions {
   readonly sweep: Sweep
   readonly rollup: Rollup
   readonly nextId: NextId
-  /** Called before the response to an operation that may change a key's permissions. */
+  /** Called before the answer to an operation that may change what a key may do. */
   readonly onKeysChanged?: () => void
 }
 
@@ -68,7 +68,7 @@ export function createLedgerOperations({
   nextId,
   onKeysChanged = () => undefined,
 }: LedgerOperationsOptions): LedgerOperations {
-  // A rerun recognizes only the last tallies of a process, so they are added one after the other.
+  // A rerun recognizes only the latest tallies of a process, so they are added one after the other.
   const writerId = randomUUID()
   let tallying: Promise<void> = Promise.resolve()
   let isClosing = false

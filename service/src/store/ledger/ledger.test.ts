@@ -16,7 +16,7 @@ import { voidPayment } from './operations/voids.ts'
 import { releaseExpiredPayments } from './operations/mandates.ts'
 import { mandates } from './tables.ts'
 
-test('Calls for more locked rows than are waited for at once are tried again, not refused', async () => {
+test('Calls for more locked rows than the ledger waits for at once are retried, not refused', async () => {
   const { tenant, holdLocks } = await openTenant({ maxBlockedRows: 2 })
   const ids = await Promise.all(Array.from({ length: 8 }, () => tenant.mandate()))
   const release = await holdLocks(ids)
@@ -26,12 +26,12 @@ test('Calls for more locked rows than are waited for at once are tried again, no
   assert.equal((await proofs).length, ids.length)
 })
 
-test('A call whose row stays locked is refused at its deadline, also while it is put off', async () => {
+test('A call whose row stays locked is refused at its deadline, even while it is postponed', async () => {
   const { tenant, holdLocks } = await openTenant({ maxBlockedRows: 1, patienceMs: 100 })
   const ids = await Promise.all([1, 2].map(() => tenant.mandate()))
   const release = await holdLocks(ids)
   const startedAtMs = performance.now()
-  // The first is waited for by its lane, the other is put off again and again.
+  // A lane waits for the first; the other is postponed again and again.
   void tenant.proof(ids[0] as string).catch(() => undefined)
   await sleep(1)
   await assert.rejects(tenant.proof(ids[1] as string), StoreUnavailableError)
@@ -39,7 +39,7 @@ test('A call whose row stays locked is refused at its deadline, also while it is
   release()
 })
 
-test('Two lanes never look at the same row at once', async () => {
+test('Two lanes never read the same row at once', async () => {
   const { tenant, counts } = await openTenant({ lanes: 2, maxBatch: 4 })
   const ids = await Promise.all(Array.from({ length: 12 }, () => tenant.mandate()))
   counts.max = 0
@@ -47,7 +47,7 @@ test('Two lanes never look at the same row at once', async () => {
   assert.deepEqual({ ...counts, now: 0 }, { now: 0, max: 2, blocked: 0 })
 })
 
-test('A second lane writes only when many calls wait, or the first hangs', async () => {
+test('A second lane writes only if many calls wait or the first one hangs', async () => {
   const sleepers: (() => void)[] = []
   const stopwatch = {
     nowMs: () => performance.now(),
@@ -88,7 +88,7 @@ test('A second lane writes only when many calls wait, or the first hangs', async
   assert.equal(counts.max, 1)
 })
 
-test('A second lane leaves many calls for one row to the first', async () => {
+test('A second lane leaves many calls for one row to the first lane', async () => {
   const { tenant, counts } = await openTenant({
     lanes: 2,
     beside: { least: 4, stalledAfterMs: 30 },
@@ -100,7 +100,7 @@ test('A second lane leaves many calls for one row to the first', async () => {
   assert.equal(counts.blocked, 0)
 })
 
-test('Batches of one group of accounts have no call for another', async () => {
+test('Batches of one account group contain no call of another group', async () => {
   const { tenant, another, batches } = await openTenant({ groupOf: (accountId) => accountId })
   const tenants = [tenant, await another()]
   const ids = await Promise.all(tenants.map((one) => one.mandate()))
@@ -116,7 +116,7 @@ test('Batches of one group of accounts have no call for another', async () => {
   assert.ok(batches.length < 6, `${batches.length} batches`)
 })
 
-test('Calls that each have to read twice are one transaction', async () => {
+test('Calls that each need two reads share one transaction', async () => {
   const ledger = await openMemoryLedger()
   const own = await Promise.all(Array.from({ length: 60 }, () => ledger.mandate()))
   const holds = await Promise.all(own.map((mandate) => ledger.proof(mandate, '1.00')))
@@ -130,10 +130,10 @@ test('Calls that each have to read twice are one transaction', async () => {
   assert.equal(ledger.transactions() - before, 1)
 })
 
-test('Proofs asked for at once under a budget that waits for expired ones are a few transactions', async () => {
+test('Concurrent proofs under a budget that is full of expired ones take a few transactions', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate({ maxTotalMicro: parseAmount('20.00') })
-  // One look at what has expired finds a fraction of it.
+  // One read of expired payments finds only a fraction of them.
   for (let held = 0; held < 100; held++) {
     await Promise.all(Array.from({ length: 100 }, () => ledger.proof(mandate, '0.002')))
     ledger.clock.nowMs += 1
@@ -149,7 +149,7 @@ test('Proofs asked for at once under a budget that waits for expired ones are a 
   assert.ok(ledger.transactions() - before < 10, `${ledger.transactions() - before} transactions`)
 })
 
-test('Calls whose reads depend on what is found are written in one batch', async () => {
+test('Calls whose reads depend on earlier reads are written in one batch', async () => {
   const { tenant, ledger, clock, batches } = await openTenant({})
   const ids = await Promise.all(Array.from({ length: 60 }, () => tenant.mandate()))
   await Promise.all(ids.map((id) => tenant.proof(id)))
@@ -165,7 +165,7 @@ test('Calls whose reads depend on what is found are written in one batch', async
     swept.map(({ released }) => released),
     ids.map(() => 1),
   )
-  // One for the mandates, and one for their payments.
+  // One read for the mandates, and one for their payments.
   assert.equal(batches.length, 2)
 })
 
@@ -189,7 +189,7 @@ async function openTenant(options: Partial<LedgerOptions>) {
               const locked = reads.flatMap((read) => (read.isLocked && read.kind === 'row' ? [read.key] : []))
               batches.push(new Set(locked.map(({ accountId }) => accountId)))
               const answer = await transaction.read(reads, how)
-              // As long as a database takes, so that transactions overlap.
+              // As slow as a database, so that transactions overlap.
               await sleep(1)
               counts.blocked += answer.blocked.size
               return answer
@@ -214,13 +214,13 @@ async function openTenant(options: Partial<LedgerOptions>) {
     another,
     batches,
     counts,
-    /** Lets the next transaction hang; what it gives ends that. */
+    /** Makes the next transaction hang; the returned function releases it. */
     hangNext: () => {
       const { promise, resolve } = Promise.withResolvers<undefined>()
       hanging = promise
       return () => resolve(undefined)
     },
-    /** Locks mandates as another process would; what it gives ends that. */
+    /** Locks mandates like another process would; the returned function releases them. */
     holdLocks: async (ids: readonly string[]) => {
       const { accountId } = tenant.caller
       const { promise: locked, resolve: haveLocked } = Promise.withResolvers<undefined>()

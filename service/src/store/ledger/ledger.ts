@@ -12,7 +12,7 @@ import {
 import { readText, type Operation } from './operation.ts'
 import { activityPartsOf } from './operations/activity.ts'
 
-/** A monotonic clock, unrelated to the date. */
+/** A monotonic clock, independent of the date. */
 export interface Stopwatch {
   readonly nowMs: () => number
   readonly sleep: (ms: number) => Promise<void>
@@ -29,7 +29,7 @@ export interface LedgerOptions {
   readonly maxWaiting?: number
   /** How many batches are written concurrently. */
   readonly lanes?: number
-  /** When a batch is started beside another; at once by default. */
+  /** When another batch is started concurrently; at once by default. */
   readonly beside?: BesideOptions | undefined
   /**
    * The group of an account, for a database that spreads accounts over machines: all calls of a batch are for accounts of one
@@ -160,8 +160,8 @@ export class Ledger {
   /**
    * The outcome of an operation, once it is durable.
    *
-   * @throws StoreUnavailableError if it could not be done in time, or if its outcome is unknown: a retry with the
-   * same ids tells
+   * @throws StoreUnavailableError if it could not be done in time, or if its outcome is unknown: a retry with
+   * the same ids returns the outcome
    */
   run<Call, Outcome>(
     operation: Operation<Call, Outcome>,
@@ -270,7 +270,7 @@ export class Ledger {
     const taken = [...this.#running].filter((other) => other !== lane).map(locksOf)
     const batch: Waiting[] = []
     const left: Waiting[] = []
-    // The look-ahead is limited, because a row may have any number of calls.
+    // The look-ahead is limited, because any number of calls may be for one row.
     for (const one of this.#queue.splice(0, this.#maxBatch * 4)) {
       ;(this.#mayJoin(one, batch, taken) ? batch : left).push(one)
     }
@@ -430,7 +430,7 @@ const maxSteps = 8
 
 interface Attempt {
   readonly answers: ReadonlyMap<Waiting, unknown>
-  /** Calls for a row that another transaction has locked, with its name. */
+  /** Calls for a row that another transaction has locked, with the row's name. */
   readonly blocked: ReadonlyMap<Waiting, string>
 }
 
@@ -468,8 +468,8 @@ async function decideAndCommit(
 }
 
 /**
- * Decides the calls one by one, each on what the earlier ones leave, up to one that needs an unread row: then
- * everything is read and decided again.
+ * Decides the calls one by one, each on the result of the earlier ones, up to one that needs an unread row:
+ * then everything is read and decided again.
  */
 function decideAll(batch: readonly Waiting[], facts: BatchFacts): ReadonlyMap<Waiting, unknown> {
   const answers = new Map<Waiting, unknown>()
@@ -486,8 +486,8 @@ function decideAll(batch: readonly Waiting[], facts: BatchFacts): ReadonlyMap<Wa
 }
 
 /**
- * Also adds the reads of calls for other rows, so that they are not found one per step. What a call reads after
- * another call for the same row depends on that call.
+ * Also adds the reads of calls for other rows, so that they are not discovered one per step. What a call
+ * reads after another call for the same row depends on that call.
  */
 function addReadsOfOthers(batch: readonly Waiting[], facts: BatchFacts): void {
   const locked = new Set<string>()

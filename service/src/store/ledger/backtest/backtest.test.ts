@@ -23,7 +23,10 @@ const caller: Caller = { ...scope, keyId: 'key_1', role: 'owner', agentId: null 
 const shops = ['shop.example', 'data.example'] as const
 const paths = ['reports/1', 'reports/2', 'admin'] as const
 
-/** Everything that can happen to a mandate, at random; a millisecond passes at least between two acts. */
+/**
+ * Records everything that can happen to a mandate, at random; at least a millisecond passes between two
+ * operations.
+ */
 class History {
   readonly setup: MemoryLedger
   readonly mandate: Mandate
@@ -40,7 +43,7 @@ class History {
   async act(): Promise<void> {
     const { clock } = this.setup
     clock.nowMs += 1 + this.#random.pick([0, 500, 60_000, 400_000, 3_000_000, 20_000_000])
-    // As the sweep does.
+    // The sweep does the same.
     const { accountId } = scope
     await this.setup.run(releaseExpiredPayments, {
       accountId,
@@ -96,7 +99,7 @@ class History {
     return { ...hold, payerId: scope.accountId, caller, merchantDomain, idempotencyKey: null, nowMs }
   }
 
-  /** Tries to collect the latest proof, which may be over. */
+  /** Tries to collect the latest proof, which may have ended. */
   async #collect(): Promise<void> {
     const latest = this.#holds.at(-1)
     if (latest) await this.setup.capture(latest)
@@ -172,7 +175,7 @@ class History {
     })
   }
 
-  /** Tries a draft on all of it. */
+  /** Back-tests a draft on the whole history. */
   backtest(draft: DraftedTerms = {}, range: Partial<Backtest> = {}) {
     const { setup } = this
     const mandate = setup.row(mandates, this.mandate)
@@ -238,7 +241,7 @@ const limits: readonly (Mandate['limits'] | null)[] = [
 
 const newSellers = { above: null, firstPurchaseAtSeller: true, required: 1 } as const
 
-/** A shared budget that denies a part of what its mandate asks for. */
+/** A shared budget that denies some of its mandate's requests. */
 async function openBudget(setup: MemoryLedger): Promise<string> {
   const id = setup.nextId('budget')
   const times = { createdAtMs: 0, updatedAtMs: 0, frozenAtMs: null, version: 1 }
@@ -276,7 +279,7 @@ async function makeHistory(seed: number, acts: number, { isShared = false } = {}
   return history
 }
 
-test("A mandate's own terms flip nothing of its own history, and reproduce all of it", async () => {
+test("A mandate's own terms flip nothing in its history and reproduce all of it", async () => {
   const seen = { judged: 0, denied: 0, captured: 0 }
   for (let seed = 1; seed <= 200; seed++) {
     const history = await makeHistory(seed, 60)
@@ -291,7 +294,7 @@ test("A mandate's own terms flip nothing of its own history, and reproduce all o
   assert.ok(seen.judged > 4_000 && seen.denied > 400 && seen.captured > 400, JSON.stringify(seen))
 })
 
-test('Under a shared budget own terms flip nothing either: what the budget has denied is not judged', async () => {
+test("Under a shared budget, a mandate's own terms flip nothing either: the budget's denials are not judged", async () => {
   let notJudged = 0
   let judged = 0
   for (let seed = 1; seed <= 100; seed++) {
@@ -311,7 +314,7 @@ test('Under a shared budget own terms flip nothing either: what the budget has d
 
 const nothing = { byCheck: [], examples: [] }
 
-test('A draft that allows nothing denies all that was approved, and one that allows all approves all that terms denied', async () => {
+test('A draft that allows nothing denies everything that was approved, and one that allows everything approves what the terms denied', async () => {
   for (let seed = 1; seed <= 20; seed++) {
     const history = await makeHistory(seed, 60)
     const issued = history.setup.rows(payments)
@@ -347,7 +350,7 @@ test('A draft that allows nothing denies all that was approved, and one that all
   }
 })
 
-test('Only records of the range are judged, with all that happened before', async () => {
+test('Only records of the range are judged, after everything that happened before', async () => {
   const history = await makeHistory(3, 60)
   const times = history.setup.rows(payments).map(({ issuedAtMs }) => issuedAtMs)
   const fromMs = times[Math.floor(times.length / 2)] ?? 0
@@ -356,7 +359,7 @@ test('Only records of the range are judged, with all that happened before', asyn
   assert.equal(flipped, times.filter((issuedAtMs) => issuedAtMs >= fromMs).length)
 })
 
-test('A payment whose seller the draft does not allow is denied when it is collected, with an example', async () => {
+test('A payment to a seller that the draft does not allow is denied when it is collected, with an example', async () => {
   const setup = await openMemoryLedger()
   const mandate = await setup.mandate({})
   const history = new History(setup, mandate, seededRandom(1))
@@ -374,7 +377,7 @@ test('A payment whose seller the draft does not allow is denied when it is colle
   )
 })
 
-test('A payment that a person has approved stays approved, and one that a person would have to approve is denied', async () => {
+test('A payment that a person approved stays approved, and one that would need approval is denied', async () => {
   const setup = await openMemoryLedger()
   const mandate = await setup.mandate({})
   const history = new History(setup, mandate, seededRandom(1))
@@ -390,7 +393,7 @@ test('A payment that a person has approved stays approved, and one that a person
   )
 })
 
-test('What a draft denies leaves room for what comes later', async () => {
+test('What a draft denies leaves budget for later payments', async () => {
   const setup = await openMemoryLedger()
   const mandate = await setup.mandate({ maxTotalText: '10.00', maxTotalMicro: parseAmount('10.00') })
   const history = new History(setup, mandate, seededRandom(1))
@@ -412,7 +415,7 @@ test('What a draft denies leaves room for what comes later', async () => {
   )
 })
 
-test('A record that the terms in force do not reproduce is not judged', async () => {
+test('A record that the current terms do not reproduce is not judged', async () => {
   const setup = await openMemoryLedger()
   const mandate = await setup.mandate({})
   const history = new History(setup, mandate, seededRandom(1))
@@ -424,7 +427,7 @@ test('A record that the terms in force do not reproduce is not judged', async ()
   assert.deepEqual([report.judged, report.notJudged], [0, [{ reason: 'not_reproduced', count: 1 }]])
 })
 
-test('A back-test ends in time, and says up to when it has judged', async () => {
+test('A back-test stops at its time limit and says up to when it has judged', async () => {
   const history = await makeHistory(4, 200)
   let ms = 0
   const report = await history.backtest({}, { now: () => (ms += 15_000) })

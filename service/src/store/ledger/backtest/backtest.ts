@@ -20,13 +20,13 @@ import { ReplayedMandate } from './replayed-mandate.ts'
 export interface Backtest {
   readonly mandate: MandateRow
   readonly agent: AgentRow
-  /** The terms to try; those that are left out are the mandate's. */
+  /** The terms to try; omitted ones are the mandate's. */
   readonly draft: DraftedTerms
-  /** In order, from long enough before `fromMs` that all windows are known. */
+  /** In order, from early enough before `fromMs` that all windows are complete. */
   readonly events: readonly TimedEvent[]
   readonly fromMs: number
   readonly toMs: number
-  /** Whether the history ends earlier than asked for, because it has too many records. */
+  /** Whether the history ends early because it has too many records. */
   readonly isCutOff: boolean
   /** Denied proofs that were only counted. */
   readonly onlyCounted: number
@@ -35,15 +35,15 @@ export interface Backtest {
 
 /** How many events are replayed before payments get a turn. */
 const eventsAtOnce = 50
-/** How long a back-test may take. */
+/** The time limit of a back-test. */
 const maxMs = 20_000
 /** Examples of each direction. */
 const maxExamples = 10
 
 /**
- * What a draft would have decided differently. The history happens to two mandates: one with the terms in force, which follows
- * what was recorded, and one with the draft, which follows its own decisions. A record that the first one cannot reproduce is
- * not judged, because its circumstances are not known exactly.
+ * Compares a draft's decisions with those of the current terms. The history is replayed on two mandates: one
+ * has the current terms and follows what was recorded, the other has the draft and follows its own decisions.
+ * A record that the first cannot reproduce is not judged, because its circumstances are not known exactly.
  */
 export async function runBacktest(backtest: Backtest): Promise<BacktestReport> {
   const { events, now } = backtest
@@ -63,13 +63,13 @@ class Judge {
   readonly #backtest: Backtest
   readonly #recorded: ReplayedMandate
   readonly #drafted: ReplayedMandate
-  /** Those of the draft. */
+  /** The limits of the draft. */
   readonly #terms: MandateTerms
-  /** Payments that the draft denies: what becomes of them does not happen to it. */
+  /** Payments that the draft denies: their later events are skipped in its replay. */
   readonly #refused = new Set<string>()
-  /** Payments that are judged once more when they are charged, because a proof names no seller. */
+  /** Payments that are judged again when they are charged, because a proof names no seller. */
   readonly #toCharge = new Set<string>()
-  /** The epoch of the last proof: a later one shows that all open payments have ended. */
+  /** The epoch of the last proof; a later epoch shows that all open payments have ended. */
   #epoch = 0
   #judged = 0
   readonly #toDenied = new Flips()
@@ -117,16 +117,16 @@ class Judge {
 
   #issued(payment: PaymentRow): void {
     const { nonce, issuedAtMs, epoch, mandateVersion } = payment
-    // Something has ended all open payments that the audit log does not tell of under the mandate.
+    // Something ended all open payments, but the audit log has no entry for it under this mandate.
     if (epoch > this.#epoch) this.#stop(issuedAtMs, epoch)
     const approved = { decision: 'approved' } as const
     const alone = this.#recorded.decideProof(payment, issuedAtMs)
-    // A person has approved it, and would again.
+    // A person has approved it, and would approve it again.
     const isApproved = alone.decision === 'denied' && alone.code === 'approval_required'
     const isKnown = this.#isReproduced(mandateVersion, approved, isApproved ? approved : alone)
     const drafted = this.#drafted.decideProof(payment, issuedAtMs, { isApproved })
     this.#recorded.issue(payment)
-    // What cannot be judged happens to the draft as it was recorded.
+    // Records that cannot be judged are replayed on the draft as they were recorded.
     if (drafted.decision === 'approved' || isKnown !== true) this.#drafted.issue(payment)
     else this.#refused.add(nonce)
     if (!this.#isJudged(issuedAtMs, isKnown)) return
@@ -150,7 +150,7 @@ class Judge {
   #decided(evaluation: EvaluationRow): void {
     const { createdAtMs, subject, mandateVersion, failedCheck } = evaluation
     const recorded = decisionOf(evaluation)
-    // Whether the agent and the mandate worked is no matter of terms: these denials stand.
+    // The status of the agent or the mandate does not depend on terms: these denials stand.
     if (failedCheck !== null && failedCheck <= 4) {
       if (this.#isInRange(createdAtMs)) this.#judged += 1
       return
@@ -169,7 +169,7 @@ class Judge {
     flips.add(exampleOf(evaluation, recorded, drafted))
   }
 
-  /** Whether the terms in force decide as was recorded; records of earlier versions had others. */
+  /** Whether the current terms reproduce the recorded decision; earlier versions had other terms. */
   #isReproduced(
     version: number | null,
     recorded: PolicyDecision,
@@ -183,7 +183,7 @@ class Judge {
     return atMs >= this.#backtest.fromMs && atMs < this.#backtest.toMs
   }
 
-  /** Counts a record as judged, or as not judged for a reason. */
+  /** Counts a record as judged, or as not judged with the reason. */
   #isJudged(atMs: number, isKnown: true | NotJudgedReason): boolean {
     if (!this.#isInRange(atMs)) return false
     if (isKnown === true) this.#judged += 1
@@ -191,7 +191,7 @@ class Judge {
     return isKnown === true
   }
 
-  /** A denied proof that the draft approves is taken for charged: nobody knows what would have become of it. */
+  /** A denied proof that the draft approves counts as charged, because its outcome cannot be known. */
   #payAtOnce({ id: nonce, amountMicro, resourceUrl, createdAtMs }: EvaluationRow): void {
     const times = { issuedAtMs: createdAtMs, expiresAtMs: createdAtMs + 1, captureDeadlineMs: null }
     this.#drafted.issue({ nonce, amountMicro, resourceUrl, ...times })
@@ -213,7 +213,7 @@ class Judge {
   }
 }
 
-/** Why a record cannot be judged at all: other mandates count in shared budgets, too. */
+/** Why a record cannot be judged: shared budgets also count other mandates. */
 function notReplayed(recorded: PolicyDecision): NotJudgedReason | undefined {
   return recorded.decision === 'denied' && recorded.check === 11 ? 'shared_budget' : undefined
 }
@@ -225,7 +225,7 @@ const sellerDenied = {
   check: 6,
 } as const
 
-/** Flips in one direction, summed up by the check that makes the difference. */
+/** Flips in one direction, grouped by the check that makes the difference. */
 class Flips {
   readonly #byCheck = new Map<
     string,
@@ -287,7 +287,10 @@ function toDecision(decision: PolicyDecision): BacktestDecision {
   return { decision: 'denied', code, check, detail }
 }
 
-/** What had been spent when a history begins: what its first record with a sum says, without what was charged before that. */
+/**
+ * What had been spent when a history begins: the sum in its first record that has one, minus what was charged
+ * until then.
+ */
 function spentBefore(events: readonly TimedEvent[]): MicroUsdc {
   let chargedMicro = 0n as MicroUsdc
   for (const { event } of events) {

@@ -2,7 +2,7 @@ import type { MicroUsdc } from '../../../domain/money.ts'
 import { idBytes, type IdKind } from '../../../domain/type-id.ts'
 import type { EvaluationRow, PaymentRow } from '../tables.ts'
 
-/** What happened under a mandate, as far as it concerns decisions. */
+/** An event under a mandate, as far as it concerns decisions. */
 export type HistoryEvent =
   /** A proof was issued. */
   | { readonly kind: 'issued'; readonly payment: PaymentRow }
@@ -17,12 +17,12 @@ export type HistoryEvent =
 
 export interface TimedEvent {
   readonly atMs: number
-  /** Orders events of one millisecond, as their ids do. */
+  /** Orders events of one millisecond by their ids. */
   readonly order: string
   readonly event: HistoryEvent
 }
 
-/** An entry of the audit log that ended payments: its subject is a mandate or a nonce. */
+/** An audit log entry about ended payments: its subject is a mandate or a nonce. */
 export interface EndingEvent {
   readonly id: string
   readonly type: string
@@ -31,7 +31,7 @@ export interface EndingEvent {
   readonly createdAtMs: number
 }
 
-/** A part of a payment that was given back. */
+/** A refund of part of a payment. */
 export interface RefundEntry {
   readonly id: string
   readonly nonce: string
@@ -39,7 +39,7 @@ export interface RefundEntry {
   readonly atMs: number
 }
 
-/** What a mandate's history is made of. */
+/** The records that make up a mandate's history. */
 export interface HistoryRows {
   /** Each once. */
   readonly payments: readonly PaymentRow[]
@@ -48,7 +48,7 @@ export interface HistoryRows {
   readonly refunds: readonly RefundEntry[]
 }
 
-/** The events of a history, in the order in which they happened. */
+/** The events of a history, in chronological order. */
 export function eventsOf({ payments, evaluations, endings, refunds }: HistoryRows): TimedEvent[] {
   const byNonce = new Map(payments.map((payment) => [payment.nonce, payment]))
   return [
@@ -61,7 +61,7 @@ export function eventsOf({ payments, evaluations, endings, refunds }: HistoryRow
     ...endings.flatMap(eventsOfEnding),
     ...refunds.flatMap(({ id, nonce, amountMicro, atMs }): TimedEvent[] => {
       const payment = byNonce.get(nonce)
-      // That of an older payment changes no window, and `spentBefore` counts it.
+      // A refund of an older payment changes no window, and `spentBefore` counts it.
       if (!payment) return []
       return [{ atMs, order: orderOf('transaction', id), event: { kind: 'refunded', payment, amountMicro } }]
     }),
@@ -78,7 +78,7 @@ function eventsOfPayment(payment: PaymentRow): TimedEvent[] {
     const order = orderOf('transaction', transactionId)
     events.push({ atMs: capturedAtMs, order, event: { kind: 'charged', payment, amountMicro } })
   } else if (captureDeadlineMs !== null) {
-    // A deadline holds from its first millisecond.
+    // A deadline has passed from its first millisecond on.
     events.push({ atMs: captureDeadlineMs, order: '', event: { kind: 'ended', nonce } })
   }
   return events
@@ -87,7 +87,7 @@ function eventsOfPayment(payment: PaymentRow): TimedEvent[] {
 function eventsOfEnding({ id, type, subjectId, data, createdAtMs }: EndingEvent): TimedEvent[] {
   const at = { atMs: createdAtMs, order: orderOf('auditEvent', id) }
   if (!subjectId.startsWith('mandate_')) return [{ ...at, event: { kind: 'ended', nonce: subjectId } }]
-  // An amendment ends open payments only if it is asked to.
+  // An amendment ends open payments only on request.
   const isStop = type !== 'mandate.amended' || Number(data['voided_holds'] ?? 0) > 0
   return isStop ? [{ ...at, event: { kind: 'stopped' } }] : []
 }

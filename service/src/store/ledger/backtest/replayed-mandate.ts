@@ -17,8 +17,8 @@ import {
 } from '../tables.ts'
 
 /**
- * A mandate in memory, to which a history happens again. Decisions and bookings are those of the ledger. Shared budgets are
- * not replayed, because other mandates count in them, too.
+ * A mandate in memory on which a history is replayed, with the ledger's own decisions and bookings. Shared
+ * budgets are not replayed, because they also count other mandates.
  */
 export class ReplayedMandate {
   readonly #agent: AgentRow
@@ -28,7 +28,7 @@ export class ReplayedMandate {
   readonly #payments = new Map<string, ReplayedPayment>()
   /** By subject. */
   readonly #paidSellers = new Set<string>()
-  /** The nonces of open payments, soonest to expire first, with many that have ended. */
+  /** The nonces of open payments, soonest to expire first, and of many that have ended. */
   #byExpiry: { readonly nonce: string; readonly expiresAtMs: number }[] = []
 
   constructor(mandate: MandateRow, agent: AgentRow, spentMicro: MicroUsdc) {
@@ -48,7 +48,7 @@ export class ReplayedMandate {
     }
   }
 
-  /** The decision about a proof, which a person may have approved. */
+  /** The decision on a proof, which a person may have approved. */
   decideProof(
     { amountText, amountMicro, resourceUrl, category }: Asked,
     atMs: number,
@@ -58,7 +58,7 @@ export class ReplayedMandate {
     return this.#decide(payment, { atMs, isApproved })
   }
 
-  /** The decision about an evaluation. */
+  /** The decision on an evaluation. */
   decideEvaluation(evaluation: EvaluationRow): PolicyDecision {
     const { amountText, amountMicro, resourceUrl, category, merchantDomain, createdAtMs } = evaluation
     const payment = { amountText, amountMicro, resourceUrl, category, countHolds: false }
@@ -83,7 +83,7 @@ export class ReplayedMandate {
     return checkPolicy({ agent: this.#agent, mandate: this.#mandate, limits, approval }, payment, atMs)
   }
 
-  /** Whether something was bought from the seller before, or may still be. */
+  /** Whether the seller was paid before, or may still be. */
   #isKnownSeller(resourceUrl: string): boolean {
     if (!this.#mandate.approval?.firstPurchaseAtSeller) return false
     const subject = subjectOf('seller', resourceUrl)
@@ -106,13 +106,16 @@ export class ReplayedMandate {
     }
     if (isAuthorized) bookings.authorize(held)
     this.#apply(bookings.changes)
-    // Authorized payments end by events: those of `overdueOf` are not read.
+    // Authorized payments end by events, so the rows of `overdueOf` are not read.
     this.#mandate = { ...this.#mandate, authorizedPayments: 0 }
     this.#payments.set(held.nonce, held)
     if (!isAuthorized) this.#byExpiry.push({ nonce: held.nonce, expiresAtMs: held.expiresAtMs })
   }
 
-  /** Charges a payment. One that is not open here, because it was issued before the history begins, is only spent. */
+  /**
+   * Charges a payment. One that was issued before the history begins is not open here, and is only added to
+   * what is spent.
+   */
   charge({ nonce, resourceUrl }: Pick<PaymentRow, 'nonce' | 'resourceUrl'>, amountMicro: MicroUsdc): void {
     this.#paidSellers.add(subjectOf('seller', resourceUrl))
     const payment = this.#payments.get(nonce)
@@ -128,7 +131,7 @@ export class ReplayedMandate {
     )
   }
 
-  /** Ends a payment that is not charged. */
+  /** Ends a payment without charging it. */
   end(nonce: string): void {
     const payment = this.#payments.get(nonce)
     this.#payments.delete(nonce)
@@ -140,7 +143,7 @@ export class ReplayedMandate {
     )
   }
 
-  /** Gives back a part of what a payment has spent. */
+  /** Gives back part of what a payment spent. */
   refund(payment: PaymentRow, amountMicro: MicroUsdc): void {
     this.#change((bookings) => bookings.refund(payment, { amountMicro }))
   }
@@ -214,7 +217,7 @@ export class ReplayedMandate {
 
 type Asked = Pick<PaymentRow, 'amountText' | 'amountMicro' | 'resourceUrl' | 'category'>
 
-/** What a replay needs to know of a payment. */
+/** What a replay needs to know about a payment. */
 type IssuedPayment = Pick<
   PaymentRow,
   'nonce' | 'amountMicro' | 'resourceUrl' | 'issuedAtMs' | 'expiresAtMs' | 'captureDeadlineMs'

@@ -8,7 +8,7 @@ export function createMemoryDriver(database: MemoryDatabase): Driver {
       const session = database.begin()
       const transaction: DriverTransaction = {
         read: (reads, options) => session.read(reads, options),
-        // eslint-disable-next-line @typescript-eslint/require-await -- a rejection, and no exception
+        // eslint-disable-next-line @typescript-eslint/require-await -- must reject instead of throwing
         commit: async (changes) => session.commit(changes),
       }
       try {

@@ -52,8 +52,8 @@ export interface AccountMove {
 }
 
 /**
- * Disables or enables an account; the same answer again when it is so already. `voidPayments` ends what was open, before a
- * disabling is answered: a capture that had looked at the account before has then been made.
+ * Disables or enables an account. Idempotent. Before a disabling is answered, `voidPayments` ends the open
+ * payments: by then, any capture that had read the account earlier has committed.
  */
 export const moveAccount: Operation<AccountMove, AccountRow | 'not_found'> = {
   name: 'moveAccount',

@@ -30,8 +30,8 @@ import {
 } from '../tables.ts'
 
 /**
- * What the entries of a batch add to the console's sums: one row per account, written with the entries. So each entry
- * is counted once, however late it is committed and whatever the clock says.
+ * What the entries of a batch add to the console's sums: one row per account, written together with the
+ * entries. So each entry is counted exactly once, however late it is committed and whatever the clock says.
  */
 export function activityPartsOf(changes: readonly NetChange[]): NetChange[] {
   const accounts = new Map<string, EntryRow[]>()
@@ -56,7 +56,7 @@ export function activityPartsOf(changes: readonly NetChange[]): NetChange[] {
   }))
 }
 
-/** A part in the making, with its sums by mandate. */
+/** A part under construction, with its sums by mandate. */
 interface OpenPart {
   readonly of: Group
   readonly sums: Map<string, { count: number; micro: bigint; readonly agentId: string | undefined }>
@@ -71,7 +71,7 @@ function partsOf(
   for (const entry of own) {
     const { environment, kind, mandateId, amountMicro, count, atMs } = entry
     const of: Group = [environment, atMs - (atMs % quarterMs), kind, ...subjectsOf(entry, known)]
-    // Entries in turn are mostly alike.
+    // Consecutive entries are mostly alike.
     if (!latest?.of.every((subject, index) => subject === of[index])) {
       const name = JSON.stringify(of)
       latest = parts.get(name) ?? { of, sums: new Map() }
@@ -96,7 +96,7 @@ function partsOf(
   })
 }
 
-/** Whether the amount of an entry was charged or refunded, and not only asked for. */
+/** Whether the amount of an entry was charged or refunded, not only requested. */
 function isMoney(kind: EntryRow['kind']): boolean {
   return kind === 'paid' || kind === 'refunded' || isOfOtherAccount(kind)
 }
@@ -109,7 +109,10 @@ type Subjects = readonly [
 ]
 type Group = readonly [Environment, number, EntryRow['kind'], ...Subjects]
 
-/** Why it was denied, its seller's domain, whether it is revenue of the entry's account, and what the account pays for. */
+/**
+ * Why it was denied, its seller's domain, whether it is revenue of the entry's account, and what the account
+ * pays for.
+ */
 function subjectsOf(
   { accountId, id, nonce, kind }: EntryRow,
   known: ReadonlyMap<string, PaymentRow | EvaluationRow>,
@@ -124,7 +127,7 @@ function subjectsOf(
   return [null, payment?.merchantDomain ?? null, payment?.sellerAccountId === accountId, category]
 }
 
-/** The agent whose payment it is, for entries that the account's spending consists of. */
+/** The agent whose payment it is, for entries that count in the account's spending. */
 function spenderOf(
   { nonce, kind }: EntryRow,
   known: ReadonlyMap<string, PaymentRow | EvaluationRow>,

@@ -35,8 +35,9 @@ export interface AgentRevocation {
 }
 
 /**
- * Revokes an agent, for good. From then on it is granted no proof and none of its proofs is captured, whatever has locked
- * its mandates: both look at the agent. `voidPaymentsOfRevoked` then ends its open payments.
+ * Revokes an agent permanently. From then on it gets no proof and none of its proofs is captured, even while
+ * its mandates are locked: both operations check the agent. `voidPaymentsOfRevoked` then ends its open
+ * payments.
  */
 export const revokeAgent: Operation<AgentRevocation, AgentRow | 'not_found'> = {
   name: 'revokeAgent',

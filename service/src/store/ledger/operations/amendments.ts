@@ -37,7 +37,7 @@ export interface AmendCall extends Scope, Amendment {
   readonly event: AuditEvent
 }
 
-/** What an amendment needs besides its mandate. */
+/** What an amendment needs in addition to its mandate. */
 export type TermsCall = Amendment & Pick<AmendCall, 'event'>
 
 export type AmendOutcome = { readonly outcome: 'amended'; readonly mandate: MandateRow } | AmendmentRefusal
@@ -61,7 +61,7 @@ export const amendMandate: Operation<AmendCall, AmendOutcome> = {
     const mandate = facts.row(mandates, keyOf(call))
     if (mandate?.environment !== environment) return refused('not_found')
     if (agentId !== undefined && mandate.agentId !== agentId) return refused('not_found')
-    // Amended by an earlier attempt, whose reply was lost.
+    // Amended by an earlier attempt whose response was lost.
     if (facts.isRerun && facts.row(auditEvents, event)) return unchanged({ outcome: 'amended', mandate })
     if (mandate.status === 'revoked') return refused('mandate_revoked')
     return amendTerms(mandate, call, facts)
@@ -165,7 +165,7 @@ function countEarlier(
   return true
 }
 
-/** Sellers that were paid before need no approval of a first purchase when it is asked for from now on. */
+/** Sellers that were already paid need no approval if first purchases begin to need it. */
 function sellersPaidBefore(
   before: MandateRow,
   { accountId, id: mandateId, approval }: MandateRow,
@@ -177,7 +177,10 @@ function sellersPaidBefore(
   )
 }
 
-/** Ends the open payments, or those that have expired where they would stand in the way; how many were ended early. */
+/**
+ * Ends the open payments, or only expired ones that would stand in the way; returns how many unexpired ones
+ * it ended.
+ */
 function makeRoom(
   bookings: Bookings,
   call: TermsCall,

@@ -74,7 +74,7 @@ export function isOwnerKey({ role }: Pick<ApiKey, 'role'>): boolean {
   return role === 'owner' || role === 'operator'
 }
 
-/** A new key, which is found by its hash. */
+/** A new key, with the row that finds it by its hash. */
 export function changesOfKey(key: NewApiKey): Change[] {
   const { accountId, id: keyId, secretHash } = key
   return [put(apiKeys, key), put(keyHashes, { secretHash, accountId, keyId })]

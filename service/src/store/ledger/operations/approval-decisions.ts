@@ -33,7 +33,7 @@ import {
 import { amendTerms } from './amendments.ts'
 import { openOf, openRowOf } from './approvals.ts'
 
-// What people decide. A decision locks the mandate, as everything does that changes an approval.
+// Decisions by people. A decision locks the mandate, like every operation that changes an approval.
 
 export interface DecideCall extends ApprovalVerdictCall {
   readonly accountId: string
@@ -46,7 +46,7 @@ export interface DecideCall extends ApprovalVerdictCall {
   readonly amendedEvent: AuditEvent
 }
 
-/** Records what a person decides. An increase that is approved takes effect in the same transaction. */
+/** Records a person's decision. An approved increase takes effect in the same transaction. */
 export const decideApproval: Operation<DecideCall, ApprovalRow | ApprovalRefusal> = {
   name: 'decideApproval',
 
@@ -61,7 +61,7 @@ export const decideApproval: Operation<DecideCall, ApprovalRow | ApprovalRefusal
     const approval = facts.row(approvals, keyOf(call))
     if (approval?.environment !== call.environment || approval.mandateId !== call.mandateId)
       return unchanged('not_found')
-    // Decided by an earlier attempt, whose reply was lost.
+    // Decided by an earlier attempt whose response was lost.
     if (facts.isRerun && facts.row(auditEvents, call.event)) return unchanged(approval)
     const mandate = facts.row(mandates, mandateOf(call))
     if (!mandate) return unchanged('not_found')
@@ -71,7 +71,7 @@ export const decideApproval: Operation<DecideCall, ApprovalRow | ApprovalRefusal
   },
 }
 
-/** Whether the person has decided so before, or somebody has denied it: then nothing changes. */
+/** Whether this person has already decided the same, or anyone has denied it: then nothing changes. */
 function isRepeated({ status, decisions }: ApprovalRow, { person, verdict }: DecideCall): boolean {
   if (verdict === 'denied' || status === 'denied') return verdict === 'denied' && status === 'denied'
   return decisions.some((one) => one.person === person && one.decision === 'approved')
@@ -152,7 +152,7 @@ function decided(
   }
 }
 
-/** A payment that was denied, or approved, answers the same question for a while; an increase that is decided does not. */
+/** A denied or approved payment answers the same request for a while; a decided increase does not. */
 function openChange(row: ApprovalRow, open: OpenApprovalRow): Change {
   const isDone = row.kind === 'increase' && row.status !== 'pending'
   return isDone ? remove(openApprovals, open) : put(openApprovals, openRowOf(row, open.question))
@@ -182,11 +182,11 @@ export interface IncreaseCall extends Scope {
   readonly increase: Increase
   readonly message: string
   readonly requester: Requester
-  /** The store adds what is asked for. */
+  /** The store adds what is requested. */
   readonly event: AuditEvent
 }
 
-/** Asks for wider terms of a mandate. The same request again finds the first one. */
+/** Requests wider terms for a mandate. Repeating the request returns the first one. */
 export const requestIncrease: Operation<IncreaseCall, ApprovalRow | IncreaseRefusal> = {
   name: 'requestIncrease',
 
@@ -240,7 +240,7 @@ function sameRequest(open: readonly OpenApprovalRow[], call: IncreaseCall): Open
   return open.findLast((one) => one.question === question && one.status === 'pending')
 }
 
-/** No URL equals it. */
+/** No URL equals this value. */
 function questionOf({ increase }: IncreaseCall): string {
   return `increase ${JSON.stringify(increase)}`
 }

@@ -32,7 +32,7 @@ import { statusOf } from './payment-rows.ts'
 
 // Check 12: whether a person must approve a payment. Approvals change only while their mandate is locked.
 
-/** A proof that is asked for. */
+/** A requested proof. */
 export interface AskingCall {
   readonly hold: Hold
   /** The approval that the agent was given. */
@@ -52,7 +52,7 @@ export function approvalReads(
   if (!canNeedApproval(mandate, agent, facts)) return []
   const sellerReads = readsOfSeller(mandate, hold, facts)
   if (!sellerReads.every((read) => facts.knows(read))) return sellerReads
-  // A seller that is known by an open payment may be new again when open payments end.
+  // A seller known only by an open payment may be new again when open payments end.
   const mayBeNew = mandate.approval?.firstPurchaseAtSeller && !sellerOf(hold, mandate, facts).isPaid
   if (!mayBeNew && !reasonFor(hold, mandate, agent, facts)) return sellerReads
   const { accountId } = mandate
@@ -60,7 +60,7 @@ export function approvalReads(
   return [...sellerReads, openOf(mandate), ...given]
 }
 
-/** Whether a mandate can need approval of any payment at all. */
+/** Whether a mandate can require approval at all. */
 function canNeedApproval(mandate: MandateRow, agent: AgentRow | undefined, facts: Facts): boolean {
   if (mandate.approval !== null || mandate.limits?.some(asks)) return true
   const { accountId } = mandate
@@ -91,7 +91,7 @@ export interface ApprovalGate extends ApprovalFacts {
   readonly usable: ApprovalRow | undefined
 }
 
-/** Undefined if nobody has to approve the payment. Needs `approvalReads`, with the mandate as it was read. */
+/** Undefined if the payment needs no approval. Needs `approvalReads`, with the mandate as it was read. */
 export function approvalGate(
   call: AskingCall,
   mandate: MandateRow,
@@ -109,7 +109,9 @@ export function approvalGate(
   return { isKnownSeller, isApproved: isUsable === true, usable: isUsable ? given : undefined }
 }
 
-/** The rows that change when a proof is issued: its approval is used up, and its seller is known from now on. */
+/**
+ * The rows that change when a proof is issued: its approval is used up, and its seller is known from then on.
+ */
 export function changesOfIssue(
   { hold, requester }: AskingCall,
   mandate: MandateRow,
@@ -128,7 +130,7 @@ export function changesOfIssue(
 export interface Asked {
   /** Undefined if there is none, because too many are pending. */
   readonly approval: AskedApproval | undefined
-  /** What else the agent should know, as a sentence. */
+  /** What else to say to the agent, as a sentence. */
   readonly remark: string
   readonly changes: readonly Change[]
 }
@@ -181,10 +183,10 @@ export function askForApproval(
   }
 }
 
-/** The approval that an earlier attempt of the same call has found or made; undefined if there is none. */
+/** The approval that an earlier attempt of this call has found or made; undefined if there is none. */
 export function findApproval(call: AskingCall, mandate: MandateRow, facts: Facts): AskedApproval | undefined {
   const range = openOf(mandate)
-  // Meanwhile nobody may have to approve it any more.
+  // By now it may no longer need approval.
   if (!facts.knows(range)) return undefined
   const nowMs = call.hold.issuedAtMs
   const given = givenApproval(call, mandate, facts)
@@ -194,7 +196,7 @@ export function findApproval(call: AskingCall, mandate: MandateRow, facts: Facts
   return same && askedOf(same, nowMs)
 }
 
-/** More than may be pending, because approved and denied ones answer the same question for a while. */
+/** More than can be pending, because approved and denied ones answer the same request for a while. */
 const maxOpenApprovals = 100
 
 /** The open approvals of a mandate. */
@@ -209,7 +211,7 @@ export function openOf({ accountId, id: mandateId }: Pick<MandateRow, 'accountId
   }
 }
 
-/** The question that an approval of a payment answers, besides its amount. */
+/** The request that an approval of a payment answers, without its amount. */
 function questionOf({ resourceUrl }: Pick<Hold, 'resourceUrl'>): string {
   return resourceUrl
 }
@@ -289,7 +291,7 @@ function newApproval({ hold, requester }: AskingCall, mandate: MandateRow, reaso
   }
 }
 
-/** The row that finds an approval by its question. */
+/** The row that finds an approval by its request. */
 export function openRowOf(row: ApprovalRow, question: string): OpenApprovalRow {
   const { accountId, mandateId, id, environment, status, amountMicro, expiresAtMs } = row
   if (status === 'consumed') throw new TypeError('a consumed approval is not open')
@@ -308,7 +310,7 @@ function askedOf(
   return { id, status: approvalStatusAt({ kind: 'payment', status, expiresAtMs }, nowMs), expiresAtMs }
 }
 
-/** The ids of what a proof leads to have the bytes of its nonce, so that a retry makes the same ones. */
+/** Ids derived from a proof have the bytes of its nonce, so that a retry makes the same ones. */
 function idOfNonce(kind: IdKind, { nonce }: Pick<Hold, 'nonce'>): string {
   const bytes = idBytes('nonce', nonce)
   if (!bytes) throw new TypeError(`not a nonce: ${nonce}`)
@@ -345,12 +347,12 @@ function sellerKey({ accountId, id: mandateId }: MandateRow, { resourceUrl }: Pi
 }
 
 interface Seller {
-  /** Whether something was bought there, or an approved payment there may still be captured. */
+  /** Whether there was a purchase from the seller, or an approved payment may still be captured. */
   readonly isKnown: boolean
   readonly row: KnownSellerRow | undefined
   /** Payments that may still be captured. */
   readonly open: readonly string[]
-  /** Whether one was captured for sure. */
+  /** Whether one was certainly captured. */
   readonly isPaid: boolean
 }
 
@@ -372,7 +374,7 @@ function sellerOf(purchase: Purchase, mandate: MandateRow, facts: Facts): Seller
   return { isKnown: left.length > 0, row, open: left.map(({ nonce }) => nonce), isPaid }
 }
 
-/** Whether a seller is known by one of these payments. */
+/** Whether one of these payments makes the seller known. */
 export function isKnownBy(found: readonly PaymentRow[], mandate: MandateRow, nowMs: number): boolean {
   return found.some((payment) => isAlive(payment, mandate, nowMs))
 }
@@ -383,7 +385,7 @@ function isAlive(payment: PaymentRow, mandate: MandateRow, nowMs: number): boole
   return status !== 'voided' && status !== 'expired'
 }
 
-/** Max payments by which a seller is known until one of them is captured. */
+/** How many payments, until one is captured, are stored to make a seller known. */
 const maxNonces = 8
 
 function sellerChanges(hold: Hold, mandate: MandateRow, facts: Facts): readonly Change[] {

@@ -1,7 +1,7 @@
 import type { RangeRead } from '../operation.ts'
 import { authorizations, type MandateRow, type PaymentRow } from '../tables.ts'
 
-// The authorized payments of a mandate have a row each in `authorizations`, in the order of their deadlines.
+// Each authorized payment of a mandate has a row in `authorizations`, ordered by deadline.
 
 /** How many overdue payments one call releases. The next call releases more. */
 const maxReleased = 200
@@ -11,7 +11,7 @@ export function authorizationOf({ accountId, mandateId, captureDeadlineMs, nonce
   return { accountId, mandateId, deadlineMs: captureDeadlineMs ?? 0, nonce }
 }
 
-/** The authorized payments of a mandate whose deadline has passed, the first ones of them. */
+/** The first authorized payments of a mandate whose deadline has passed. */
 export function overdueOf({ accountId, id: mandateId }: MandateRow, nowMs: number): RangeRead {
   return {
     kind: 'range',

@@ -57,7 +57,7 @@ export const authorize: Operation<AuthorizeCall, AuthorizeOutcome> = {
   ],
 
   decide(call, facts) {
-    // Authorized by an earlier attempt, whose reply was lost.
+    // Authorized by an earlier attempt whose response was lost.
     if (facts.isRerun && facts.row(auditEvents, eventOf(call))) {
       const { accountId, nonce } = eventOf(call)
       const payment = facts.row(payments, { accountId, nonce })!
@@ -83,7 +83,10 @@ export const authorize: Operation<AuthorizeCall, AuthorizeOutcome> = {
   },
 }
 
-/** An authorization after the proof's window: a retry gets its answer again; otherwise the payment ends. */
+/**
+ * Answers an authorization after the proof's window: a retry gets its answer again; otherwise the payment
+ * ends.
+ */
 export const settleLateAuthorization: Operation<AttemptCall, LateAuthorizationOutcome> = {
   name: 'settleLateAuthorization',
   reads: readsOfLateAttempt,
@@ -118,14 +121,14 @@ function eventOf({ payerId: accountId, nonce, event: { id } }: AuthorizeCall) {
 
 /** A merchant's call for a payment that it has authorized. */
 export interface AuthorizedCall {
-  /** The account that pays; the caller's own until it is known. */
+  /** The account that pays; the caller's own account until it is known. */
   readonly payerId: string
   readonly caller: Caller
   readonly nonce: string
   readonly nowMs: number
 }
 
-/** Another account pays: the call is to be made for it. */
+/** Another account pays: repeat the call for that account. */
 export interface PaidElsewhere {
   readonly outcome: 'elsewhere'
   readonly payerId: string
@@ -138,7 +141,9 @@ export interface SettleCall extends AuthorizedCall {
   readonly transactionId: string
 }
 
-/** Captures an authorized payment, once, up to its amount; the rest is released. A stop does not prevent it. */
+/**
+ * Captures an authorized payment once, up to its amount, and releases the rest. A stop does not prevent it.
+ */
 export const captureAuthorized: Operation<SettleCall, SettleOutcome | PaidElsewhere> = {
   name: 'captureAuthorized',
 
@@ -153,7 +158,7 @@ export const captureAuthorized: Operation<SettleCall, SettleOutcome | PaidElsewh
     const found = findAuthorized(call, facts)
     if ('outcome' in found) return unchanged(found)
     const { payment, mandate } = found
-    // Captured by an earlier attempt, whose reply was lost.
+    // Captured by an earlier attempt whose response was lost.
     if (payment.transactionId === call.transactionId) return unchanged(settled('captured', payment))
     const amountMicro = call.amountMicro ?? payment.amountMicro
     const status = statusOf(payment, mandate, call.nowMs)
@@ -218,7 +223,7 @@ export const voidAuthorized: Operation<VoidAuthorizedCall, VoidOutcome | PaidEls
   },
 }
 
-/** With `givesBack`, also the limits and budgets that a part of the amount is given back to. */
+/** With `givesBack`, also the limits and budgets to which part of the amount is given back. */
 function readsOfAuthorized(
   { payerId, caller, nonce }: AuthorizedCall,
   facts: Facts,
@@ -230,7 +235,7 @@ function readsOfAuthorized(
     look(apiKeys, keyOf(caller)),
     look(payments, payment),
   ]
-  // Its own account may pay; otherwise it has noted who does.
+  // Its own account may be the payer; otherwise it has recorded which account pays.
   if (payerId === caller.accountId) reads.push(look(authorizationPayers, payment))
   const row = facts.knows(look(payments, payment)) ? facts.row(payments, payment) : undefined
   if (!row || row.captureDeadlineMs === null) return reads
@@ -246,7 +251,7 @@ interface Authorized {
   readonly mandate: MandateRow
 }
 
-/** The payment that the caller's account has authorized, whatever has become of it. */
+/** The payment that the caller's account has authorized, whatever its status. */
 function findAuthorized(
   { payerId, caller, nonce }: AuthorizedCall,
   facts: Facts,
@@ -267,7 +272,7 @@ function findAuthorized(
   return mandate ? { payment, mandate } : { outcome: 'refused', code: 'not_found' }
 }
 
-/** The changes that end an authorized payment, written once for every end but the deadline's. */
+/** The changes that end an authorized payment, shared by all operations that end one before its deadline. */
 function changesOfEnd(
   { payment, mandate }: Authorized,
   ended: PaymentRow,

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 
 import { operationsByName } from './by-name.ts'
 
-test('Every operation is found by its name, which no other has', async () => {
+test('Every operation has a unique name and is found by it', async () => {
   const names: string[] = []
   for (const file of readdirSync(new URL('.', import.meta.url), { recursive: true, encoding: 'utf8' })) {
     if (!file.endsWith('.ts') || file.endsWith('.test.ts') || file === 'by-name.ts') continue

@@ -40,7 +40,7 @@ export interface CaptureCall {
   readonly currency: string
   readonly resourceUrl: string
   readonly merchantDomain: string
-  /** The category that the merchant has named, if any. */
+  /** The category named by the merchant, if any. */
   readonly category?: string | null
   readonly idempotencyKey: string | null
   readonly transactionId: string
@@ -58,7 +58,7 @@ export const capture: Operation<CaptureCall, CaptureOutcome> = {
 
   decide(call, facts) {
     const payment = knownPayment(call, facts)
-    // Captured by an earlier attempt, whose reply was lost, whatever has changed since.
+    // Captured by an earlier attempt whose response was lost, whatever has changed since.
     if (payment?.transactionId === call.transactionId) {
       return unchanged({ outcome: 'captured', transactionId: call.transactionId })
     }
@@ -80,7 +80,7 @@ export interface Collectable {
 }
 
 /**
- * The payment that an attempt may collect now, or why it may not: what `capture` and `authorize` have in common. An
+ * The payment that an attempt may collect now, or why it may not; shared by `capture` and `authorize`. An
  * attempt that `replayOf` recognizes as a retry gets its answer again.
  */
 export function checkAttempt<Replay extends { readonly outcome: 'replayed' }>(
@@ -122,12 +122,12 @@ export function checkAttempt<Replay extends { readonly outcome: 'replayed' }>(
   return { payment, bookings, seller: visibleSeller(seller, [payerId, caller.accountId]) }
 }
 
-/** Whether a caller, who may have been looked up a while ago, still has a working key of an enabled account. */
+/** Whether a caller, whose lookup may be cached, still has a working key of an enabled account. */
 export function mayCollect(caller: Caller, facts: Facts): boolean {
   return !isDisabled(caller.accountId, facts) && !isRevoked(caller, facts)
 }
 
-/** A verification after the proof's window: reports the outcome, and ends the payment if it is still open. */
+/** Answers a verification after the proof's window, and ends the payment if it is still open. */
 export const settleLate: Operation<AttemptCall, LateOutcome> = {
   name: 'settleLate',
   reads: readsOfLateAttempt,
@@ -145,7 +145,9 @@ export function readsOfLateAttempt(call: AttemptCall, facts: Facts): Read[] {
   ]
 }
 
-/** Answers a retry again; otherwise ends the payment, unless its time is not over by the clock that issued it. */
+/**
+ * Answers a retry again; otherwise ends the payment, unless it has not expired by the clock that issued it.
+ */
 export function settleLateAttempt<Replay>(
   call: AttemptCall,
   facts: Facts,
@@ -159,7 +161,7 @@ export function settleLateAttempt<Replay>(
   if (!mandate) return unchanged(expired)
   const replay = replayOf(payment, call, mandate)
   if (replay) return unchanged(replay)
-  // If the proof is ahead of this service's clock, its payment may still be captured.
+  // If the clock that issued the proof is ahead of this service's, its payment may still be captured.
   const isOver = call.nowMs > payment.issuedAtMs + validityWindowMs
   if (!isOver || payment.status !== 'open' || payment.epoch !== mandate.epoch) return unchanged(expired)
   if (isEndedByBudget(mandate, facts)) return unchanged(expired)
@@ -185,7 +187,7 @@ export function readsOfAttempt(call: AttemptCall, facts: Facts): Read[] {
   ]
 }
 
-/** What the mandate and the payment lead to, once they are read. */
+/** The rows that the mandate and the payment point to, once those are read. */
 function readsOfKnown(
   { payerId: accountId, mandateId, nonce }: Pick<CaptureCall, 'payerId' | 'mandateId' | 'nonce'>,
   facts: Facts,
@@ -193,7 +195,7 @@ function readsOfKnown(
 ): readonly Read[] {
   if (!facts.knows(look(mandates, { accountId, id: mandateId }))) return []
   const mandate = facts.row(mandates, { accountId, id: mandateId })
-  // Most mandates count nothing but their total.
+  // Most mandates count only their total.
   if (!mandate || mandate.usage === null) return []
   const payment = facts.row(payments, { accountId, nonce })
   return payment ? readsOf(mandate, payment) : []
@@ -214,7 +216,7 @@ function changesOfCapture(call: CaptureCall, { payment, bookings, seller }: Coll
   return [put(payments, captured), ...bookings.changes, ...entriesOf(captured, nowMs)] // 7, 8
 }
 
-/** Who collects a payment, as its row has it. */
+/** Who collects a payment, as stored in its row. */
 export function collectedBy(
   { merchantDomain }: Pick<AttemptCall, 'merchantDomain'>,
   seller: Collectable['seller'],
@@ -258,7 +260,7 @@ function isDisabled(accountId: string, facts: Facts): boolean {
   return account !== undefined && account.disabledAtMs !== null
 }
 
-/** The caller may have been looked up a while ago. A console session has no key. */
+/** The caller's lookup may be cached. A console session has no key. */
 function isRevoked(caller: Caller, facts: Facts): boolean {
   const key = facts.row(apiKeys, keyOf(caller))
   return key !== undefined && key.revokedAtMs !== null

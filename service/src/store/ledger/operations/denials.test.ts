@@ -9,7 +9,7 @@ import { releaseExpiredPayments } from './mandates.ts'
 
 const minuteMs = 60_000
 
-test('A denied proof is recorded as a denied evaluation is', async () => {
+test('A denied proof is recorded like a denied evaluation', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate()
   const hold = ledger.newHold(mandate, '10.01')
@@ -28,7 +28,7 @@ test('A denied proof is recorded as a denied evaluation is', async () => {
 })
 
 for (const closes of ['a denial', 'a proof', 'the sweep'] as const) {
-  test(`Denials beyond the bound of a minute are counted in one entry, which ${closes} of a later minute writes`, async () => {
+  test(`Denials beyond the limit of a minute are counted in one entry, which ${closes} of a later minute writes`, async () => {
     const ledger = await openMemoryLedger()
     const mandate = await ledger.mandate()
     await Promise.all(Array.from({ length: maxDenialsPerMinute + 5 }, () => ledger.decide(mandate, '11.00')))
@@ -61,7 +61,7 @@ test('A clock that was far ahead does not use up the limit after it is set back'
   assert.equal(ledger.rows(evaluations).length, maxDenialsPerMinute + 1)
 })
 
-test('A denial that names no mandate of the scope is recorded, bounded for the whole scope', async () => {
+test('A denial without a mandate of the scope is recorded, and limited for the whole scope', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate()
   for (let count = 0; count < maxDenialsPerMinute + 3; count++) {
@@ -85,7 +85,7 @@ test('A mandate of the other environment counts no denial', async () => {
   assert.equal(ledger.row(strayDenials, { ...scope, environment: 'production' }).denials, 1)
 })
 
-test('A denial beyond the bound whose answer was lost is counted once', async () => {
+test('A denial beyond the limit is counted once even if its answer is lost', async () => {
   const ledger = await openMemoryLedger({ losesAnswers: true })
   const mandate = await ledger.mandate()
   for (let count = 0; count < maxDenialsPerMinute + 5; count++) await ledger.decide(mandate, '11.00')

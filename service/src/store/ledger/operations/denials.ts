@@ -8,13 +8,13 @@ import { lock, look, put, unchanged, type Change, type Operation } from '../oper
 import { entries, evaluations, strayDenials, type EntryRow, type MandateRow } from '../tables.ts'
 import { evaluationOf, strayOf, type LookedAt } from './evaluation-rows.ts'
 
-/** How many denied proofs of a mandate are recorded in a minute; those beyond are counted in one entry. */
+/** How many denied proofs of a mandate are recorded per minute; those beyond are counted in one entry. */
 export const maxDenialsPerMinute = 10
 const minuteMs = 60_000
 /** A clock that was set back by more than this starts a new minute. */
 const maxClockSkewMs = 10 * minuteMs
 
-/** How many proofs were denied in which minute: columns of a row that the operation has locked. */
+/** The number of denied proofs in a minute: columns of a row that the operation has locked. */
 export interface DenialCount {
   readonly denialsFromMs: number
   readonly denials: number
@@ -30,7 +30,7 @@ interface Counted {
 
 export type Denial = Extract<PolicyDecision, { readonly decision: 'denied' }>
 
-/** The rows that a denied proof leaves. */
+/** The rows that a denied proof adds. */
 export interface DeniedProof {
   readonly hold: Hold
   readonly denial: Denial
@@ -119,12 +119,15 @@ export function closeMinuteOf(mandate: MandateRow, nowMs: number, entryId: (() =
   return closeMinute(mandate, { accountId, environment, mandate }, nowMs, entryId)
 }
 
-/** The id of the record of a denied proof: the bytes of its nonce, which no payment has. */
+/** The id of the record of a denied proof: the bytes of its nonce, which no payment uses. */
 export function denialId({ nonce }: Pick<Hold, 'nonce'>): string {
   return idText('transaction', nonceBytes(nonce))
 }
 
-/** The id of the entry for unrecorded denials of the previous minute: the proof's nonce with another random byte. */
+/**
+ * The id of the entry for unrecorded denials of the previous minute: the proof's nonce with a different
+ * random byte.
+ */
 export function denialCountId({ nonce }: Pick<Hold, 'nonce'>): string {
   const bytes = nonceBytes(nonce)
   bytes[15]! ^= 0x80
@@ -143,8 +146,8 @@ export interface StrayDenial {
 }
 
 /**
- * Records a denied proof without a mandate of its scope, in its own transaction, so that no other proof waits for the
- * row with the count.
+ * Records a denied proof without a mandate of its scope in a separate transaction, so that no other proof
+ * waits for the row with the count.
  */
 export const recordStrayDenial: Operation<StrayDenial, 'recorded'> = {
   name: 'recordStrayDenial',

@@ -4,7 +4,7 @@ import { authorizations, payments, type MandateRow, type PaymentRow } from '../t
 import { overdueOf } from './authorization-rows.ts'
 import { bookingReads, type Bookings } from './bookings.ts'
 
-// The ends of payments that nobody captures: their time is over, or all open ones of a mandate end at once.
+// Payments that end without a capture: they expire, or all open ones of a mandate end at once.
 
 /** How many expired payments one call releases. The next call releases more. */
 const maxReleased = 1_000

@@ -7,7 +7,7 @@ import { isKnownSeller, readsOfSeller } from './approvals.ts'
 import { decisionOf, evaluationOf, lookedAtOf, strayOf } from './evaluation-rows.ts'
 import { proposalReads, proposedLimits } from './limits/limit-usage.ts'
 
-/** Records an evaluation with the policy's decision. A dry run leaves nothing. */
+/** Records an evaluation with the policy's decision. A dry run records nothing. */
 export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
   name: 'evaluate',
 

@@ -7,7 +7,7 @@ import type { Driver } from '../driver.ts'
 import { mandates, payments } from '../tables.ts'
 import { releaseExpiredPayments } from './mandates.ts'
 
-test('A proof gets the room of one that expires in the same millisecond, however lately others were denied', async () => {
+test('A proof gets the budget of one that expires in the same millisecond, however recently others were denied', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate({ maxTotalMicro: parseAmount('2.00') })
   const first = await ledger.proof(mandate, '1.00')
@@ -23,7 +23,7 @@ test('A proof gets the room of one that expires in the same millisecond, however
   assert.equal(ledger.row(mandates, mandate).heldMicro, parseAmount('2.00'))
 })
 
-test('Denied proofs look for expired payments only when one can have expired, or many were paid', async () => {
+test('Denied proofs read expired payments only if one can have expired, or many were paid', async () => {
   let ranges = 0
   const ledger = await openMemoryLedger({ changeDriver: (driver) => countingRanges(driver, () => ranges++) })
   const mandate = await ledger.mandate({ maxTotalMicro: parseAmount('40.00') })
@@ -41,13 +41,13 @@ test('Denied proofs look for expired payments only when one can have expired, or
     return ranges
   }
   assert.equal(await denyFor(first.expiresAtMs - 200, first.expiresAtMs - 1), 0)
-  // A look is two ranges: what has expired, and what comes next.
+  // A check reads two ranges: expired payments, and the next to expire.
   const looks = (await denyFor(first.expiresAtMs, last.expiresAtMs + 200)) / 2
   assert.ok(looks <= 5, `${looks} looks`)
   assert.equal(ledger.row(mandates, mandate).openPayments, 0)
 })
 
-test('More payments than one step releases, all of which expire in one millisecond, are released', async () => {
+test('More payments than one step releases are all released when they expire in one millisecond', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate({ maxTotalMicro: parseAmount('1000000.00') })
   const holds = []

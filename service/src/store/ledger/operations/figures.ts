@@ -16,7 +16,7 @@ export const recordEvent: Operation<AuditEvent, undefined> = {
 export interface TalliesCall extends Tallies {
   /** The process, which makes one call after the other. */
   readonly writerId: string
-  /** Tells this call from others of the process: what it has added is not added again. */
+  /** Identifies this call of the process: what it has already added is not added again. */
   readonly id: string
 }
 

@@ -72,7 +72,7 @@ test('A limit denies a payment that does not fit, and has room again in the next
   assert.equal((await pay(setup, mandate, '2.50')).outcome.decision, 'approved')
 })
 
-test('A voided and an expired payment give back amount and count, and a stop gives back all open ones', async () => {
+test('Voided and expired payments release amount and count, and a stop releases all open ones', async () => {
   const setup = await openMemoryLedger()
   const mandate = await mandateWith(setup, [{ window: { rollingSeconds: 86_400 }, maxCount: 2 }])
   const first = await pay(setup, mandate)
@@ -100,7 +100,7 @@ test('A voided and an expired payment give back amount and count, and a stop giv
   assert.equal((await pay(setup, mandate)).outcome.decision, 'denied')
 })
 
-test('A limit per seller counts each host apart, also after a stop', async () => {
+test('A limit per seller counts each host separately, also after a stop', async () => {
   const setup = await openMemoryLedger()
   const mandate = await mandateWith(setup, [{ per: 'seller', maxCount: 1 }])
   assert.equal((await pay(setup, mandate, '1.00', 'https://one.example/a')).outcome.decision, 'approved')
@@ -115,7 +115,7 @@ test('A limit per seller counts each host apart, also after a stop', async () =>
   assert.equal((await pay(setup, mandate, '1.00', 'https://one.example/b')).outcome.decision, 'denied')
 })
 
-test('A slow clock books no payment in an earlier period', async () => {
+test('A slow clock never books a payment in an earlier period', async () => {
   const setup = await openMemoryLedger()
   const mandate = await mandateWith(setup, [{ maxCount: 1 }])
   const midnightMs = Date.parse('2026-11-24T23:00:00Z')
@@ -136,7 +136,7 @@ test('A mandate without limits has no usage', async () => {
   assert.equal(setup.row(mandates, mandate).usage, null)
 })
 
-test('A limit that only notifies records one event for each period', async () => {
+test('A limit that only notifies records one event per period', async () => {
   const setup = await openMemoryLedger()
   const mandate = await mandateWith(setup, [{ maxCount: 1, action: 'notify' }])
   for (let time = 0; time < 3; time++) {

@@ -83,7 +83,7 @@ export const moveMandate: Operation<MandateMove, MandateRow | 'not_found' | 'man
   decide({ mandate: key, to, event }, facts) {
     const mandate = facts.row(mandates, key)
     if (mandate?.environment !== key.environment) return unchanged('not_found')
-    // Changed by an earlier attempt, whose reply was lost.
+    // Changed by an earlier attempt whose response was lost.
     if (facts.isRerun && facts.row(auditEvents, event)) return unchanged(mandate)
     if (mandate.status === to) {
       // Pausing a mandate that a stop has already paused keeps it paused after the stop is undone.
@@ -120,8 +120,9 @@ export interface ReleaseOutcome {
 }
 
 /**
- * Gives back what expired payments of a mandate held, a bounded number of them; how many. Under a revoked agent
- * all open payments end: a revocation that was cut short is completed. So do those that a shared budget has ended.
+ * Releases expired payments of a mandate, a bounded number of them; returns how many. If the agent is
+ * revoked, all open payments end, which completes an interrupted revocation. The same applies if a shared
+ * budget has ended them.
  */
 export const releaseExpiredPayments: Operation<ReleaseCall, ReleaseOutcome> = {
   name: 'releaseExpiredPayments',

@@ -28,7 +28,7 @@ test('A stop ends any number of open payments by changing one row', async () => 
   assert(typeof moved === 'object')
   assert.deepEqual([moved.heldMicro, moved.openPayments], [0n, 0])
   const held = ledger.rows(payments)
-  // No row of a payment was written.
+  // No payment row was written.
   assert.ok(held.every(({ status }) => status === 'open'))
   assert.ok(held.every((payment) => statusOf(payment, moved, ledger.clock.nowMs) === 'voided'))
   const [event] = ledger.rows(auditEvents).filter(({ type }) => type === 'mandate.paused')
@@ -41,7 +41,7 @@ test('A stop ends any number of open payments by changing one row', async () => 
   assert.equal(ledger.row(mandates, mandate).spentMicro, 0n)
 })
 
-test('A voided payment gives its amount back once, and leaves one event', async () => {
+test('A voided payment releases its amount once and records one event', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate()
   const { nonce } = await ledger.proof(mandate, '1.00')
@@ -57,7 +57,7 @@ test('A voided payment gives its amount back once, and leaves one event', async 
   )
 })
 
-test('While an account is disabled nothing of it is captured', async () => {
+test('No payment of a disabled account can be captured', async () => {
   const ledger = await openMemoryLedger()
   const payment = await ledger.proof(await ledger.mandate(), '1.00')
   const move = { id: scope.accountId, atMs: ledger.clock.nowMs, events: [] }
@@ -68,7 +68,7 @@ test('While an account is disabled nothing of it is captured', async () => {
   assert.equal((await ledger.capture(payment)).outcome, 'captured')
 })
 
-test('A revoked key gets no response of an earlier capture, and ends no payment', async () => {
+test('A revoked key gets no answer to its earlier capture and cannot end a payment', async () => {
   const ledger = await openMemoryLedger()
   const merchant = ledger.newKey(scope, 'merchant')
   await ledger.run(issueApiKey, { key: merchant, event: ledger.event('api_key.created', merchant.id) })
@@ -121,7 +121,7 @@ test('A domain has one seller at a time, and a released one is free', async () =
   assert.equal(await ledger.run(createSeller, { seller: other, event: event() }), 'created')
 })
 
-test('Calls that come at once are one transaction, each decided on what those before it leave', async () => {
+test('Concurrent calls share one transaction, and each is decided on the result of the earlier ones', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate({ maxTotalMicro: parseAmount('1.00') })
   const before = ledger.transactions()
@@ -178,14 +178,14 @@ test('If facts are read again and change the decision, the earlier changes are n
   const other = await ledger.proof(await ledger.mandate(), '1.00')
   const move = { id: scope.accountId, to: 'disabled' as const, atMs: ledger.clock.nowMs, events: [] }
   meanwhile = () => beside?.run(moveAccount, move) ?? assert.fail()
-  // The second call asks in two steps, so that both are decided twice.
+  // The second call reads in two steps, so both are decided twice.
   const wish = { ...scope, nonce: other.nonce, event: ledger.event('proof.voided', other.nonce) }
   const [outcome] = await Promise.all([ledger.capture(hold), ledger.run(voidPayment, wish)])
   assert.deepEqual(outcome, { outcome: 'refused', code: 'invalid_api_key' })
   assert.deepEqual(ledger.rows(entries), [])
 })
 
-test('A capture whose reply is lost is reported as made, even if its account is disabled before the rerun', async () => {
+test('A capture whose response is lost is reported as made, even if its account is disabled before the rerun', async () => {
   let meanwhile: (() => Promise<unknown>) | undefined
   let beside: Ledger | undefined
   const ledger = await openMemoryLedger({
@@ -202,7 +202,7 @@ test('A capture whose reply is lost is reported as made, even if its account is 
                 meanwhile = undefined
                 if (!after) return
                 await after()
-                throw new OutcomeUnknownError('the connection has ended')
+                throw new OutcomeUnknownError('the connection was closed')
               },
             }),
           ),

@@ -36,7 +36,7 @@ export function capturedOf({
   return capturedMicro ?? amountMicro
 }
 
-/** What is not available for new payments: spent, held and authorized. */
+/** What is not available for new payments: spent, held and authorized amounts. */
 export function committedOf({ spentMicro, heldMicro, authorizedMicro }: MandateRow): MicroUsdc {
   return addMicro(addMicro(spentMicro, heldMicro), authorizedMicro)
 }
@@ -72,7 +72,7 @@ export function settlePayment(
   }
 }
 
-/** The mandate without a part of what it has spent, which was refunded. */
+/** The mandate after a refund of part of what it has spent. */
 export function refundPayment(
   mandate: MandateRow,
   { amountMicro }: Pick<PaymentRow, 'amountMicro'>,

@@ -75,7 +75,7 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     const counted = bookingReads(mandate, [], { agent, resourceUrl: hold.resourceUrl })
     reads.push(...counted)
     if (counted.every((read) => facts.knows(read))) reads.push(...approvalReads(call, mandate, agent, facts))
-    // Expired payments are read only if they matter: most budgets have room without them.
+    // Expired payments are read only if they matter: most mandates have enough budget without them.
     if (counted.every((read) => facts.knows(read)) && mustEnd(mandate, hold, facts) !== 'nothing')
       reads.push(...expiredReads(mandate, hold.issuedAtMs, facts))
     return reads
@@ -83,7 +83,7 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
 
   decide(call, facts) {
     const { hold } = call
-    // Issued by an earlier attempt, whose reply was lost.
+    // Issued by an earlier attempt whose response was lost.
     if (facts.isRerun && facts.row(payments, hold)) return unchanged({ decision: 'approved' })
     const denied = facts.isRerun && facts.row(evaluations, denialOf(hold))
     if (denied) return unchanged(denyAgain(call, denied, facts))
@@ -149,7 +149,7 @@ function withRemark(denial: Denial, { approval, remark }: Asked): Denial & Pick<
   return { ...denial, detail: `${denial.detail} ${remark}`, approval }
 }
 
-/** The denial that an earlier attempt has recorded, with the approval that it asked for. */
+/** The denial recorded by an earlier attempt, with the approval that it requested. */
 function denyAgain(call: ProofCall, recorded: EvaluationRow, facts: Facts): IssueOutcome {
   const denial = decisionOf(recorded) as Denial
   const { accountId, mandateId } = call.hold
@@ -190,7 +190,7 @@ function answerToOrder(hold: Hold, mandate: MandateRow, facts: Facts): IssueOutc
   const order = orderOf(hold)
   const latest = order && facts.row(orders, order)
   const payment = latest && facts.row(payments, latest)
-  // Another agent, or another environment, is told what the policy says.
+  // Another agent or environment gets the policy's answer.
   if (payment?.agentId !== hold.agentId || payment.environment !== hold.environment) return undefined
   const isEnded = payment.status === 'open' && isEndedByBudget(mandate, facts)
   const status = isEnded ? 'voided' : statusOf(payment, mandate, hold.issuedAtMs)
@@ -215,7 +215,7 @@ function answerAgain(hold: Hold, first: PaymentRow, facts: Facts): IssueOutcome 
 function paymentOf(hold: Hold, mandate: MandateRow, booking: Booking): PaymentRow {
   const { nonce, amountText, amountMicro, resourceUrl } = hold
   return {
-    // Memory holds the texts that many payments share only once.
+    // Keeps the texts that many payments share in memory only once.
     accountId: mandate.accountId,
     nonce,
     environment: mandate.environment,
@@ -251,12 +251,12 @@ function paymentOf(hold: Hold, mandate: MandateRow, booking: Booking): PaymentRo
   }
 }
 
-/** Whether two requests for a proof agree in what the proof does not show. */
+/** Whether two requests for a proof agree in what the proof does not contain. */
 function isNotedLike(payment: OptionalFacts, hold: OptionalFacts): boolean {
   return payment.category === hold.category && metadataText(payment.metadata) === metadataText(hold.metadata)
 }
 
-/** The event of a limit that a payment exceeds without being denied. Its id is that of the nonce, apart from a byte. */
+/** The event of a limit that a payment exceeds without being denied. Its id is derived from the nonce. */
 function exceededEvent(hold: Hold, limit: ExceededLimit, index: number): AuditEvent {
   const bytes = idBytes('nonce', hold.nonce)
   if (!bytes) throw new TypeError(`not a nonce: ${hold.nonce}`)
@@ -280,8 +280,8 @@ function exceededEvent(hold: Hold, limit: ExceededLimit, index: number): AuditEv
 }
 
 /**
- * Which open payments of the mandate must end before a new one is judged: all, if a shared budget has ended them; expired
- * ones, if there is no room without them.
+ * Which open payments of the mandate must end before a new one is decided: all, if a shared budget has ended
+ * them; expired ones, if the budget needs their amounts.
  */
 function mustEnd(mandate: MandateRow, hold: Hold, facts: Facts): 'all' | 'expired' | 'nothing' {
   if (isEndedByBudget(mandate, facts)) return 'all'
@@ -292,7 +292,7 @@ function mustEnd(mandate: MandateRow, hold: Hold, facts: Facts): 'all' | 'expire
   return limits && exceededLimits(limits, mandate.id, hold.amountMicro).length > 0 ? 'expired' : 'nothing'
 }
 
-/** Whether the budget has room for an amount besides everything committed, expired or not. */
+/** Whether the budget has room for an amount in addition to everything committed, expired or not. */
 function hasRoom(mandate: MandateRow, { amountMicro }: Pick<Hold, 'amountMicro'>): boolean {
   return amountMicro <= subtractMicro(mandate.maxTotalMicro, committedOf(mandate))
 }

@@ -30,7 +30,7 @@ import { capturedOf } from './payment-rows.ts'
 /** Max refunds of one payment. */
 export const maxRefunds = 100
 
-/** The entry of a transaction in an account, which says who has paid. It never changes. */
+/** The entry of a transaction in an account that says which account paid. It never changes. */
 export const findEntry: Operation<{ readonly accountId: string; readonly id: string }, EntryRow | undefined> =
   {
     name: 'findEntry',
@@ -50,13 +50,13 @@ export interface RefundCall {
   /** The transaction of the refund. */
   readonly refundId: string
   readonly nowMs: number
-  /** One for the account that has paid, and one for the account that refunds. */
+  /** One for the account that paid, and one for the account that refunds. */
   readonly events: { readonly payer: AuditEvent; readonly own: AuditEvent }
 }
 
 /**
- * Refunds a part of a captured payment, for the account that has collected it. The sum of its refunds never exceeds what was
- * captured. The amount may be spent again, unless the mandate has ended.
+ * Refunds part of a captured payment, for the account that collected it. The sum of its refunds never exceeds
+ * what was captured. The amount may be spent again, unless the mandate has ended.
  */
 export const refund: Operation<RefundCall, RefundOutcome> = {
   name: 'refund',
@@ -87,7 +87,7 @@ export const refund: Operation<RefundCall, RefundOutcome> = {
     const mandate = facts.row(mandates, { accountId: payerId, id: payment.mandateId })
     if (payment.status !== 'captured' || !mandate) return refused('not_refundable')
     const earlier = facts.rows(refunds, refundsOf(call))
-    // Refunded by an earlier attempt, whose reply was lost.
+    // Refunded by an earlier attempt whose response was lost.
     if (earlier.some(({ id }) => id === call.refundId)) return done(call.refundId, { isReplay: false })
     const same = earlier.find(
       ({ refundedBy, idempotencyKey }) =>

@@ -24,7 +24,7 @@ import { statusOf } from './payment-rows.ts'
 import { claimDomain, createSeller } from './sellers.ts'
 import { mandatesVoidedAtOnce } from './voids.ts'
 
-test('A revoked agent has no open payment left, under however many mandates, and no row of a payment is written', async () => {
+test('A revoked agent has no open payments under any of its mandates, and no payment row is written', async () => {
   const ledger = await openMemoryLedger()
   const count = 2 * mandatesVoidedAtOnce + 3
   const holds = []
@@ -43,10 +43,10 @@ test('A revoked agent has no open payment left, under however many mandates, and
     .rows(auditEvents)
     .flatMap(({ data }) => (typeof data['voided_holds'] === 'number' ? [data['voided_holds']] : []))
   assert.deepEqual(counts, [203])
-  assert.deepEqual(await revoke(ledger), revoked, 'a repetition changes nothing')
+  assert.deepEqual(await revoke(ledger), revoked, 'a retry changes nothing')
 })
 
-test('A revocation that was cut short is completed by the sweep, or when it is repeated; no proof is captured meanwhile', async () => {
+test('An interrupted revocation is completed by the sweep or by a retry, and meanwhile no proof is captured', async () => {
   for (const by of ['the sweep', 'a repetition'] as const) {
     const ledger = await openMemoryLedger()
     const mandate = await ledger.mandate()
@@ -65,7 +65,7 @@ test('A revocation that was cut short is completed by the sweep, or when it is r
   }
 })
 
-test('An agent is revoked only in its own account and environment, and gets no mandate and no key afterwards', async () => {
+test('An agent is revoked only in its own account and environment, and then gets no mandate or key', async () => {
   const ledger = await openMemoryLedger()
   const { agent } = ledger
   for (const foreign of [
@@ -89,7 +89,7 @@ test('An agent is revoked only in its own account and environment, and gets no m
   assert.deepEqual([ledger.rows(mandates), ledger.rows(apiKeys)], [[], []])
 })
 
-test('The open payments of a scope end step by step, and those of the other environment stay', async () => {
+test('The open payments of a scope end step by step, and those of the other environment stay open', async () => {
   const ledger = await openMemoryLedger()
   for (let made = 0; made < mandatesVoidedAtOnce + 3; made++)
     await ledger.proof(await ledger.mandate(), '1.00')
@@ -109,7 +109,7 @@ test('The open payments of a scope end step by step, and those of the other envi
 })
 
 for (const losesAnswers of [false, true]) {
-  test(`The last working key of an owner is not revoked${losesAnswers ? ', whatever answers are lost' : ''}`, async () => {
+  test(`The last working key of an owner cannot be revoked${losesAnswers ? ', even if answers are lost' : ''}`, async () => {
     const ledger = await openMemoryLedger({ losesAnswers })
     const of = { accountId: 'acct_2', environment: 'sandbox' } as const
     const first = ledger.newKey(of, 'owner')
@@ -165,7 +165,7 @@ test('A pending seller has no domain until it claims a free one', async () => {
   assert.equal(ledger.rows(sellerDomains)[0]?.accountId, scope.accountId)
 })
 
-test('Tallies are added once, though the answer is lost, and only for domains of the account', async () => {
+test('Tallies are added once even if the answer is lost, and only for domains of the account', async () => {
   const ledger = await openMemoryLedger({ losesAnswers: true })
   const fields = { name: 'Shop', domain: 'shop.example', priceConfig: '{}', createdAtMs: 1 }
   const seller = { ...scope, id: 'seller_1', ...fields }
@@ -190,7 +190,7 @@ test('Tallies are added once, though the answer is lost, and only for domains of
   assert.deepEqual(ledger.rows(keyUses), [use])
 })
 
-test('Tallies whose answer is lost are added once, though another process adds to them before the rerun', async () => {
+test('Tallies are added once if the answer is lost and another process adds to them before the rerun', async () => {
   let driver: Driver | undefined
   let meanwhile: (() => Promise<unknown>) | undefined
   const ledger = await openMemoryLedger({
@@ -217,7 +217,7 @@ test('Tallies whose answer is lost are added once, though another process adds t
   assert.equal(ledger.row(refusals, refusal).count, 4)
 })
 
-test('An event is written once, though the answer is lost', async () => {
+test('An event is written once even if the answer is lost', async () => {
   const ledger = await openMemoryLedger({ losesAnswers: true })
   const event = ledger.event('agents.stopped', 'stop_1')
   await ledger.run(recordEvent, event)
@@ -227,7 +227,7 @@ test('An event is written once, though the answer is lost', async () => {
   )
 })
 
-test('By a clock that was ahead, payments are released early, and those granted after it is set back are released, too', async () => {
+test('A clock that is ahead releases payments early, and those issued after it is set back are released too', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate()
   const sweep = () =>
@@ -241,7 +241,7 @@ test('By a clock that was ahead, payments are released early, and those granted 
   await sweep()
   ledger.clock.nowMs -= 10 * 3_600_000
   const hold = await ledger.proof(mandate, '2.00')
-  // What has expired is looked for once a second.
+  // The service looks for expired payments once a second.
   ledger.clock.nowMs = hold.expiresAtMs + 1_000
   await sweep()
   assert.equal(ledger.row(mandates, mandate).heldMicro, 0n)
@@ -253,7 +253,7 @@ function revoke(ledger: MemoryLedger) {
   return revokeAgent(ledger.ledger, { agent, event: ledger.event('agent.revoked', agent.id) })
 }
 
-/** A driver that commits, lets others do something, and then loses the answer. */
+/** A driver that commits, lets others run, and then loses the answer. */
 function losingAnswerOnce(driver: Driver, work: () => (() => Promise<unknown>) | undefined): Driver {
   return {
     transaction: (own) =>
@@ -265,7 +265,7 @@ function losingAnswerOnce(driver: Driver, work: () => (() => Promise<unknown>) |
             await transaction.commit(changes)
             if (!meanwhile) return
             await meanwhile()
-            throw new OutcomeUnknownError('the connection has ended')
+            throw new OutcomeUnknownError('the connection was closed')
           },
         }),
       ),

@@ -19,8 +19,8 @@ export interface NewSeller {
 }
 
 /**
- * Registers a seller under its domain, unless another one is registered there. A pending one is written without the
- * domain, so that it cannot collect and others may claim the domain too.
+ * Registers a seller under its domain, unless the domain is taken. A pending seller is stored without the
+ * domain, so that it cannot collect and others can claim the domain too.
  */
 export const createSeller: Operation<NewSeller, 'created' | 'seller_exists'> = {
   name: 'createSeller',
@@ -92,7 +92,7 @@ export const releaseDomain: Operation<DomainRelease, RegisteredSeller | undefine
   },
 
   decide({ registration, events }, facts) {
-    // Released by an earlier attempt, whose reply was lost.
+    // Released by an earlier attempt whose response was lost.
     const earlier = facts.isRerun ? facts.row(auditEvents, events.own) : undefined
     if (earlier) return unchanged({ accountId: String(earlier.data['account_id']), id: earlier.subjectId })
     const registered = facts.row(sellerDomains, registration)

@@ -5,7 +5,7 @@ import { hourMs, openMemoryLedger, scope, type MemoryLedger } from '../../../../
 import { auditEvents, sessions } from '../tables.ts'
 import { createSession, endSession, endSessionById, touchSession } from './sessions.ts'
 
-test('A new session removes those of its account that are over, and no other', async () => {
+test('A new session removes ended ones of its account, and no others', async () => {
   const ledger = await openMemoryLedger()
   const [over, live] = [await begin(ledger, { endsAtMs: ledger.clock.nowMs }), await begin(ledger)]
   const foreign = await begin(ledger, { accountId: 'acct_2', endsAtMs: ledger.clock.nowMs })
@@ -16,7 +16,7 @@ test('A new session removes those of its account that are over, and no other', a
   assert.ok(!ids.includes(over.id))
 })
 
-test('A use of a session moves its end forward only', async () => {
+test('Using a session only ever moves its end forward', async () => {
   const ledger = await openMemoryLedger()
   const session = await begin(ledger)
   for (const usedAtMs of [session.usedAtMs + 5, session.usedAtMs + 3]) {
@@ -28,7 +28,7 @@ test('A use of a session moves its end forward only', async () => {
 })
 
 for (const losesAnswers of [false, true]) {
-  test(`A session ends once, with one event${losesAnswers ? ', though the answer is lost' : ''}`, async () => {
+  test(`A session ends once, with one event${losesAnswers ? ', even if the answer is lost' : ''}`, async () => {
     const ledger = await openMemoryLedger({ losesAnswers })
     const [first, second, link] = [await begin(ledger), await begin(ledger), await begin(ledger)]
     const event = () => ledger.event('session.ended', 'session')
@@ -39,7 +39,7 @@ for (const losesAnswers of [false, true]) {
     assert.equal(await ledger.run(endSessionById, { session: foreign, event: event() }), false)
     assert.equal(await ledger.run(endSessionById, { session: byId, event: event() }), true)
     assert.equal(await ledger.run(endSessionById, { session: byId, event: event() }), false)
-    // A link is followed at most once: in doubt, not at all.
+    // A link signs in at most once: if in doubt, not at all.
     assert.equal(await ledger.run(endSession, { session: link, event: undefined }), !losesAnswers)
     assert.deepEqual(ledger.rows(sessions), [])
     const events = ledger.rows(auditEvents).filter(({ type }) => type === 'session.ended')

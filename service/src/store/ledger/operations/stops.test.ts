@@ -12,7 +12,7 @@ import { moveMandate } from './mandates.ts'
 import { statusOf } from './payment-rows.ts'
 import { pressStop, readStops, resumeMandate, stopMandate, undoStop } from './stops.ts'
 
-test('A stop takes over what an earlier stop has paused; the undo of the earlier one resumes none of it', async () => {
+test('A stop takes over what an earlier stop paused, and the undo of the earlier one resumes none of it', async () => {
   const ledger = await openMemoryLedger()
   const [first, second] = [await ledger.mandate(), await ledger.mandate()]
   assert.deepEqual((await ledger.stop('stop_1')).mandateIds, [first.id, second.id])
@@ -21,7 +21,7 @@ test('A stop takes over what an earlier stop has paused; the undo of the earlier
   assert.deepEqual(await ledger.resume('stop_2'), [first.id, second.id])
 })
 
-test('A stop leaves expired mandates, and those that somebody else has paused, as they are', async () => {
+test('A stop does not change expired mandates or those paused by someone else', async () => {
   const ledger = await openMemoryLedger()
   const expired = await ledger.mandate({ expiresAtMs: ledger.clock.nowMs })
   const paused = await ledger.mandate()
@@ -36,7 +36,7 @@ test('A stop leaves expired mandates, and those that somebody else has paused, a
   assert.equal(ledger.row(mandates, paused).status, 'paused')
 })
 
-test('A stop ends the open payments of an expired mandate, and leaves its status', async () => {
+test('A stop ends the open payments of an expired mandate and does not change its status', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate({ expiresAtMs: ledger.clock.nowMs + 1_000 })
   const hold = await ledger.proof(mandate, '1.00')
@@ -62,7 +62,7 @@ test('A repeated stop with the same id reports what it did before', async () => 
   assert.deepEqual(typesAbout(ledger, mandate.id), ['mandate.created', 'mandate.paused'])
 })
 
-test('A stop gets through every mandate though one fails, reports it, and stops it later', async () => {
+test('A stop continues past a failing mandate, reports it, and stops it later', async () => {
   let brokenId = ''
   const ledger = await openMemoryLedger({ changeDriver: (driver) => failingFor(driver, () => brokenId) })
   const all = [await ledger.mandate(), await ledger.mandate(), await ledger.mandate()]
@@ -93,7 +93,7 @@ test('A stop gets through every mandate though one fails, reports it, and stops 
   assert.equal(await ledger.continueStop(), undefined)
 })
 
-test('A stop that was cut short is completed by one other service, once the first had the time to complete it', async () => {
+test('An interrupted stop is completed by exactly one other service, after the first had time to complete it', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate()
   const hold = await ledger.proof(mandate, '1.00')
@@ -107,7 +107,7 @@ test('A stop that was cut short is completed by one other service, once the firs
   assert.deepEqual(await ledger.resume('stop_1'), [mandate.id])
 })
 
-test('By a clock that was set back by hours a stop is continued all the same', async () => {
+test('A stop is continued even if the clock was set back by hours', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate()
   await ledger.run(pressStop, ledger.press('stop_1'))
@@ -115,7 +115,7 @@ test('By a clock that was set back by hours a stop is continued all the same', a
   assert.deepEqual((await ledger.continueStop())?.mandateIds, [mandate.id])
 })
 
-test('A service that is closing leaves the rest of a stop to the next', async () => {
+test('A closing service leaves the rest of a stop to the next one', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate()
   await ledger.run(pressStop, ledger.press('stop_1'))
@@ -145,7 +145,7 @@ for (const meanwhile of ['undone', 'pressed again'] as const) {
 }
 
 for (const stopId of ['stop_1', null]) {
-  test(`An undo of ${stopId ?? 'all stops'} that is running resumes nothing once a stop is pressed`, async () => {
+  test(`A running undo of ${stopId ?? 'all stops'} resumes nothing once a stop begins`, async () => {
     const ledger = await openMemoryLedger()
     const [first, second] = [await ledger.mandate(), await ledger.mandate()]
     await ledger.stop('stop_1')
@@ -162,7 +162,7 @@ for (const stopId of ['stop_1', null]) {
   })
 }
 
-test('A stop and its undo leave mandates of another environment, and unknown ones, alone', async () => {
+test('A stop and its undo do not change mandates of another environment or unknown ones', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate()
   const foreign = [
@@ -183,7 +183,7 @@ test('A stop and its undo leave mandates of another environment, and unknown one
   assert.equal(ledger.row(mandates, mandate).status, 'paused')
 })
 
-test('A stop that is pressed again under its id while it is undone leaves no mandate active', async () => {
+test('A stop repeated under its id while its undo runs leaves no mandate active', async () => {
   let meanwhile: (() => void) | undefined
   let driver: Driver | undefined
   const ledger = await openMemoryLedger({
@@ -193,7 +193,7 @@ test('A stop that is pressed again under its id while it is undone leaves no man
   await ledger.stop('stop_1')
   assert(driver)
   const { promise: stopped, resolve } = Promise.withResolvers<unknown>()
-  // As another process does it, while this one has locked the mandate to resume it.
+  // Simulates another process, while this one has locked the mandate to resume it.
   const other = new Ledger({ driver, stopwatch: { nowMs: () => 0, sleep: () => sleep(1) }, random: () => 0 })
   meanwhile = () => {
     meanwhile = undefined
@@ -204,7 +204,7 @@ test('A stop that is pressed again under its id while it is undone leaves no man
   assert.equal(ledger.row(mandates, mandate).status, 'paused')
 })
 
-test('An undo that freezes resumes nothing once its stop is pressed again, and was continued', async () => {
+test('An undo that freezes resumes nothing after its stop was repeated and continued', async () => {
   const { promise: thawed, resolve: thaw } = Promise.withResolvers<void>()
   const { promise: isFrozen, resolve: freeze } = Promise.withResolvers<void>()
   let meanwhile: (() => unknown) | undefined
@@ -218,7 +218,7 @@ test('An undo that freezes resumes nothing once its stop is pressed again, and w
   const undoing = ledger.resume('stop_1')
   await isFrozen
   assert(driver)
-  // As another process does it, whose predecessor was killed once it had pressed the stop.
+  // Simulates another process that continues the stop of one killed right after it began the stop.
   const other = new Ledger({ driver, stopwatch: { nowMs: () => 0, sleep: () => sleep(1) }, random: () => 0 })
   const press = await other.run(pressStop, ledger.press('stop_1'))
   ledger.clock.nowMs += 30_000
@@ -236,7 +236,7 @@ test('An undo that freezes resumes nothing once its stop is pressed again, and w
   assert.equal(ledger.row(mandates, mandate).status, 'paused')
 })
 
-test('Expired payments stay expired after a stop, and those of an earlier stop are not looked at again', async () => {
+test('Expired payments stay expired after a stop, and those ended by an earlier stop are not read again', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate()
   const expired = await ledger.proof(mandate, '1.00')
@@ -259,7 +259,7 @@ function actOf(ledger: MemoryLedger) {
   return { actor: 'key_1', atMs: ledger.clock.nowMs, eventId: ledger.nextId('event') }
 }
 
-/** A driver that does something, and gives it some time, before it resumes a mandate. */
+/** A driver that does something, and waits for it a little, before it resumes a mandate. */
 function beforeResumption(driver: Driver, work: () => unknown): Driver {
   return {
     transaction: (own) =>

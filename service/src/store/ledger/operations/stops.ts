@@ -15,10 +15,10 @@ import { auditEvents, mandates, runningStops, stops, type MandateRow, type Runni
 import { Bookings } from './bookings.ts'
 import { endPayments, expiredReads } from './ended-payments.ts'
 
-// A stop of all agents is recorded, then goes through the mandates of its scope one by one, so that a failing one
-// does not block the others. See `stop-all.ts`.
+// A stop of all agents is recorded, then goes through the mandates of its scope one by one, so that a failing
+// one does not block the others. See `stop-all.ts`.
 
-/** After this long without an end, another service continues a stop. */
+/** If a stop has not finished after this long, another service continues it. */
 const stopLeaseMs = 30_000
 
 export interface StopPress {
@@ -47,7 +47,7 @@ export interface StopTurn {
   readonly atMs: number
 }
 
-/** Whether the caller should continue a stop: no other service does for a while. */
+/** Whether the caller should continue a stop: no other service does so for a while. */
 export const takeStop: Operation<StopTurn, boolean> = {
   name: 'takeStop',
   reads: ({ scope }) => [lock(runningStops, scope)],
@@ -61,7 +61,7 @@ export const takeStop: Operation<StopTurn, boolean> = {
   },
 }
 
-/** Whether it is time to continue a stop. If the clock was set back, what is due much later is due now. */
+/** Whether it is time to continue a stop. If the clock was set back, a stop due much later is due now. */
 export function isDue({ tryAtMs }: Pick<RunningStop, 'tryAtMs'>, nowMs: number): boolean {
   return tryAtMs <= nowMs || tryAtMs > nowMs + 2 * stopLeaseMs
 }
@@ -153,8 +153,8 @@ export interface StoppedMandate {
 }
 
 /**
- * Pauses a mandate for a stop, and takes it over if an earlier stop has paused it, so that undoing that one leaves it
- * paused. An expired mandate keeps its status; its open payments end too.
+ * Pauses a mandate for a stop, and takes it over if an earlier stop paused it, so that undoing that one
+ * leaves it paused. An expired mandate keeps its status; its open payments end too.
  */
 export const stopMandate: Operation<MandateStop, StoppedMandate> = {
   name: 'stopMandate',
@@ -229,7 +229,7 @@ export interface MandateResume {
 export const resumeMandate: Operation<MandateResume, boolean> = {
   name: 'resumeMandate',
 
-  // The stop is read once the mandate is locked: a later stop finds the mandate resumed, and pauses it.
+  // The stop is read after the mandate is locked: a later stop will find the mandate resumed, and pause it.
   reads: (call, facts) => [
     look(stops, call.mandate),
     lock(mandates, call.mandate),

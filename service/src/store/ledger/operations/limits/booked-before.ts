@@ -21,12 +21,12 @@ import {
 } from '../../tables.ts'
 import { capturedOf } from '../payment-rows.ts'
 
-// What a limit that is added later counts: the payments that were booked before, in its current period.
+// What a limit that is added later counts: earlier payments booked in its current period.
 
-/** Max entries of a mandate's journal, and max open or authorized payments, that an added limit looks at. */
+/** Max journal entries of a mandate, and max open or authorized payments, that an added limit reads. */
 const maxRows = 50_000
 
-/** The clocks of two services differ by less. */
+/** Max clock difference between two services. */
 const clockSlackMs = 3_600_000
 
 /** A payment that commits an amount. */
@@ -35,7 +35,7 @@ export interface Booked extends BookedPart {
   readonly isOpen: boolean
 }
 
-/** The limits that were not there before. */
+/** The limits that are new. */
 export function addedLimits(
   after: readonly Limit[] | null,
   before: readonly Limit[] | null,
@@ -49,7 +49,10 @@ export function countsFromMs(limits: readonly Limit[], atMs: number): number {
   return Math.min(...limits.map(({ window }) => windowStartsAtMs(window, atMs) ?? 0))
 }
 
-/** The reads of `bookedSince`: what was charged since a time, by the journal, and what is open or authorized. */
+/**
+ * The reads of `bookedSince`: what was charged since a time, from the journal, and what is open or
+ * authorized.
+ */
 export function bookedReads(mandate: MandateRow, fromMs: number, facts: Facts): readonly Read[] {
   const ranges = rangesOf(mandate, fromMs)
   const { charged, authorized } = ranges
@@ -64,8 +67,8 @@ export function bookedReads(mandate: MandateRow, fromMs: number, facts: Facts): 
 }
 
 /**
- * The payments of a mandate that commit an amount and may be booked since a time. Undefined if there are too many to look at.
- * `changed` has payments that the operation changes, and `epoch` is the mandate's after it.
+ * The payments of a mandate that commit an amount and may be booked since a time. Undefined if there are too
+ * many to read. `changed` has payments that the operation changes, and `epoch` is the mandate's after it.
  */
 export function bookedSince(
   mandate: MandateRow,
@@ -114,7 +117,7 @@ function rangesOf({ accountId, id: mandateId, epoch, releasedUntilMs }: MandateR
   } as const satisfies Record<string, RangeRead>
 }
 
-/** No transaction that was recorded at the time or later has a lesser id. */
+/** No transaction recorded at this time or later has a smaller id. */
 function firstIdAt(atMs: number): string {
   const bytes = Buffer.alloc(16)
   bytes.writeUIntBE(Math.max(0, atMs), 0, 6)
@@ -131,7 +134,7 @@ function partOf(payment: PaymentRow, epochNow: number): Booked | undefined {
   return { ...part, amountMicro: refundedMicro === null ? captured : subtractMicro(captured, refundedMicro) }
 }
 
-/** The tallies of limits, with what some payments commit in their current periods. */
+/** The tallies of limits, plus what some payments commit in their current periods. */
 export function tallyBooked(
   { counted, open }: Pick<MandateUsage, 'counted' | 'open'>,
   limits: readonly Limit[],
@@ -154,7 +157,7 @@ export function withoutLimits(tally: Tally, removed: readonly Limit[]): Tally {
   return Object.fromEntries(Object.entries(tally).filter(([id]) => !ids.has(id)))
 }
 
-/** Some payments by their subject. */
+/** Groups payments by their subject. */
 export function bookedBySubject(
   per: LimitSubject,
   booked: readonly Booked[],
@@ -162,7 +165,7 @@ export function bookedBySubject(
   return Map.groupBy(booked, ({ payment }) => subjectOf(per, payment.resourceUrl))
 }
 
-/** The reads of the counters of subjects that some added limits count apart. */
+/** The reads of the counters that some added limits keep per subject. */
 export function subjectReads(
   { accountId, id: mandateId }: MandateRow,
   limits: readonly Limit[],

@@ -33,7 +33,7 @@ import {
 } from './booked-before.ts'
 import { endOpen } from './budgets.ts'
 
-/** Max mandates of an environment whose payments an added limit looks for. */
+/** Max mandates of an environment whose payments an added limit searches. */
 const maxMandates = 10_000
 
 export interface BudgetChangeCall extends BudgetChange {
@@ -46,8 +46,8 @@ type ChangeOutcome =
   | Exclude<BudgetChangeOutcome, { readonly outcome: 'changed' }>
 
 /**
- * Changes the name and the limits of a budget. A limit that is added counts what was booked in its current period: then every
- * mandate of the environment is locked, so that no payment is booked meanwhile.
+ * Changes the name and the limits of a budget. An added limit counts what was booked in its current period:
+ * every mandate of the environment is locked, so that no payment is booked meanwhile.
  */
 export const changeBudget: Operation<BudgetChangeCall, ChangeOutcome> = {
   name: 'changeBudget',
@@ -195,7 +195,7 @@ function limitBelowCommitted(
   return over && usageOf({ limit: over, tally }, { scope: 'budget', scopeId: id }, bookedAtMs)
 }
 
-/** Whether a limit is lower than before. A limit that is added cuts nothing. */
+/** Whether a limit is lower than before. An added limit cuts nothing. */
 function isCut(limit: Limit, before: readonly Limit[]): boolean {
   const old = before.find(({ id }) => id === limit.id)
   if (!old) return false

@@ -3,7 +3,7 @@ import type { RecordKey } from '../../../store.ts'
 import { lock, look, put, unchanged, type Facts, type Operation, type Read } from '../../operation.ts'
 import { agents, auditEvents, budgets, type AgentRow, type BudgetRow } from '../../tables.ts'
 
-/** Max budgets above each other. */
+/** Max depth of nested budgets. */
 export const maxLevels = 4
 
 /** The reads of `pathOf`. */

@@ -4,7 +4,7 @@ import { look, unchanged, type Facts, type Operation, type Read } from '../../op
 import { agents, budgets, budgetUsage, mandates } from '../../tables.ts'
 import { bookingReads, Bookings } from '../bookings.ts'
 
-// What counts in limits, without a lock: for answers, and for decisions that hold nothing.
+// Limit usage read without a lock: for answers, and for decisions that hold nothing.
 
 /** The reads of `proposedLimits`, once the mandate and its agent are read. */
 export function proposalReads(proposed: ProposedBooking, facts: Facts): readonly Read[] {
@@ -16,7 +16,7 @@ export function proposalReads(proposed: ProposedBooking, facts: Facts): readonly
   return bookingReads(mandate, [], { agent, resourceUrl }).map((read) => ({ ...read, isLocked: false }))
 }
 
-/** What checks 10 and 11 look at. */
+/** What checks 10 and 11 compare. */
 export function proposedLimits(proposed: ProposedBooking, facts: Facts): LimitFacts | undefined {
   const { accountId, agentId, mandateId, resourceUrl, atMs } = proposed
   const mandate = facts.row(mandates, { accountId, id: mandateId })
@@ -25,7 +25,7 @@ export function proposedLimits(proposed: ProposedBooking, facts: Facts): LimitFa
   return new Bookings(mandate, facts).limitFacts({ resourceUrl, nowMs: atMs }, agent)
 }
 
-/** What checks 10 and 11 would look at for a payment. */
+/** What checks 10 and 11 would compare for a payment. */
 export const readLimits: Operation<ProposedBooking, LimitFacts | undefined> = {
   name: 'readLimits',
   reads: (proposed, facts) => [
@@ -41,7 +41,7 @@ export interface UsageQuestion {
   readonly atMs: number
 }
 
-/** How far the limits of a mandate and of its budgets are used up. */
+/** The usage of the limits of a mandate and of its budgets. */
 export const readMandateUsage: Operation<UsageQuestion, readonly LimitUsage[]> = {
   name: 'readMandateUsage',
 
@@ -75,7 +75,7 @@ export interface BudgetQuestion {
   readonly atMs: number
 }
 
-/** How far the limits of a budget are used up. */
+/** The usage of the limits of a budget. */
 export const readBudgetUsage: Operation<BudgetQuestion, readonly LimitUsage[]> = {
   name: 'readBudgetUsage',
 
