@@ -7,18 +7,18 @@ export interface RecordKey extends Scope {
   readonly id: string
 }
 
-/** Only what belongs to one agent, for a key that speaks for it. */
+/** Only what belongs to one agent, for an agent's key. */
 export interface AgentFilter {
   readonly agentId?: string | undefined
 }
 
 export interface MandateListFilter extends AgentFilter {
-  /** Texts that the metadata has. */
+  /** Texts that the metadata must contain. */
   readonly metadata?: Metadata | undefined
 }
 
 export interface TransactionFilter extends AgentFilter {
-  /** Texts that the metadata has. */
+  /** Texts that the metadata must contain. */
   readonly metadata?: Metadata | undefined
   readonly mandateId?: string | undefined
   readonly status?: TransactionStatus | undefined
@@ -33,7 +33,7 @@ export interface TransactionFilter extends AgentFilter {
   readonly moneyOnly?: boolean
 }
 
-/** Which part of a list: at most so many items, older than the one named. */
+/** The requested part of a list: at most `limit` items, older than the one named. */
 export interface Page {
   readonly limit: number
   readonly olderThan?: string | undefined
@@ -41,6 +41,6 @@ export interface Page {
 
 export interface PageOf<Item> {
   readonly items: Item[]
-  /** The id to go on from, when there is more. */
+  /** The id to continue after, if there are more. */
   readonly next: string | undefined
 }

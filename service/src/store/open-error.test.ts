@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { StoreOpenError } from './open-error.ts'
 
-test('An error about a ledger names its place and a remedy', () => {
+test('An error about a ledger names its location and a remedy', () => {
   const error = new StoreOpenError('no_server', { place: 'postgresql://db/purser', cause: 'ECONNREFUSED' })
   assert.equal(
     error.message,
@@ -11,7 +11,7 @@ test('An error about a ledger names its place and a remedy', () => {
   )
 })
 
-test('An error about a ledger spells commands and settings as the user does, and leaves paths alone', () => {
+test('An error about a ledger spells commands and settings like the user does, and does not change paths', () => {
   const place = '/home/purser restore/{purser}/purser.db'
   const unsound = new StoreOpenError('backup_unsound', { place, faults: 2 })
   assert.equal(

@@ -1,7 +1,9 @@
 import type { AuditEvent, RegisteredSeller } from '../domain/records.ts'
 import type { ReleaseEvents } from './store.ts'
 
-/** The events of a release: one for the operator, and one for the seller's account when that is another. */
+/**
+ * The events of a release: one for the operator, and one for the seller's account if that is a different one.
+ */
 export function eventsOfRelease(
   { own, theirs }: ReleaseEvents,
   { accountId, id: subjectId }: RegisteredSeller,

@@ -1,12 +1,12 @@
 import { batchSizes, Histogram, storeSeconds } from '../metrics/histogram.ts'
 
-/** What becomes of the operations that wait in one queue. */
+/** Counts the operations that wait in one queue. */
 export class QueueMetrics {
   readonly name: string
   readonly batchSizes = new Histogram(batchSizes)
-  /** From the begin of a batch until it is durable, in seconds. */
+  /** From the start of a batch until it is durable, in seconds. */
   readonly commits = new Histogram(storeSeconds)
-  /** How long the first operation of each batch waited until the batch began, in seconds. */
+  /** How long the first operation of each batch waited until the batch started, in seconds. */
   readonly waits = new Histogram(storeSeconds)
 
   constructor(name: string) {
@@ -27,7 +27,7 @@ export interface WrittenBatch {
   readonly tookMs: number
 }
 
-/** A queue as it is now. */
+/** The current state of a queue. */
 export interface QueueDepth {
   readonly name: string
   readonly waiting: () => number
@@ -37,13 +37,13 @@ export interface QueueDepth {
 /** The connections to a database. */
 export interface PoolMetrics {
   readonly name: string
-  /** How long each was waited for, in seconds. */
+  /** How long the wait for each took, in seconds. */
   readonly waits: Histogram
   readonly count: () => { readonly total: number; readonly idle: number; readonly waiting: number }
   readonly limit: number
 }
 
-/** What a store measures. Names are few and fixed: they become labels. */
+/** The metrics of a store. Names are few and fixed: they become labels. */
 export class StoreMetrics {
   readonly queues: QueueMetrics[] = []
   readonly depths: QueueDepth[] = []

@@ -99,13 +99,13 @@ export interface StoreOperations {
   /** Changes the name and the limits of a shared budget. */
   changeBudget(budget: RecordKey, change: BudgetChange, event: AuditEvent): Promise<BudgetChangeOutcome>
 
-  /** What checks 10 and 11 look at for a payment of an agent; undefined if nothing is counted. */
+  /** What checks 10 and 11 compare for a payment of an agent; undefined if nothing is counted. */
   readLimits(proposed: ProposedBooking): Promise<LimitFacts | undefined>
 
-  /** How far the limits of a mandate and of its shared budgets are used up. */
+  /** The usage of the limits of a mandate and of its shared budgets. */
   readMandateUsage(mandate: RecordKey, atMs: number): Promise<readonly LimitUsage[]>
 
-  /** How far the limits of a shared budget are used up. */
+  /** The usage of the limits of a shared budget. */
   readBudgetUsage(budget: RecordKey, atMs: number): Promise<readonly LimitUsage[]>
 
   /**
@@ -119,14 +119,14 @@ export interface StoreOperations {
     event: AuditEvent,
   ): Promise<{ readonly outcome: 'amended'; readonly mandate: Mandate } | AmendmentRefusal>
 
-  /** Records what a person decides. An increase that is approved takes effect in the same transaction. */
+  /** Records a person's decision. An approved increase takes effect in the same transaction. */
   decideApproval(
     approval: RecordKey & { readonly mandateId: string },
     verdict: ApprovalVerdictCall,
     events: { readonly decided: AuditEvent; readonly amended: AuditEvent },
   ): Promise<Approval | ApprovalRefusal>
 
-  /** Asks for wider terms of a mandate of the scope, and of the filter's agent if it has one. */
+  /** Requests wider terms for a mandate of the scope, and of the filter's agent if it has one. */
   requestIncrease(
     mandate: RecordKey,
     filter: AgentFilter,
@@ -201,8 +201,8 @@ export interface StoreOperations {
   voidAuthorized(payment: AuthorizedPayment, event: AuditEvent): Promise<VoidOutcome>
 
   /**
-   * Refunds a part of a captured payment: the amount may be spent again. The store adds the details to the events, one for the
-   * account that has paid, and one for the caller's if that is another one.
+   * Refunds part of a captured payment: the amount may be spent again. The store adds the details to the
+   * events, one for the account that paid, and one for the caller's if that is a different one.
    */
   refund(
     refund: Refund,
@@ -320,7 +320,7 @@ export interface MandateVersion {
   readonly changedBy: string | null
   readonly createdAtMs: number
 }
-/** A payment that may be made, as far as limits need it. */
+/** A possible payment, as far as limits need it. */
 export interface ProposedBooking {
   readonly accountId: string
   readonly agentId: string
@@ -382,7 +382,7 @@ export interface ProposedTransaction extends Omit<
   | 'metadata'
 > {
   readonly metadata?: Metadata | null
-  /** Whether only to decide, and to record nothing. */
+  /** Whether to decide only, and record nothing. */
   readonly isDryRun?: boolean
 }
 
@@ -392,7 +392,7 @@ export interface RequestKey {
   readonly idempotencyKey: string
 }
 
-/** Who asks for a proof, and the approval that it has. */
+/** Who requests a proof, and with which approval. */
 export interface Asking {
   readonly approvalId?: string | undefined
   readonly requester: Requester
@@ -548,7 +548,7 @@ export interface AgentFacts extends PolicyFacts {
   readonly risk: RiskFacts | undefined
 }
 
-/** What a person decides, and who it is. */
+/** A person's decision, and who the person is. */
 export interface ApprovalVerdictCall extends Requester {
   readonly verdict: ApprovalVerdict
   readonly note: string | null
@@ -580,7 +580,7 @@ export interface ApprovalFilter extends AgentFilter {
   readonly nowMs: number
 }
 
-/** At most so many versions, below the one named. */
+/** At most this many versions, older than the one named. */
 export interface VersionPage {
   readonly limit: number
   readonly below?: number | undefined

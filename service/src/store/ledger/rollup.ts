@@ -14,7 +14,7 @@ interface Waiting {
   readonly id: string
 }
 
-/** The next parts after one, by account and id, at most so many, with the length of each as text. */
+/** The next parts after a given one, by account and id, up to a limit, with the length of each as text. */
 export type FindParts = (
   after: Waiting | undefined,
   limit: number,

@@ -29,15 +29,15 @@ const maxLooks = 5
 export const stopRetryMs = 2_000
 
 /**
- * Pauses every active mandate of a scope. One that fails is reported and holds up no other; the stop is then still running,
- * for `continueStop` to go on with it.
+ * Pauses every active mandate of a scope. A failing one is reported and delays no other; the stop then stays
+ * open for `continueStop`.
  *
- * @throws StoreUnavailableError when the ledger does not answer: the same stop is to be pressed again
+ * @throws StoreUnavailableError if the ledger does not answer: retry the same stop
  */
 export async function stopAll(options: StopAllOptions): Promise<StopOutcome> {
   const { ledger, scope, stopId, actor, now } = options
   const pressing = { scope, stopId, actor, atMs: now() }
-  // Mandates are stopped even while the stop itself cannot be recorded.
+  // Mandates are stopped even if the stop itself cannot be recorded yet.
   const pressed = await ledger.run(pressStop, pressing).catch(() => undefined)
   const looks = newLooks()
   for (let look = 0; look < maxLooks; look++) {
@@ -54,8 +54,8 @@ export async function stopAll(options: StopAllOptions): Promise<StopOutcome> {
 }
 
 /**
- * Goes on with a stop that was cut short, or that could not stop every mandate, until another stop is pressed or this one is
- * undone. Undefined when somebody else is at it.
+ * Continues a stop that was interrupted or could not stop every mandate, until another stop begins or this
+ * one is undone. Undefined if another service is continuing it.
  */
 export async function continueStop(
   options: StopAllOptions & { readonly press: number; readonly isClosing: () => boolean },
@@ -69,10 +69,10 @@ export async function continueStop(
 }
 
 /**
- * Resumes the mandates that a stop has paused, or those that any stop has when none is named. It resumes nothing once
- * another stop is pressed.
+ * Resumes the mandates that a stop paused, or those of every stop if none is named. Resumes nothing once
+ * another stop begins.
  *
- * @throws StoreUnavailableError when one of them could not be resumed: the same undo is to be asked for again
+ * @throws StoreUnavailableError if one of them could not be resumed: retry the same undo
  */
 export async function resumeAll(options: ResumeAllOptions): Promise<readonly string[]> {
   const { ledger, scope, actor, stopId, now, nextEventId } = options
@@ -103,7 +103,7 @@ interface Looks {
   readonly failed: Set<string>
   paused: number
   voidedHolds: number
-  /** What the last look found authorized. Stopped mandates authorize nothing more. */
+  /** The authorized payments that the last pass found. Stopped mandates authorize nothing more. */
   outstanding: StopOutcome['outstanding']
 }
 
@@ -123,8 +123,8 @@ async function lookOnce(
   }: {
     readonly press: number | null
     /**
-     * How to treat mandates that the same stop paused before. Counting takes no lock: nothing that was read before the
-     * press resumes one, since the row of the stop is rechecked at each commit.
+     * How to treat mandates that the same stop paused before. Counting takes no lock: no decision based on
+     * earlier reads resumes one, since the row of the stop is rechecked at each commit.
      */
     readonly own: 'locked' | 'counted' | 'left'
     readonly looks: Looks

@@ -109,8 +109,8 @@ export class Sweep {
   }
 
   /**
-   * Those of the next mandates that have payments which can have expired, overdue authorizations, open payments of a revoked
-   * agent, or denials that are only counted.
+   * The next mandates that may have expired payments, or have overdue authorizations, open payments of a
+   * revoked agent, or denials that are only counted.
    */
   async #lookAtSome(nowMs: number): Promise<readonly Candidate[]> {
     const after = this.#lookedAtUpTo
@@ -119,7 +119,7 @@ export class Sweep {
       ? sql`where (account_id, id) > (${idOf(dialect, 'account', after.accountId)}, ${idOf(dialect, 'mandate', after.mandateId)})`
       : sql``
     const source = sql`from ${tableOf(dialect, mandates)} m ${isAfter} order by account_id, id`
-    // What spreads accounts over machines joins them only before the limit.
+    // A database that distributes accounts over machines joins them only before the limit.
     const isRevoked = sql`
       open_payments > 0 and exists (
         select 1 from ${tableOf(dialect, agents)} a

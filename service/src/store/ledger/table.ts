@@ -34,8 +34,8 @@ export interface TableOptions<Name extends string> {
   /** Constraints of every row, in SQL that every database supports. */
   readonly checks?: readonly string[]
   /**
-   * Whether a transaction fails that has only looked at a row which is another when it commits. So a process that freezes
-   * after it has looked writes nothing that is forbidden since, and who forbids it waits for nobody.
+   * Whether a transaction fails if it only read a row that has changed when it commits. So a process that
+   * freezes after the read cannot write what has been forbidden since, and the change need not wait for it.
    */
   readonly isRechecked?: boolean
 }
@@ -121,8 +121,8 @@ export function sqlName(name: string): string {
 }
 
 /**
- * Whether a column can hold a value at all. No row has an id that a caller made up, so a read by it finds nothing,
- * and a driver need not query.
+ * Whether a column can hold a value at all. No row has an id that a caller invented, so such a read finds
+ * nothing, and a driver need not query.
  */
 export function canHold({ idKind }: Column, value: unknown): boolean {
   return idKind === undefined || (typeof value === 'string' && idBytes(idKind, value) !== undefined)

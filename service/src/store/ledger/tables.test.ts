@@ -12,7 +12,7 @@ import * as declarations from './tables.ts'
 
 const { allTables: tables } = declarations
 
-/** Tables that lead from a name to the account that it belongs to. */
+/** Tables that map a name to the account it belongs to. */
 const directories: readonly Table[] = [
   declarations.identities,
   declarations.keyHashes,
@@ -21,8 +21,8 @@ const directories: readonly Table[] = [
   declarations.sellerDomains,
 ]
 
-test('The account leads every key and index of a table, except those that lead to an account', () => {
-  // None that is declared is missing in the list of all.
+test('The account leads every key and index of a table, except in tables that map to an account', () => {
+  // The list of all tables includes every declared one.
   assert.equal(tables.length, Object.keys(declarations).length - 1)
   assert.ok(tables.length > 10)
   for (const table of tables) {
@@ -31,7 +31,7 @@ test('The account leads every key and index of a table, except those that lead t
   }
 })
 
-test('Columns with a vocabulary have that of the API', () => {
+test('Columns with a vocabulary use that of the API', () => {
   const { apiKeys, agents, mandates, payments } = declarations
   const vocabularies: readonly (readonly [Column, readonly string[]])[] = [
     [agents.columns.status, agentStatuses],
@@ -56,7 +56,7 @@ test('A range without an index is refused', () => {
   )
 })
 
-test('A column of ids holds ids of its kind alone', () => {
+test('A column of ids accepts only ids of its kind', () => {
   const { mandates, evaluations } = declarations
   const suffix = '01h455vb4pex5vsknk084sn02q'
   assert.equal(canHold(mandates.columns.id, `mandate_${suffix}`), true)
@@ -65,7 +65,7 @@ test('A column of ids holds ids of its kind alone', () => {
   assert.equal(canHold(evaluations.columns.mandateId, 'made up'), true)
 })
 
-test('Checks and indexes speak of columns that the table has', () => {
+test('Checks and indexes name only columns that the table has', () => {
   for (const { name, columns, checks, key, indexes } of tables) {
     const known = Object.keys(columns)
     const words = checks.flatMap((check) => check.replace(/'[^']*'/g, '').match(/[a-z_]+/g) ?? [])

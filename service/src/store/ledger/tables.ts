@@ -356,7 +356,7 @@ export const openApprovals = table('open_approvals', ['accountId', 'mandateId', 
   id: id('approval'),
   environment,
   status: oneOf('pending', 'approved', 'denied'),
-  /** What is asked, as `questionOf` has it. */
+  /** What is requested, in the form of `questionOf`. */
   question: text(),
   /** Null for an increase. */
   amountMicro: nullable(micro<MicroUsdc>()),

@@ -11,7 +11,7 @@ import {
 } from '../tables.ts'
 import { budgetPathOf } from './bookings.ts'
 
-/** What was evaluated. */
+/** What was asked about. */
 type Asked = Pick<
   Hold,
   | 'accountId'
@@ -79,7 +79,7 @@ export function evaluationOf(
   }
 }
 
-/** The row that finds a decision by its agent, for decisions without one of the agent's mandates. */
+/** What leads to the record of a decision from its agent, where none of the agent's mandates does. */
 export function strayOf(
   { accountId, id, agentId }: EvaluationRow,
   mandate: { readonly agentId: string } | undefined,
@@ -104,7 +104,12 @@ function refusedByOf({ limit, budget, reason }: PolicyDenial): RefusedBy | null 
   return { ...(limit && { limit }), ...(budget && { budget }), ...(reason && { reason }) }
 }
 
-/** The service's ids are far shorter, and longer foreign ones would not fit into every index. */
+function refusedByOf({ limit, budget, reason }: PolicyDenial): RefusedBy | null {
+  if (!limit && !budget && !reason) return null
+  return { ...(limit && { limit }), ...(budget && { budget }), ...(reason && { reason }) }
+}
+
+/** Our ids are far shorter, and longer foreign ones would not fit into every index. */
 const maxIdLength = 255
 
 function beginningOf(id: string): string {

@@ -18,14 +18,14 @@ const described: readonly (readonly [address: string, shown: string])[] = [
   ['postgresql://me:hu/sh@host/name', 'the database'],
 ]
 for (const [address, shown] of described) {
-  test(`${address} is shown as ${shown}, which is an address, too`, () => {
+  test(`${address} is shown as ${shown}, which is also a valid address`, () => {
     assert.equal(describeUrl(address), shown)
     if (shown === 'the database') return
     assert.equal(describeUrl(shown), shown)
   })
 }
 
-test('A socket is shown with the default user if the address has none', (context) => {
+test('A socket is shown with the default user if the address names none', (context) => {
   const before = process.env['PGUSER']
   process.env['PGUSER'] = 'somebody'
   context.after(() => {

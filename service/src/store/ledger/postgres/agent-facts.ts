@@ -87,7 +87,7 @@ export interface AgentFactsOptions {
   readonly isDistributed: boolean
 }
 
-/** Reads the facts for verify-agent. Concurrent questions share one round trip. */
+/** Reads the facts for verify-agent. Concurrent requests share one round trip. */
 export function prepareAgentFacts(
   pool: Pool,
   { maxWaiting, retry, isDistributed }: AgentFactsOptions,
@@ -117,7 +117,7 @@ async function ask(pool: Pool, batch: readonly Values[]): Promise<(Found | undef
   return batch.map((_, index) => answers[begin.length + index]?.rows[0] as Found | undefined)
 }
 
-/** No row has this id. If a statement compares with null, Citus does not see which machine it is for. */
+/** No row has this id. Citus cannot route a statement that compares with null. */
 const noId = '00000000-0000-0000-0000-000000000000'
 
 /** Like `ask`, in two round trips. */

@@ -4,7 +4,7 @@ import { breaksConnection } from './errors.ts'
 import { roundTrip, type Answer, type Statement } from './round-trip.ts'
 
 /**
- * Sends statements in one round trip over a connection of a pool. A broken connection is discarded, as is one whose
+ * Sends statements in one round trip over a connection of a pool. Discards a broken connection, and one whose
  * transaction stays open after an error.
  */
 export async function askOnce(pool: Pool, statements: readonly Statement[]): Promise<Answer[]> {

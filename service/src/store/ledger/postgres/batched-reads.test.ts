@@ -11,7 +11,7 @@ test('Keys requested in one turn of the event loop are read as one batch, each w
   assert.deepEqual(batches, [[1, 2, 3]])
 })
 
-test('Keys requested while two batches are being read form the next one, in their order', async () => {
+test('Keys requested while two batches are being read form the next one, in order', async () => {
   const { reads, batches, pending } = manual()
   const first = [reads.find(1)]
   await turnOfTheLoop()
@@ -41,7 +41,7 @@ test('A single key waits for no timer: it is read in the next turn of the event 
   }
 })
 
-test('A second batch starts when enough keys wait, and until then they wait for the end of the first', async () => {
+test('A second batch starts when enough keys wait; until then they wait for the first to finish', async () => {
   const { reads, batches, pending } = manual({ second: { minKeys: 3, waitMs: 60_000 } })
   const found = [1, 2, 3, 4].map((key) => reads.find(key))
   await turnOfTheLoop()
@@ -67,7 +67,7 @@ test('A second batch starts when enough keys wait, and until then they wait for 
   await reads.drain()
 })
 
-test('While a small batch is being read, a second one as small starts at once', async () => {
+test('While a small batch is being read, another small one starts at once', async () => {
   const { reads, batches, pending } = manual({ second: { minKeys: 16, waitMs: 60_000 } })
   const found = [reads.find(1)]
   await turnOfTheLoop()
@@ -78,7 +78,7 @@ test('While a small batch is being read, a second one as small starts at once', 
   assert.deepEqual(await Promise.all(found), [1, 2])
 })
 
-test('While a batch hangs, few keys are read after a short wait', async (context) => {
+test('If a batch hangs, a few keys are read after a short wait', async (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] })
   const { reads, batches, pending } = manual({ second: { minKeys: 3, waitMs: 10 } })
   const hanging = [1, 2, 3].map((key) => reads.find(key))
@@ -101,7 +101,7 @@ test('A batch that fails rejects its own keys and no others', async () => {
   let batches = 0
   const failure = new Error('the connection broke')
   const reads = new BatchedReads<number, number>({
-    // oxlint-disable-next-line typescript/require-await -- what it throws must become a rejection
+    // oxlint-disable-next-line typescript/require-await -- an exception must become a rejection
     read: async (keys) => {
       if (++batches === 1) throw failure
       return keys
@@ -118,7 +118,7 @@ test('A batch that fails rejects its own keys and no others', async () => {
   assert.equal(await reads.find(5), 5, 'it continues')
 })
 
-test('A batch has at most maxBatch keys, and the others follow in their order', async () => {
+test('A batch has at most maxBatch keys, and the others follow in order', async () => {
   const { reads, batches } = doubling({ maxBatch: 3 })
   const keys = Array.from({ length: 8 }, (_, index) => index)
   assert.deepEqual(
@@ -160,7 +160,7 @@ test('A drain resolves at once if nothing is being read', async () => {
   assert.deepEqual(batches, [[1]])
 })
 
-test('A drain waits for what is being read, what waits, and what still arrives', async () => {
+test('A drain waits for running reads, waiting keys and keys that still arrive', async () => {
   const { reads, batches, pending } = manual({ maxBatch: 1, second: { minKeys: 9, waitMs: 60_000 } })
   const keys = [reads.find(1), reads.find(2)]
   const order: string[] = []
@@ -192,7 +192,7 @@ test('A drain also resolves after a batch that failed', async () => {
   await failed
 })
 
-test('A thousand keys from a hundred callers that each wait for their result all get the right one', async () => {
+test('A thousand keys from a hundred callers all get the right result', async () => {
   const { reads, batches } = doubling({ maxBatch: 64 })
   const callers = Array.from({ length: 100 }, async (_, caller) => {
     for (let round = 0; round < 10; round++) {

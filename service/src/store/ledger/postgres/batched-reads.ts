@@ -1,13 +1,13 @@
 import { StoreUnavailableError } from '../../store.ts'
 
 export interface BatchedReadsOptions<Key, Found> {
-  /** Reads what belongs to some keys, in their order. */
+  /** Reads what belongs to some keys, in the same order. */
   readonly read: (keys: readonly Key[]) => Promise<readonly Found[]>
   /** Max keys in one batch. */
   readonly maxBatch: number
   /** Max waiting keys; more are refused. */
   readonly maxWaiting: number
-  /** When a second batch starts while one is being read; at once by default. */
+  /** When another batch is started while one is being read; at once by default. */
   readonly second?: SecondBatch
 }
 

@@ -32,7 +32,10 @@ interface CachedRow {
  */
 export class CachedRows {
   #rows = new RowCache<CachedRow>()
-  /** Tables that were read, and payments, which are captured soon after they are added: rows of other tables are not cached. */
+  /**
+   * Tables that were read, and payments, which are captured soon after they are added: rows of other tables
+   * are not cached.
+   */
   readonly #read = new Set<Table>([payments])
   /** The server's start time, which identifies it: another server numbers its transactions differently. */
   server: string | undefined
@@ -72,7 +75,7 @@ export class CachedRows {
     }
   }
 
-  /** Caches what was committed, by the last answers to that. */
+  /** Caches what was committed, using the last answers of the transaction. */
   end(changes: readonly NetChange[], answers: readonly Answer[]): void {
     const version = answers.at(-2)?.rows[0] as string | undefined
     if (version === undefined) return
@@ -103,7 +106,10 @@ interface CachedRun {
   readonly locking: DriverTransaction
 }
 
-/** Runs work on cached rows; again, with the locking transaction, if they were stale or locked and nothing was committed. */
+/**
+ * Runs work on cached rows; again, with the locking transaction, if they were stale or locked and nothing was
+ * committed.
+ */
 export async function runOnCachedRows<Result>(
   work: (transaction: DriverTransaction) => Promise<Result>,
   { cache, server, locking }: CachedRun,
@@ -122,8 +128,8 @@ export async function runOnCachedRows<Result>(
 }
 
 /**
- * A transaction that decides on cached rows, and checks them as it commits: rows that were to be locked when it writes or locks
- * them, the others last.
+ * A transaction that decides on cached rows and checks them as it commits: rows that were to be locked are
+ * checked when they are written or locked, the others last.
  */
 class CachedTransaction implements DriverTransaction {
   readonly #run: CachedRun

@@ -13,7 +13,7 @@ import { accounts, apiKeys, keyHashes } from '../tables.ts'
 
 const [first, second, third] = ['1', '2', '3'].map((key) => createHash('sha256').update(key).digest())
 
-test('Keys that arrive together share one query, and while it hangs another key is looked up', async (context) => {
+test('Keys that arrive together share one query, and while it hangs another key is still looked up', async (context) => {
   const { url, drop } = await postgres18.createDatabase()
   const pool = openPool(url, { max: 2 })
   context.after(async () => {

@@ -15,7 +15,7 @@ interface CallerOptions extends Pick<BatchedReadsOptions<Buffer, Caller>, 'maxWa
 }
 
 /**
- * Looks up the caller of a key for every request, so that every process refuses a key that any of them has revoked.
+ * Looks up the caller of a key for every request, so that a key revoked by any process is refused by all.
  * Concurrent requests share one query.
  */
 export function prepareCallers(
@@ -34,7 +34,10 @@ export function prepareCallers(
   })
 }
 
-/** The callers of keys that are not revoked, and whose accounts are not disabled, by the key's SHA-256 in hexadecimal. */
+/**
+ * The callers of keys that are not revoked, and whose accounts are not disabled, by the key's SHA-256 in
+ * hexadecimal.
+ */
 export type LookUpCallers = (pool: Pool, hashes: readonly string[]) => Promise<Map<string, Caller>>
 
 export const lookUpCallers: LookUpCallers = async (pool, hashes) => {

@@ -22,7 +22,7 @@ export interface PoolWatch {
 /** The shortest reported wait for a connection. */
 const reportedWaitMs = 1_000
 
-/** Reports the wait for each connection of a pool. */
+/** Measures the wait for each connection of a pool. */
 function watchWaits(pool: Pool, onWaited: (waitedMs: number) => void): void {
   const connect = pool.connect.bind(pool) as (...args: unknown[]) => unknown
   pool.connect = ((callback?: (...results: unknown[]) => void) => {

@@ -6,7 +6,7 @@ import { QueryTooSlowError } from '../../store.ts'
 import { openPool } from './connection.ts'
 import { prepareQueries } from './console-queries.ts'
 
-test('A query that takes too long is ended by the server, and leaves nothing on the connection', async (context) => {
+test('A query that takes too long is ended by the server and leaves nothing on the connection', async (context) => {
   const { url, drop } = await postgres18.createDatabase()
   const pool = openPool(url, { max: 1 })
   context.after(async () => {

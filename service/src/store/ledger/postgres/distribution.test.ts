@@ -15,7 +15,7 @@ import { openPostgresLedgerStore } from './postgres-ledger-store.ts'
 const citus = postgresServers.find(({ isDistributed, missing }) => isDistributed && missing === undefined)
 const skip =
   citus === undefined &&
-  'no Citus is at hand: PURSER_TEST_POSTGRES names its coordinator, with PURSER_TEST_POSTGRES_DISTRIBUTE=1'
+  'no Citus available: PURSER_TEST_POSTGRES must name its coordinator, with PURSER_TEST_POSTGRES_DISTRIBUTE=1'
 
 test('Without Citus nothing is distributed, and the message says so', async (context) => {
   const database = await postgres18.createDatabase()
@@ -29,7 +29,7 @@ test('Without Citus nothing is distributed, and the message says so', async (con
   })
 })
 
-test('The shard of an account follows from the hash that PostgreSQL makes of its id', async (context) => {
+test("The shard of an account follows from PostgreSQL's hash of its id", async (context) => {
   const database = await postgres18.createDatabase()
   context.after(() => database.drop())
   const ids = Array.from({ length: 100 }, () => randomUUID())
@@ -46,7 +46,7 @@ test('The shard of an account follows from the hash that PostgreSQL makes of its
 })
 
 test(
-  'The tables of tenants are spread together by account_id, once; every machine has the others',
+  "Tenants' tables are distributed together by account_id, once; every machine has a copy of the others",
   { skip },
   async (context) => {
     const { client, url } = await spreadDatabase(context)
@@ -64,7 +64,7 @@ test(
     const { rows: keyless } = await client.query(`
       select logicalrelid from pg_dist_partition
       where not exists (select 1 from pg_index where indrelid = logicalrelid and indisprimary)`)
-    assert.deepEqual(keyless, [], 'a shard moves under load only by the primary key of its rows')
+    assert.deepEqual(keyless, [], 'a shard can move under load only if its rows have a primary key')
   },
 )
 
@@ -124,7 +124,7 @@ test(
 )
 
 async function spreadDatabase(context: TestContext): Promise<{ client: Client; url: string }> {
-  const database = await (citus ?? assert.fail('there is a Citus')).createEmptyDatabase()
+  const database = await (citus ?? assert.fail('Citus is available')).createEmptyDatabase()
   const client = new Client({ connectionString: database.url })
   await client.connect()
   context.after(async () => {

@@ -16,7 +16,7 @@ import { uuidOf } from './postgres-reader.ts'
 import { withRetries } from './retries.ts'
 
 for (const code of ['40001', '40P01']) {
-  test(`An act that PostgreSQL ends with ${code} is run again, and done once`, async (context) => {
+  test(`An operation that PostgreSQL aborts with ${code} is retried and takes effect once`, async (context) => {
     const { ledger, admin } = await open(context)
     const { caller, mandate, hold } = await preparePurchase(ledger)
     await admin.query(`
@@ -36,7 +36,7 @@ for (const code of ['40001', '40P01']) {
   })
 }
 
-test('Collisions are tried again a bounded number of times, after pauses that chance spreads', async () => {
+test('Conflicts are retried a bounded number of times, with jittered pauses', async () => {
   const pauses: number[] = []
   let attempts = 0
   let lastMs = performance.now()
@@ -55,7 +55,7 @@ test('Collisions are tried again a bounded number of times, after pauses that ch
   assert.ok((pauses.at(-1) ?? 0) > (pauses[1] ?? 0), 'pauses grow')
 })
 
-test('What no second attempt would change is not tried again', async () => {
+test('Errors that a retry cannot fix are not retried', async () => {
   let attempts = 0
   const fault = Object.assign(new Error('a bug'), { code: '22P02' })
   const run = withRetries({ deadlineMs: performance.now() + 1_000, random: Math.random }, async () => {
@@ -66,7 +66,7 @@ test('What no second attempt would change is not tried again', async () => {
   assert.equal(attempts, 1)
 })
 
-test('Connections that the server ends are replaced, and no act is lost by it', async (context) => {
+test('Connections that the server closes are replaced, and no operation is lost', async (context) => {
   const { ledger, admin } = await open(context)
   const { caller, mandate } = await preparePurchase(ledger)
   const holds = await Promise.all(Array.from({ length: 40 }, () => ledger.hold(mandate)))
@@ -80,7 +80,7 @@ test('Connections that the server ends are replaced, and no act is lost by it', 
   assert.deepEqual(await ledger.store.findLedgerFaults(), [])
 })
 
-test('Without a server every act and read is unavailable within its patience, and fine once it is back', async (context) => {
+test('Without a server every operation and read is unavailable within its time limit, and works once the server is back', async (context) => {
   const { ledger, database } = await open(context)
   const { caller, hold, mandate } = await preparePurchase(ledger)
   const way = await openCommitThief(database.url)
@@ -109,7 +109,7 @@ test('Without a server every act and read is unavailable within its patience, an
   await ledger.pay(caller, hold)
 })
 
-test('An act that waits too long for a lock is unavailable, changes nothing, and holds up nobody', async (context) => {
+test('An operation that waits too long for a lock is unavailable, changes nothing, and delays no other', async (context) => {
   const { ledger, admin } = await open(context, { patienceMs: 400 })
   const { caller, hold, mandate } = await preparePurchase(ledger)
   const other = await preparePurchase(ledger)
@@ -123,7 +123,7 @@ test('An act that waits too long for a lock is unavailable, changes nothing, and
   assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
 })
 
-test('While every payment waits for a lock, agents are stopped at once', async (context) => {
+test('While every payment waits for a lock, agents are still stopped at once', async (context) => {
   const { ledger, admin } = await open(context)
   const { caller, hold, mandate } = await preparePurchase(ledger)
   const other = await ledger.agent(caller)
@@ -145,7 +145,7 @@ test('While every payment waits for a lock, agents are stopped at once', async (
   assert.deepEqual(await ledger.sums(mandate), { spent: '9.00', held: '8.00' })
 })
 
-test('A read that the server leaves without an answer is unavailable, and fine once it answers', async (context) => {
+test('A read that the server never answers is unavailable, and works once the server answers', async (context) => {
   const { ledger, admin } = await open(context, { patienceMs: 400 })
   const { caller, mandate, hold } = await preparePurchase(ledger)
   const proposal = ledger.newProposal(mandate)
@@ -172,7 +172,7 @@ test('A read that the server leaves without an answer is unavailable, and fine o
   for (const read of reads) await read()
 })
 
-test('Past the bound of the queue acts are turned away at once', async (context) => {
+test("Operations beyond the queue's limit are rejected at once", async (context) => {
   const { ledger, admin } = await open(context, { patienceMs: 20_000 })
   const { caller, mandate } = await preparePurchase(ledger)
   await admin.query('begin')

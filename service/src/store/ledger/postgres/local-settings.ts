@@ -27,8 +27,8 @@ const limits = [
 ]
 
 /**
- * Each connection keeps its plans, often made while the tables are small, so plans that are good only for small tables are
- * disabled. Rows are found by key, and ranges by the index that gives their order.
+ * Each connection keeps its plans, which are often made while the tables are small, so plans that are good
+ * only for small tables are disabled. Rows are found by key, and ranges by the index that gives their order.
  */
 const plans = [
   localSetting('plan_cache_mode', 'force_generic_plan'),

@@ -18,9 +18,9 @@ interface Fixture {
 
 interface Act {
   readonly name: string
-  /** What there is before the act. */
+  /** Sets up what the operation needs. */
   readonly prepare?: (ledger: StoreLedger) => Promise<unknown>
-  /** The act; it throws unless its outcome is that of an act that went well. */
+  /** The operation; throws unless its outcome is a success. */
   readonly run: (ledger: StoreLedger, prepared: never) => Promise<unknown>
 }
 
@@ -111,7 +111,7 @@ const acts: readonly Act[] = [
     },
   },
   {
-    name: 'an evaluation that is approved',
+    name: 'an approved evaluation',
     prepare: preparePurchase,
     run: async (ledger, { mandate, caller }: Purchase) => {
       const decision = await ledger.store.evaluate(ledger.newProposal(mandate))
@@ -120,7 +120,7 @@ const acts: readonly Act[] = [
     },
   },
   {
-    name: 'an evaluation that is denied',
+    name: 'a denied evaluation',
     prepare: preparePurchase,
     run: async (ledger, { mandate, caller }: Purchase) => {
       const decision = await ledger.store.evaluate(ledger.newProposal(mandate, { amountText: '99.00' }))
@@ -151,7 +151,7 @@ const acts: readonly Act[] = [
 ]
 
 for (const { name, prepare, run } of acts) {
-  test(`The answer to ${name} is the truth, whatever becomes of its commit`, async (context) => {
+  test(`The answer to ${name} is correct whatever happens to its commit`, async (context) => {
     for (const theft of ['answer', 'commit', 'late'] as const) {
       const { ledger, thief } = await open(context)
       const prepared = await prepare?.(ledger)
@@ -163,7 +163,7 @@ for (const { name, prepare, run } of acts) {
         await thief.deliver()
       }
       await done
-      assert.equal(thief.stolen(), 1, 'the act was robbed')
+      assert.equal(thief.stolen(), 1, 'the fault hit the operation')
       assert.ok((await countEvents(ledger, prepared)) - eventsBefore <= 1, 'one change, one event')
       assert.deepEqual(await ledger.store.findLedgerFaults(), [])
     }
@@ -171,18 +171,18 @@ for (const { name, prepare, run } of acts) {
 }
 
 for (const { name, prepare, run } of acts.filter((act) => /^a new (account|seller)$/.test(act.name))) {
-  test(`The answer to ${name} is the truth when its commit arrives while it is written again`, async (context) => {
+  test(`The answer to ${name} is correct if its first commit arrives during a retry`, async (context) => {
     const { ledger, thief } = await open(context)
     const prepared = await prepare?.(ledger)
     const eventsBefore = await countEvents(ledger, prepared)
     thief.steal('late')
     const done = run(ledger, prepared as never)
     while (thief.stolen() === 0) await new Promise(setImmediate)
-    // By now another attempt has met the rows of the first, again and again.
+    // By now other attempts have found the rows of the first one, several times.
     await sleep(100)
     await thief.deliver()
     await done
-    assert.equal(thief.stolen(), 1, 'the act was robbed')
+    assert.equal(thief.stolen(), 1, 'the fault hit the operation')
     assert.ok((await countEvents(ledger, prepared)) - eventsBefore <= 1, 'one change, one event')
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
@@ -230,7 +230,7 @@ for (const name of ['stop', 'resumption'] as const) {
   })
 }
 
-test('A capture whose outcome remains unknown is unavailable, and the retry gets the outcome', async (context) => {
+test('A capture with an unknown outcome is unavailable, and a retry gets the outcome', async (context) => {
   const { ledger, thief } = await open(context, { patienceMs: 400 })
   const { caller, hold, mandate } = await preparePurchase(ledger)
   thief.steal('answer')

@@ -14,7 +14,7 @@ import { createPostgresDriver } from './postgres-driver.ts'
 import { openPostgresLedgerStore } from './postgres-ledger-store.ts'
 import { uuidOf } from './postgres-reader.ts'
 
-test('A payment whose connection is ended in the middle of its batch is written on another one', async (context) => {
+test('A payment whose connection is closed in the middle of its batch is written on another connection', async (context) => {
   const { url, drop } = await postgres18.createDatabase()
   context.after(drop)
   const store = await openPostgresLedgerStore({ url, nextId: createIdsOfTimes() })
@@ -44,7 +44,7 @@ test('A payment whose connection is ended in the middle of its batch is written 
   assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
 })
 
-test('A mandate that is locked elsewhere keeps no other from being swept, and is swept later', async (context) => {
+test('A mandate that is locked elsewhere does not stop others from being swept, and is swept later', async (context) => {
   const { url, drop } = await postgres18.createDatabase()
   context.after(drop)
   const store = await openPostgresLedgerStore({ url, nextId: createIdsOfTimes() })
@@ -67,7 +67,7 @@ test('A mandate that is locked elsewhere keeps no other from being swept, and is
   const later = await ledger.hold(free)
   ledger.clock.nowMs = later.expiresAtMs
   assert.equal(await store.releaseExpiredHolds(ledger.clock.nowMs, 10), 1)
-  assert.ok(performance.now() - startedAtMs < 8_000, 'nobody waits until the lock is gone')
+  assert.ok(performance.now() - startedAtMs < 8_000, 'no call waits until the lock is released')
   await other.query('rollback')
   assert.equal(await store.releaseExpiredHolds(ledger.clock.nowMs, 10), 1)
   assert.deepEqual(await ledger.sums(locked), { spent: '0.00', held: '0.00' })
@@ -76,7 +76,7 @@ test('A mandate that is locked elsewhere keeps no other from being swept, and is
 for (const server of postgresServers) {
   const skip = server.missing ?? false
   test(
-    `${server.name} is told to end a transaction of which the rest never arrives, from 17 on`,
+    `${server.name} ends a transaction whose remaining statements never arrive, from version 17 on`,
     { skip },
     async (context) => {
       const { url, drop } = await server.createDatabase()

@@ -19,7 +19,7 @@ import { openPostgresLedgerStore } from './postgres-ledger-store.ts'
 
 for (const { name, missing, createEmptyDatabase } of postgresServers) {
   test(
-    `Many processes that start at once on an empty database of ${name} make one schema`,
+    `Many processes that start at once on an empty database of ${name} create one schema`,
     { skip: missing ?? false },
     async (context) => {
       const database = await createEmptyDatabase()
@@ -35,12 +35,12 @@ for (const { name, missing, createEmptyDatabase } of postgresServers) {
         await store.close()
       }
       assert.equal(await withClient(database.url, readSchemaVersion), neededVersion)
-      assert.equal(await withClient(database.url, migrate), neededVersion, 'nothing is left to do')
+      assert.equal(await withClient(database.url, migrate), neededVersion, 'no step is left')
     },
   )
 
   test(
-    `Of many processes that start at once on an older schema on ${name} one takes the missing step`,
+    `If many processes start at once on an older schema on ${name}, one runs the missing step`,
     { skip: missing ?? false },
     async (context) => {
       const database = await createEmptyDatabase()
@@ -55,7 +55,7 @@ for (const { name, missing, createEmptyDatabase } of postgresServers) {
       await withClient(database.url, migrate)
       await withClient(fresh.url, update)
 
-      // Keeps back the one that takes the steps, until all the others wait as well.
+      // Blocks the process that runs the steps until all the others wait too.
       const { rows: tables } = await outsider.query<{ names: string }>(
         `select string_agg(tablename, ', ') as names from pg_tables
            where schemaname = 'public' and tablename <> 'purser_schema'`,
@@ -80,7 +80,7 @@ for (const { name, missing, createEmptyDatabase } of postgresServers) {
   )
 }
 
-test('A database that a newer release wrote is refused, at a start and while a process runs', async (context) => {
+test('A database written by a newer release is refused at start and while a process runs', async (context) => {
   const database = await emptyDatabase(context)
   const store = await openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes() })
   context.after(() => store.close())
@@ -93,8 +93,8 @@ test('A database that a newer release wrote is refused, at a start and while a p
 })
 
 const foreignTables: readonly (readonly [what: string, statements: string, named: string])[] = [
-  ['one of the same name', 'create table holds (id int)', 'holds'],
-  ['one of another name', 'create table users (id int)', 'users'],
+  ['a table of the same name', 'create table holds (id int)', 'holds'],
+  ['a table of another name', 'create table users (id int)', 'users'],
   ['a partitioned one', 'create table visits (day int) partition by range (day)', 'visits'],
   ['a view', 'create view today as select now()', 'today'],
   ['a materialized view', 'create materialized view figures as select 1', 'figures'],
@@ -110,7 +110,7 @@ const foreignTables: readonly (readonly [what: string, statements: string, named
   ],
 ]
 for (const [what, statements, named] of foreignTables) {
-  test(`Tables of another program are left untouched, and nothing is put beside them: ${what}`, async (context) => {
+  test(`Tables of another program are left untouched, and none are added beside them: ${what}`, async (context) => {
     const database = await emptyDatabase(context)
     await execute(database.url, statements)
     const before = await relations(database.url)
@@ -122,7 +122,7 @@ for (const [what, statements, named] of foreignTables) {
   })
 }
 
-test('A step of the schema that fails on PostgreSQL is named, with its cause, and changes nothing', async (context) => {
+test('A schema step that fails on PostgreSQL is named with its cause, and changes nothing', async (context) => {
   const database = await postgres18.createDatabase()
   context.after(() => database.drop())
   const failing = [...ledgerSteps, 'create table later (); alter table agents add column name text']
@@ -140,7 +140,7 @@ test('A step of the schema that fails on PostgreSQL is named, with its cause, an
   assert.deepEqual(later.rows, [{ oid: null }])
 })
 
-test('What belongs to an extension is no table of another program, nor what lies in another schema', async (context) => {
+test("Tables of an extension or in another schema do not count as another program's tables", async (context) => {
   const database = await emptyDatabase(context)
   await execute(database.url, 'create table counted (id int); alter extension plpgsql add table counted')
   await execute(database.url, 'create schema apart; create table apart.users (id int)')
@@ -148,7 +148,7 @@ test('What belongs to an extension is no table of another program, nor what lies
   await store.close()
 })
 
-test('A database that Purser has moved into keeps working when others put tables beside', async (context) => {
+test("A database that already has Purser's tables keeps working when others add tables", async (context) => {
   const database = await emptyDatabase(context)
   await (await openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes() })).close()
   await execute(database.url, 'create table users (id int)')
@@ -157,7 +157,7 @@ test('A database that Purser has moved into keeps working when others put tables
   await store.close()
 })
 
-test('What is wrong with an address is said in one sentence, without its password', async (context) => {
+test('A wrong address is explained in one sentence, without its password', async (context) => {
   const database = await emptyDatabase(context)
   const changed = (change: (url: URL) => void) => {
     const url = new URL(database.url)
@@ -212,7 +212,7 @@ test('What is wrong with an address is said in one sentence, without its passwor
   }
 })
 
-test('A server that asks for a password is told from one that does not answer', async (context) => {
+test('A server that asks for a password is distinguished from one that does not answer', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
   context.after(() => rmSync(folder, { recursive: true }))
   const rules = join(folder, 'pg_hba.conf')
@@ -224,7 +224,7 @@ test('A server that asks for a password is told from one that does not answer', 
   await refused(url.href, message)
 })
 
-test("A socket is reached by libpq's usual form of its address, and named with its user", async (context) => {
+test("A socket address in libpq's usual form works, and is shown with its user", async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
   context.after(() => rmSync(folder, { recursive: true }))
   chmodSync(folder, 0o777)
@@ -244,7 +244,7 @@ test("A socket is reached by libpq's usual form of its address, and named with i
   )
 })
 
-test('A database that cannot hold every text is refused', async (context) => {
+test('A database that cannot store every text is refused', async (context) => {
   const database = await emptyDatabase(context)
   const latin = `${new URL(database.url).pathname.slice(1)}_latin`
   await execute(database.url, `create database ${latin} encoding 'LATIN1' template template0`)
@@ -256,22 +256,25 @@ test('A database that cannot hold every text is refused', async (context) => {
   )
 })
 
-/** Brings a database to the schema of a release that has one step more. */
+/** Upgrades a database to the schema of a release that has one more step. */
 function update(client: ClientBase, place: string): Promise<number> {
   return migrate(client, place, [...ledgerSteps, 'alter table agents add column note text'])
 }
 
-/** What so many others wait for, once they all do: `relation` is a table or an index, the rest are rows. */
+/**
+ * Resolves to the kind of lock that this many others wait for, once they all wait: `relation` is a table or
+ * an index, the rest are rows.
+ */
 async function untilWaiting(client: Client, count: number): Promise<string[]> {
   for (const untilMs = performance.now() + 20_000; performance.now() < untilMs; await sleep(5)) {
-    // What a transaction has seen of the others it would else go on seeing.
+    // Within one transaction the view of other sessions would not be refreshed.
     await client.query('select pg_stat_clear_snapshot()')
     const { rows } = await client.query<{ locktype: string }>(`
       select locktype from pg_locks where not granted and pid in
         (select pid from pg_stat_activity where datname = current_database())`)
     if (rows.length >= count) return rows.map(({ locktype }) => locktype)
   }
-  return assert.fail(`${count} do not come to wait`)
+  return assert.fail(`${count} processes never waited`)
 }
 
 /** Every table, index and view, with its columns and settings. */
@@ -298,7 +301,7 @@ async function refused(url: string, message: string): Promise<void> {
   })
 }
 
-/** The names of all that lies in the schema where tables are made. */
+/** The names of everything in the schema where tables are created. */
 async function relations(url: string): Promise<unknown[]> {
   const { rows } = await withClient(url, (client) =>
     client.query("select relname from pg_class where relnamespace = 'public'::regnamespace order by relname"),
@@ -312,7 +315,7 @@ async function emptyDatabase(context: TestContext): Promise<PostgresDatabase> {
   return database
 }
 
-/** The database of the server that outlives those of the tests. */
+/** The server's own database, which outlives those of the tests. */
 function maintenance(url: string): string {
   return new URL('/postgres', url).href
 }

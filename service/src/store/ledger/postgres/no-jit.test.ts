@@ -11,8 +11,8 @@ import { strayDenials } from '../tables.ts'
 import { prepareQueries } from './console-queries.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
 
-// Decision 0019: a server with JIT, as Debian's is, takes a plan that is ruled out for one of the dearest, and spends seventy
-// milliseconds to compile it, for each payment.
+// Decision 0019: a server with JIT, such as Debian's, assigns a disabled plan a huge cost, and then spends
+// seventy milliseconds compiling it for each payment.
 
 const unknownId = createIdsOfTimes()('account', 0)
 const costly = 'select count(*) from generate_series(1, 1000000000)'
@@ -34,7 +34,7 @@ for (const server of postgresServers) {
     assert.doesNotMatch(JSON.stringify(plan?.rows), /JIT/)
   })
 
-  test(`${server.name} compiles nothing that the console asks`, { skip }, async (context) => {
+  test(`${server.name} compiles no console query`, { skip }, async (context) => {
     const pool = await prepare(server, context)
     const ask = prepareQueries(pool, { retry: (work) => work() })
     const plan = await ask(`explain ${costly}`, [])

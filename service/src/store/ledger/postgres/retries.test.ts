@@ -7,7 +7,7 @@ import { DatabaseError } from 'pg'
 import { breaksConnection } from './errors.ts'
 import { withRetries } from './retries.ts'
 
-test('A connection is discarded after a network error or an error of this process', () => {
+test('A connection is discarded after a network error or an error in this process', () => {
   const codes = [...Object.keys(constants.errno), 'ERR_STREAM_DESTROYED', undefined]
   assert.ok(codes.includes('EPIPE'))
   for (const code of codes) {
@@ -47,5 +47,5 @@ test('A read is retried if another attempt may succeed, but not while the server
 })
 
 function databaseError(code: string): DatabaseError {
-  return Object.assign(new DatabaseError('the server says no', 20, 'error'), { code })
+  return Object.assign(new DatabaseError('the server refuses', 20, 'error'), { code })
 }

@@ -38,7 +38,7 @@ test('Statements that are sent together are answered together, whatever their va
   }
 })
 
-test('After a statement that fails none is run, its error is thrown, and what was skipped can be asked again', async (context) => {
+test('After a statement fails, none is run, its error is thrown, and the skipped ones can be sent again', async (context) => {
   const client = await connect(context)
   const twice = { ...insert, values: [7, null, null] }
   await assert.rejects(roundTrip(client, [{ text: 'begin' }, twice, twice, read, { text: 'commit' }]), {
@@ -52,7 +52,7 @@ test('After a statement that fails none is run, its error is thrown, and what wa
   assert.equal(found?.rowCount, 1)
 })
 
-test('A statement with a name is prepared once for each connection', async (context) => {
+test('A named statement is prepared once per connection', async (context) => {
   const client = await connect(context)
   for (let asked = 0; asked < 3; asked++) await roundTrip(client, [read, read])
   const { rows } = await client.query(
@@ -61,18 +61,18 @@ test('A statement with a name is prepared once for each connection', async (cont
   assert.deepEqual(rows, [{ name: 'read_notes', plans: '6' }])
 })
 
-test('Rows with other columns than the statement had before are refused, as what may be asked again', async (context) => {
+test("Rows whose columns differ from the prepared statement's are refused with a retryable error", async (context) => {
   const client = await connect(context)
   const all = { name: 'all', text: 'select * from notes' }
   await roundTrip(client, [{ ...insert, values: [1, null, null] }, all])
-  // As a pool does that hands the connection to another server.
+  // Like a pooler that switches the connection to another server.
   await client.query(
     'deallocate "all"; alter table notes add column more text; prepare "all" as select * from notes',
   )
   await assert.rejects(roundTrip(client, [all]), { message: 'all has other columns now', code: '0A000' })
 })
 
-test('A connection that breaks fails what is asked over it', async (context) => {
+test('A broken connection fails its pending statements', async (context) => {
   const client = await connect(context)
   await assert.rejects(roundTrip(client, [{ text: 'select pg_terminate_backend(pg_backend_pid())' }]))
   await assert.rejects(roundTrip(client, [read]))

@@ -24,17 +24,17 @@ test('account_id leads every key and index of tenant data', async (context) => {
   assert.deepEqual(
     [...new Set(rows.map(({ table }) => table))].toSorted(),
     [...allTables.map(({ name }) => name), 'purser_schema', 'service_secrets'].toSorted(),
-    'every table is declared, but two of the database itself',
+    'every table is declared, except two that only PostgreSQL has',
   )
   const tenantIndexes = rows.filter(({ table }) => tenantTables.some((name) => name === table))
-  assert.ok(tenantIndexes.length > 15, 'the indexes are found')
+  assert.ok(tenantIndexes.length > 15, 'the query finds the indexes')
   assert.deepEqual(
     tenantIndexes.filter(({ first }) => first !== 'account_id'),
     [],
   )
 })
 
-test('Text in keys and indexes is compared byte by byte, whatever the locale of the database', async (context) => {
+test("Text in keys and indexes is compared byte by byte, whatever the database's locale", async (context) => {
   const client = await connect(context)
   const { rows } = await client.query(`
     select c.relname, a.attname from pg_index x
@@ -61,7 +61,7 @@ for (const [what, query] of absent) {
   })
 }
 
-test('The database itself refuses an overspend, and sums below zero', async (context) => {
+test('The database itself refuses an overspend and negative sums', async (context) => {
   const client = await connect(context)
   const nextId = createIdsOfTimes()
   const ids = [
@@ -84,7 +84,7 @@ test('The database itself refuses an overspend, and sums below zero', async (con
   }
 })
 
-test('The tables and columns are those of SQLite, beside what one file or one server needs', async (context) => {
+test('The tables and columns match those of SQLite, except those that only a file or only a server needs', async (context) => {
   const client = await connect(context)
   const { rows } = await client.query<{ column: string }>(`
     select table_name || '.' || column_name as column from information_schema.columns
@@ -110,7 +110,7 @@ test('The tables and columns are those of SQLite, beside what one file or one se
   )
 })
 
-test('No statement leaves anything on a connection that a pool may share', () => {
+test('No statement leaves state on a connection that a pooler may share', () => {
   const sources = readdirSync(import.meta.dirname).filter((name) => !name.endsWith('.test.ts'))
   for (const name of sources) {
     const text = readFileSync(join(import.meta.dirname, name), 'utf8')

@@ -74,7 +74,7 @@ export function readRows(groups: readonly (readonly Read[])[], options: ReadOpti
 
 const lockings = { skip: ' for no key update skip locked', wait: ' for no key update' } as const
 
-/** Reads of one shape, the columns that are selected, and the parameters. */
+/** Reads of one shape, with the selected columns and the parameters. */
 interface Part {
   readonly first: Read
   readonly reads: readonly Read[]
@@ -170,7 +170,7 @@ export async function readTable(pool: Pick<Pool, 'query'>, table: Table): Promis
   return rows.map((fields) => decodeInto({}, all, fields, 0))
 }
 
-/** The transaction that wrote a row, by the row as it was read. */
+/** The transaction that wrote a row, for the row object as it was read. */
 type Versions = ReadonlyMap<Row, string | null>
 
 export type ShardOf = (table: Table, row: Row) => number | undefined

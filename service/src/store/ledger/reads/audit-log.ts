@@ -88,8 +88,8 @@ export function prepareAuditLog(db: Reader, dialect: ReadDialect) {
   }
 
   /**
-   * Whether an event `e` is one of the many of a stop or a resumption, summarized by its own event. Until that is
-   * written, as after a crash, they are listed separately.
+   * Whether an event `e` is one of the many of a stop or a resumption, summarized by its own event. Until
+   * that is written, for example after a crash, they are listed separately.
    */
   const isPartOfStop = (accountId: string) => sql`(
     e.type in ('mandate.paused', 'mandate.resumed') and replace(e.data, '"stop_id"', '') <> e.data

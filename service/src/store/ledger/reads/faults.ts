@@ -52,7 +52,10 @@ interface FaultRow {
   readonly fault: string
 }
 
-/** What concerns two accounts: an engine that spreads them over machines joins it only once it has brought it together. */
+/**
+ * Checks across two accounts: a database that distributes accounts over machines can join these rows only
+ * after collecting them in one place.
+ */
 function betweenAccounts(dialect: TableDialect): RawBuilder<unknown> {
   return sql`
     received as materialized (

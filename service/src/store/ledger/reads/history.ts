@@ -44,10 +44,13 @@ const noncesAtOnce = 200
 /** Before the first judged record: what is open then was issued, or authorized, no earlier. */
 const warmUpMs = 25 * 60 * 60_000
 
-/** How long after a record that is still read others of it may follow, such as the charge of a proof. */
+/**
+ * How long after a record that is still read other records of the same payment may follow, such as the charge
+ * of a proof.
+ */
 const trailingMs = 10 * 60_000
 
-/** The history of a mandate, to try other terms on. Every statement looks at a bounded number of rows. */
+/** The history of a mandate, for back-tests. Every statement reads a bounded number of rows. */
 export function prepareHistory(db: Reader, dialect: ReadDialect) {
   const from = (table: Parameters<typeof tableOf>[1]) => tableOf(dialect, table)
 
@@ -166,7 +169,7 @@ export function prepareHistory(db: Reader, dialect: ReadDialect) {
     }
   }
 
-  /** What has ended all open payments of a mandate. */
+  /** The events that ended all open payments of a mandate. */
   async function findStops({ accountId, id }: MandateRow, startMs: number): Promise<EndingEvent[]> {
     const start = boundOf(dialect, 'auditEvent', idsFrom('event', startMs - clockSlackMs))
     return findRows(
@@ -179,7 +182,7 @@ export function prepareHistory(db: Reader, dialect: ReadDialect) {
     )
   }
 
-  /** What has voided single payments. */
+  /** The events that voided single payments. */
   async function findVoids({ accountId }: MandateRow, found: readonly PaymentRow[]): Promise<EndingEvent[]> {
     const nonces = found.flatMap(({ status, nonce }) => (status === 'voided' ? [nonce] : []))
     const events: EndingEvent[] = []
@@ -212,13 +215,16 @@ type JournalRow = Readonly<Record<string, unknown>> & {
 /** Later than any record. */
 const farMs = Date.UTC(9999, 0)
 
-/** From when on a mandate's history matters to decisions from a time on: its windows, and what was open then. */
+/**
+ * The time from which a mandate's history matters to decisions from a later time on: its windows, and what
+ * was open then.
+ */
 function startOf(limits: readonly Limit[], fromMs: number, createdAtMs: number): number {
   const starts = limits.map(({ window }) => windowStartsAtMs(window, fromMs) ?? createdAtMs)
   return Math.max(createdAtMs, Math.min(fromMs, ...starts) - warmUpMs)
 }
 
-/** The least nonce of a time: nonces are UUIDs of version 7. */
+/** The smallest nonce of a time: nonces are UUIDs of version 7. */
 function nonceBound(ms: number): Buffer {
   const bytes = Buffer.alloc(16)
   bytes.writeUIntBE(Math.max(0, Math.min(ms, farMs)), 0, 6)

@@ -24,7 +24,7 @@ type RawRow = Readonly<Record<string, unknown>>
 const width = 8
 
 /**
- * Every limit that counts something else than its payments add up to. One statement, for a consistent view: each row names its
+ * Every limit whose counts differ from its payments. One statement, for a consistent view: each row names its
  * part, and has the columns of that part in order.
  */
 export async function findLimitFaults(db: Reader, dialect: TableDialect): Promise<readonly LedgerFault[]> {
@@ -56,14 +56,14 @@ function selectPart(part: Part, dialect: TableDialect): RawBuilder<unknown> {
     ${part === 'mandates' ? sql`where t.usage is not null` : sql``}`
 }
 
-// Every time zone changes its day, and its clock, at a multiple of this.
+// Every time zone changes its day and its clock at a multiple of this.
 const sameBucketMs = sql.lit(15 * 60_000)
 /** More than a rolling window can count. */
 const rollingMs = sql.lit(33 * 24 * 3_600_000)
 
 /**
- * What payments commit, summed up as far as they count in the same buckets whatever the limits. Only those in reach of a rolling
- * window need their exact times.
+ * What payments commit, grouped by the buckets in which they count, whatever the limits. Only those in reach
+ * of a rolling window need their exact times.
  */
 function selectPayments(dialect: TableDialect): RawBuilder<unknown> {
   const bookedAtMs = sql`coalesce(p.booked_at_ms, p.issued_at_ms)`

@@ -22,7 +22,7 @@ export interface CountedPayments {
   readonly resourceUrl: string
   readonly bookedAtMs: number
   readonly budgetPath: readonly string[] | null
-  /** What they commit: without what they gave back. */
+  /** The amount they commit, without what they gave back. */
   readonly amountMicro: bigint
   readonly count: number
 }
@@ -34,7 +34,7 @@ const faultOf = {
   open: 'it counts other open payments in a shared budget than there are',
 } as const
 
-/** Every limit that counts something else than its payments add up to. */
+/** Every limit whose counts differ from its payments. */
 export function recountLimits(rows: CountedRows): readonly LedgerFault[] {
   const payments = Map.groupBy(rows.payments, ({ accountId, mandateId }) => `${accountId} ${mandateId}`)
   const subjects = Map.groupBy(rows.subjects, ({ accountId, mandateId }) => `${accountId} ${mandateId}`)
@@ -72,7 +72,7 @@ function countsSubjects(
   const { per } = limit
   if (!usage || per === null) return true
   const bySubject = Map.groupBy(payments, ({ resourceUrl }) => subjectOf(per, resourceUrl))
-  // Subjects of the other kind count other limits.
+  // Subjects of the other kind have other limits.
   const stored = rows.filter(({ subject }) => subject.startsWith(per))
   const bySubjectRow = new Map(stored.map((row) => [row.subject, atEpoch(row, epoch)] as const))
   return [...new Set([...bySubject.keys(), ...bySubjectRow.keys()])].every((subject) => {
@@ -114,7 +114,7 @@ function recountBudgets(rows: CountedRows): readonly LedgerFault[] {
   return faults
 }
 
-/** The counters of a subject. Those of an earlier epoch have lost what was open in it. */
+/** The counters of a subject. Counters of an earlier epoch drop their open part. */
 function atEpoch({ counted, open, epoch }: SubjectUsageRow, mandateEpoch: number) {
   return epoch === mandateEpoch ? { counted, open } : { counted: takeTally(counted, open), open: {} }
 }

@@ -59,7 +59,7 @@ import {
 /** How many mandates a page with a filter reads. */
 const maxMandatesLookedAt = 1_000
 
-/** How long after its nonce was made a payment may be captured. */
+/** How long after its nonce was created a payment may be captured. */
 const maxProofLifeMs = validityWindowMs + holdGraceMs
 
 /** Records by their keys, and their lists, newest first. */
@@ -73,7 +73,7 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
     return row
   }
 
-  /** The rows of a page, and one more if there is one. Ids are in order of time, so newest first is by id. */
+  /** The rows of a page, and one more if there is a next page. Ids sort by time, so newest first is by id. */
   async function takePage<Of extends Table>(
     table: Of,
     kind: IdKind,
@@ -248,8 +248,9 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
   }
 
   /**
-   * Who has made a payment that an account has authorized or collected. Unless it was authorized, it was captured soon after
-   * its nonce was made: so far the journal is looked at.
+   * The account that made a payment which another account has authorized or collected. Without an
+   * authorization, it was captured soon after its nonce was created, so only that range of the journal is
+   * searched.
    */
   async function findPayer({
     accountId,
@@ -288,7 +289,7 @@ function hasTexts(metadata: Metadata | null, wanted: Metadata): boolean {
   return Object.entries(wanted).every(([name, text]) => metadata?.[name] === text)
 }
 
-/** A page of the rows that were found, which are one more when there is a next page. */
+/** A page of the rows that were found; one row more than a page means that there is a next page. */
 export function pageOf<Row extends { readonly id: string }, Item>(
   rows: readonly Row[],
   { limit }: Page,

@@ -82,7 +82,7 @@ const beds: readonly {
     })),
 ]
 
-/** A row of a table, what becomes of it (nothing: it is removed), and the faults that are then found. */
+/** A row of a table, its replacement (none to remove it), and the faults that are then found. */
 interface Planted {
   readonly name: string
   readonly table: Table
@@ -136,7 +136,7 @@ const isKind = (kind: string) => ({
 })
 const isCounted = ({ usage }: TableRow<typeof mandates>) => usage !== null
 const isShared = ({ budgetPath }: TableRow<typeof payments>) => budgetPath !== null
-/** The same buckets, with one payment more. */
+/** The same buckets with one extra payment. */
 const withOneMore = (tally: Tally): Tally =>
   Object.fromEntries(
     Object.entries(tally).map(([id, buckets]) => [
@@ -153,9 +153,9 @@ const kinds: readonly Planted[] = [
     spentMicro: more(row.spentMicro),
   })),
   planted('more held than is open', mandates, [held], (row) => ({ ...row, heldMicro: more(row.heldMicro) })),
-  planted('another count of open payments', mandates, [counts], (row) => ({ ...row, openPayments: 7 })),
+  planted('a wrong count of open payments', mandates, [counts], (row) => ({ ...row, openPayments: 7 })),
   planted(
-    'a mandate whose epoch has begun again',
+    'a mandate whose epoch was reset',
     mandates,
     [held, counts, noMandate, noMandate, noMandate],
     (row) => ({
@@ -164,15 +164,15 @@ const kinds: readonly Planted[] = [
     }),
   ),
   planted('a mandate that is not found by its id', mandateAccounts, ['it is not found by its id']),
-  planted('a version of a mandate that is gone', mandateVersions, [noVersions]),
-  planted('a mandate of a version that is not kept', mandates, [noVersions], (row) => ({
+  planted('a deleted version of a mandate', mandateVersions, [noVersions]),
+  planted('a mandate with a version that is not stored', mandates, [noVersions], (row) => ({
     ...row,
     version: row.version + 1,
   })),
-  planted('an approval that is gone', approvals, [otherQuestion], undefined, {
+  planted('a deleted approval', approvals, [otherQuestion], undefined, {
     isIt: ({ status }) => status === 'pending',
   }),
-  planted('an approval that is taken for approved', openApprovals, [otherQuestion], (row) => ({
+  planted('an approval that wrongly counts as approved', openApprovals, [otherQuestion], (row) => ({
     ...row,
     status: 'approved',
   })),
@@ -193,13 +193,13 @@ const kinds: readonly Planted[] = [
     },
   ),
   planted('an agent that is not found by its id', agentAccounts, ['it is not found by its id']),
-  planted('an agent that is gone', agents, ['it has no agent']),
-  planted('a captured payment that is gone', payments, [spent, noPayment, noPayment], undefined, {
+  planted('a deleted agent', agents, ['it has no agent']),
+  planted('a deleted captured payment', payments, [spent, noPayment, noPayment], undefined, {
     isIt: isCaptured,
   }),
-  planted('an open payment that is gone', payments, [held, counts], undefined, { isIt: isOpen }),
+  planted('a deleted open payment', payments, [held, counts], undefined, { isIt: isOpen }),
   planted(
-    'an open payment that expired and gave nothing back',
+    'an open payment that expired and released nothing',
     payments,
     [held, counts],
     (row) => ({ ...row, status: 'expired' }),
@@ -208,7 +208,7 @@ const kinds: readonly Planted[] = [
     },
   ),
   planted(
-    'a payment of another amount',
+    'a payment with another amount',
     payments,
     [held],
     (row) => ({ ...row, amountMicro: more(row.amountMicro) }),
@@ -217,7 +217,7 @@ const kinds: readonly Planted[] = [
     },
   ),
   planted(
-    'a payment of another environment',
+    'a payment in another environment',
     payments,
     [noEntry, 'captured for another account without its entry there', noMandate],
     (row) => ({ ...row, environment: 'production' }),
@@ -226,7 +226,7 @@ const kinds: readonly Planted[] = [
     },
   ),
   planted(
-    'a payment captured at another time',
+    'a payment with another capture time',
     payments,
     [noEntry, 'captured for another account without its entry there'],
     (row) => ({ ...row, capturedAtMs: 1 }),
@@ -245,7 +245,7 @@ const kinds: readonly Planted[] = [
     },
   ),
   planted(
-    'a payment that is opened again',
+    'a captured payment that is open again',
     payments,
     [spent, held, counts, refunded, noPayment, noPayment],
     (row) => ({
@@ -256,7 +256,7 @@ const kinds: readonly Planted[] = [
     }),
     { isIt: isCaptured },
   ),
-  planted('a payment whose entry is gone', entries, [noEntry, sums], undefined, isKind('paid')),
+  planted('a payment whose entry is deleted', entries, [noEntry, sums], undefined, isKind('paid')),
   planted(
     'a payment whose entry has another amount',
     entries,
@@ -265,14 +265,14 @@ const kinds: readonly Planted[] = [
     isKind('paid'),
   ),
   planted(
-    'a payment whose entry is gone where it was received',
+    'a payment whose entry is deleted in the account that received it',
     entries,
     ['captured for another account without its entry there'],
     undefined,
     isKind('received'),
   ),
   planted(
-    'the entry of a payment in the account of a stranger',
+    'the entry of a payment in an unrelated account',
     entries,
     [noPayment, sums],
     (row) => ({ ...row, accountId: other.next('account') }),
@@ -281,16 +281,16 @@ const kinds: readonly Planted[] = [
       isAdded: true,
     },
   ),
-  planted('more authorized than is', mandates, [authorized], (row) => ({
+  planted('more authorized than the payments', mandates, [authorized], (row) => ({
     ...row,
     authorizedMicro: more(row.authorizedMicro),
   })),
-  planted('another count of authorized payments', mandates, [authorizedCount], (row) => ({
+  planted('a wrong count of authorized payments', mandates, [authorizedCount], (row) => ({
     ...row,
     authorizedPayments: 7,
   })),
   planted(
-    'an authorized payment that ended and gave nothing back',
+    'an authorized payment that ended and released nothing',
     payments,
     [authorized, authorizedCount, strayDeadline],
     (row) => ({ ...row, status: 'voided' }),
@@ -303,49 +303,55 @@ const kinds: readonly Planted[] = [
     (row) => ({ ...row, captureDeadlineMs: 1 }),
     { isIt: isAuthorized },
   ),
-  planted('an authorized payment that never ends', authorizations, [noDeadline]),
+  planted('an authorized payment without a deadline', authorizations, [noDeadline]),
   planted(
-    'a payment that captured more than it has',
+    'a payment that captured more than its amount',
     payments,
     ['captured above its amount', spent, noEntry, 'captured for another account without its entry there'],
     (row) => ({ ...row, capturedMicro: more(row.amountMicro) }),
     { isIt: isCaptured },
   ),
   planted(
-    'a payment that refunded something else',
+    'a payment with a wrong refunded sum',
     payments,
     [refunded, spent],
     (row) => ({ ...row, refundedMicro: 1n }),
     { isIt: isCaptured },
   ),
-  planted('a refund that is gone', refunds, [refunded, noRefund], undefined, { isIt: isOfPayer }),
-  planted('a refund that is gone where it was sent', refunds, [noRefund], undefined, {
+  planted('a deleted refund', refunds, [refunded, noRefund], undefined, { isIt: isOfPayer }),
+  planted('a refund that is deleted in the account that sent it', refunds, [noRefund], undefined, {
     isIt: (row) => !isOfPayer(row),
   }),
   planted(
-    'a refund of another amount',
+    'a refund with another amount',
     refunds,
     [refunded, noEntryOfRefund],
     (row) => ({ ...row, amountMicro: more(row.amountMicro) }),
     { isIt: isOfPayer },
   ),
   planted(
-    'a refund whose entry is gone',
+    'a refund whose entry is deleted',
     entries,
     [noEntryOfRefund, noRefundOfPayer, sums],
     undefined,
     isKind('refunded'),
   ),
   planted(
-    'a refund whose entry is gone where it was sent',
+    'a refund whose entry is deleted in the account that sent it',
     entries,
     [noEntryOfRefund],
     undefined,
     isKind('refund_sent'),
   ),
-  planted('a sum of refunds that counts twice', activity, [sums], (row) => ({ ...row, refundedCount: 2 }), {
-    isIt: ({ dimension, refundedCount }) => dimension === 'all' && refundedCount !== null,
-  }),
+  planted(
+    'a sum of refunds that counts one twice',
+    activity,
+    [sums],
+    (row) => ({ ...row, refundedCount: 2 }),
+    {
+      isIt: ({ dimension, refundedCount }) => dimension === 'all' && refundedCount !== null,
+    },
+  ),
   planted(
     'a limit that counts a payment twice',
     mandates,
@@ -354,14 +360,14 @@ const kinds: readonly Planted[] = [
     { isIt: isCounted },
   ),
   planted(
-    'a limit that would keep what a stop ends',
+    'a limit that would keep counting payments that a stop ends',
     mandates,
     [ownLimit],
     (row) => ({ ...row, usage: { ...usageIn(row), open: {} } }),
     { isIt: isCounted },
   ),
   planted(
-    'a limit that has lost what it counts',
+    'a limit that lost its counts',
     mandates,
     [ownLimit, openInBudget],
     (row) => ({
@@ -370,49 +376,55 @@ const kinds: readonly Planted[] = [
     }),
     { isIt: isCounted },
   ),
-  planted('a limit per seller that begins again', subjectUsage, [subjectLimit]),
+  planted('a limit per seller that was reset', subjectUsage, [subjectLimit]),
   planted('a limit per seller of an earlier epoch', subjectUsage, [subjectLimit], (row) => ({
     ...row,
     epoch: row.epoch - 1,
   })),
-  planted('a shared budget that has lost what it counts', budgetUsage, [budgetLimit]),
+  planted('a shared budget that lost its counts', budgetUsage, [budgetLimit]),
   planted('a shared budget that counts a payment twice', budgetUsage, [budgetLimit], (row) => ({
     ...row,
     counted: withOneMore(row.counted),
   })),
   planted(
-    'a payment that left its shared budget',
+    'a payment that was removed from its shared budget',
     payments,
     [budgetLimit, openInBudget],
     (row) => ({ ...row, budgetPath: null }),
     { isIt: (row) => isShared(row) && row.status === 'open' },
   ),
   planted(
-    'a payment that was booked in another period',
+    'a payment booked in another period',
     payments,
     [ownLimit, subjectLimit, budgetLimit],
     (row) => ({ ...row, bookedAtMs: row.issuedAtMs - 366 * 86_400_000 }),
     { isIt: (row) => isShared(row) && isCaptured(row) },
   ),
   planted(
-    'a refund that gave nothing back to limits',
+    'a refund that released nothing in limits',
     payments,
     [refunded, spent, ownLimit, subjectLimit, budgetLimit],
     (row) => ({ ...row, refundedMicro: 1n }),
     { isIt: (row) => isShared(row) && isCaptured(row) },
   ),
-  planted('an evaluation that is gone', evaluations, [noEvaluation]),
+  planted('a deleted evaluation', evaluations, [noEvaluation]),
   planted('an evaluation that was denied afterwards', evaluations, [noEvaluation], (row) => ({
     ...row,
     reasonCode: 'agent_revoked',
   })),
-  planted('an evaluation of another amount', evaluations, [noEntryOfIt], (row) => ({
+  planted('an evaluation with another amount', evaluations, [noEntryOfIt], (row) => ({
     ...row,
     amountMicro: more(row.amountMicro),
   })),
-  planted('an evaluation whose entry is gone', entries, [noEntryOfIt, sums], undefined, isKind('approved')),
   planted(
-    'a sum of the console that counts twice',
+    'an evaluation whose entry is deleted',
+    entries,
+    [noEntryOfIt, sums],
+    undefined,
+    isKind('approved'),
+  ),
+  planted(
+    'a console sum that counts a payment twice',
     activity,
     [sums],
     (row) => ({ ...row, paidCount: row.paidCount + 1 }),
@@ -421,7 +433,7 @@ const kinds: readonly Planted[] = [
     },
   ),
   planted(
-    'a sum of the console of another amount',
+    'a console sum with another amount',
     activity,
     [sums],
     (row) => ({ ...row, paidLow: row.paidLow + 1 }),
@@ -429,23 +441,19 @@ const kinds: readonly Planted[] = [
       isIt: ({ dimension, paidCount }) => dimension === 'all' && paidCount > 0,
     },
   ),
-  planted('a sum of the console that is gone', activity, [sums], undefined, {
+  planted('a deleted console sum', activity, [sums], undefined, {
     isIt: ({ dimension, paidCount }) => dimension === 'all' && paidCount > 0,
   }),
-  planted(
-    'another count of keys of owners',
-    accounts,
-    ['it counts other keys of owners than work'],
-    (row) => ({ ...row, ownerKeys: 0 }),
-  ),
-  planted('a key that is not found', keyHashes, ['a key that is not found by its hash']),
-  planted(
-    'a hash that leads to the key of another',
-    keyHashes,
-    ['a key that is not found by its hash'],
-    (row) => ({ ...row, keyId: other.next('apiKey') }),
-  ),
-  planted('a key that works again', apiKeys, ['it counts other keys of owners than work'], (row) => ({
+  planted('a wrong count of owner keys', accounts, ['it counts other keys of owners than work'], (row) => ({
+    ...row,
+    ownerKeys: 0,
+  })),
+  planted('a key that cannot be found', keyHashes, ['a key that is not found by its hash']),
+  planted('a hash that leads to another key', keyHashes, ['a key that is not found by its hash'], (row) => ({
+    ...row,
+    keyId: other.next('apiKey'),
+  })),
+  planted('a revoked key that works again', apiKeys, ['it counts other keys of owners than work'], (row) => ({
     ...row,
     revokedAtMs: 1,
   })),
@@ -458,7 +466,7 @@ const kinds: readonly Planted[] = [
 
 for (const { name, missing, open } of beds) {
   describe(name, { skip: missing ?? false }, () => {
-    test('Every planted fault is found, each once, and none in a ledger that only operations wrote', async (context) => {
+    test('Every planted fault is found exactly once, and none in a ledger that only operations wrote', async (context) => {
       const bed = await open()
       context.after(() => bed.close())
       const find = async () => {
@@ -482,7 +490,10 @@ for (const { name, missing, open } of beds) {
   })
 }
 
-/** A ledger with something of each kind, in which one mandate is in its second epoch; the account that pays. */
+/**
+ * A ledger with records of each kind, in which one mandate is in its second epoch; returns the account that
+ * pays.
+ */
 async function writeLedger({ driver }: Bed): Promise<string> {
   const ledger = new Ledger({
     driver,
@@ -536,7 +547,7 @@ async function writeLedger({ driver }: Bed): Promise<string> {
   return payer.caller.accountId
 }
 
-/** An approval that was used, and one that is pending. */
+/** A used approval and a pending one. */
 async function writeApprovals(ledger: Ledger, tenant: LedgerTenant): Promise<void> {
   const mandateId = await tenant.mandate()
   const { accountId, environment } = tenant.caller
@@ -555,7 +566,7 @@ async function writeApprovals(ledger: Ledger, tenant: LedgerTenant): Promise<voi
   await ledger.run(issueProof, { hold: tenant.hold(mandateId) })
 }
 
-/** A mandate with limits of each kind, under a shared budget, with an open payment and a captured one. */
+/** A mandate with limits of each kind under a shared budget, with an open payment and a captured one. */
 async function writeLimits(ledger: Ledger, tenant: LedgerTenant): Promise<void> {
   const { accountId, environment } = tenant.caller
   const times = { createdAtMs: 1, updatedAtMs: 1, frozenAtMs: null, version: 1 }
@@ -591,7 +602,7 @@ function usageIn({ usage }: TableRow<typeof mandates>): MandateUsage {
   return usage
 }
 
-/** Nothing open in any budget. */
+/** Nothing is open in any budget. */
 function zeroed(budgets: MandateUsage['budgets']): MandateUsage['budgets'] {
   return Object.fromEntries(Object.entries(budgets).map(([id, { epoch }]) => [id, { epoch, open: {} }]))
 }

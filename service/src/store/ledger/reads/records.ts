@@ -14,7 +14,7 @@ import type { StoredSession } from '../../console/store.ts'
 import type { TableRow } from '../table.ts'
 import type { auditEvents, sellers, sessions } from '../tables.ts'
 
-// The port's record of a row: a row may have more columns.
+// The port's record for a row, which may have more columns.
 
 export function toAccount({ ownerKeys: _ownerKeys, ...account }: AccountRow): Account {
   return account

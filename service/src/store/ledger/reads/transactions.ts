@@ -75,7 +75,7 @@ const evaluatedWithinMs = 60 * 60_000
 /** How many entries of the mandate before a proof are searched for its evaluation. */
 const entriesLookedAt = 100
 
-/** An entry of the journal with its payment or evaluation; for a refund also that. */
+/** An entry of the journal with its payment or evaluation; a refund's entry also with the refund. */
 export interface JournalRow {
   readonly entry: EntryRow
   readonly payment: PaymentRow | undefined
@@ -492,7 +492,7 @@ function toTransaction(
       resourceUrl,
       merchantDomain: merchantDomain ?? '',
       sellerId,
-      // What the payer has noted is not disclosed to another account.
+      // The payer's notes are not disclosed to another account.
       category: isOfOtherAccount(entry.kind) ? null : (payment.category ?? category),
       reasonCode: null,
       reasonDetail: refund?.reason ?? null,

@@ -32,7 +32,7 @@ const dialect: FactsDialect = {
   joinTexts: (text) => `group_concat(${text}, ',')`,
 }
 
-/** What changes in an agent and in a mandate, of a mandate that is known by its number. */
+/** The facts of an agent and a mandate that can change, read by the mandate's number. */
 const selectChanging = `
   select a.status, a.revoked_at_ms, a.budget_path, m.status, m.updated_at_ms,
     n.spent_micro, n.held_micro, n.authorized_micro
@@ -40,27 +40,27 @@ const selectChanging = `
     join ${agents.name} a on a.account_id = m.account_id and a.id = m.agent_id
   where m.no = ?`
 
-/** Whether a seller of an account may ask for an agent of another one, which is not disabled. */
+/** Whether a seller of an account may ask about an agent of another one, which is not disabled. */
 const isCustomer = `
   exists (select 1 from ${accounts.name} o where o.id = m.account_id and o.disabled_at_ms is null)
   and exists (
     select 1 from ${sellerDomains.name} s where s.environment = ? and s.domain = ? and s.account_id = ?)`
 
-/** What was found of a mandate and its agent, since when no call was made for it. */
+/** Cached facts about a mandate and its agent, valid until the next call for it. */
 export interface KnownFacts extends FoundFacts {
   readonly mandate: MandateRow
   /** The number of the mandate. */
   readonly no: SqlValue
-  /** Whether it has paid each of the sellers that were asked about. */
+  /** For each seller that was asked about, whether the mandate has paid it. */
   readonly sellers: ReadonlyMap<string, boolean>
 }
 
-/** Max sellers of a mandate that are known. */
+/** Max cached sellers per mandate. */
 const maxSellers = 16
 
 /**
- * What verify-agent reports on. Of a mandate for which no call was made since the last question, only what may have changed is
- * read. Each question is answered by one statement, so that all is of one moment.
+ * The facts for verify-agent. If no call was made for a mandate since the last question, only facts that may
+ * have changed are read. One statement answers each question, for a consistent view.
  */
 export function prepareAgentFacts(
   database: SqliteDatabase,
@@ -83,7 +83,7 @@ export function prepareAgentFacts(
     return findKnown(asked) ?? findAnew(asked)
   }
 
-  /** Undefined when it has to be looked up as a whole. */
+  /** Undefined if everything must be read. */
   function findKnown(asked: AskedFacts): FoundFacts | undefined {
     const { caller, agentId, mandateId, merchantDomain } = asked
     const known = indexed.knownOf(mandateId)

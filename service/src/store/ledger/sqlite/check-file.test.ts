@@ -9,7 +9,7 @@ import { checkSqliteFile } from './check-file.ts'
 import { createIdsOfTimes } from '../../../ids.ts'
 import { openSqliteLedgerStore } from './sqlite-ledger-store.ts'
 
-test('A sound ledger is sound, also while a service uses it', async (context) => {
+test('A sound ledger is reported as sound, even while a service uses it', async (context) => {
   const path = pathFor(context)
   const store = openSqliteLedgerStore({ path, nextId: createIdsOfTimes() })
   assert.equal(await checkSqliteFile(path, 30_000), 'sound')
@@ -19,7 +19,7 @@ test('A sound ledger is sound, also while a service uses it', async (context) =>
   assert.deepEqual(readdirSync(join(path, '..')), files)
 })
 
-test('A ledger with a damaged page is damaged, though its header is whole', async (context) => {
+test('A ledger with a damaged page is reported as damaged, though its header is intact', async (context) => {
   const path = pathFor(context)
   await openSqliteLedgerStore({ path, nextId: createIdsOfTimes() }).close()
   damagePages(path)
@@ -28,7 +28,7 @@ test('A ledger with a damaged page is damaged, though its header is whole', asyn
   assert.match(outcome.damage, /SQLITE_CORRUPT|database disk image is malformed|btree|page/i)
 })
 
-test('A look through a file ends when its time is over', async (context) => {
+test('A check of a file stops at its time limit', async (context) => {
   const path = pathFor(context)
   await openSqliteLedgerStore({ path, nextId: createIdsOfTimes() }).close()
   assert.equal(await checkSqliteFile(path, 1), 'unfinished')

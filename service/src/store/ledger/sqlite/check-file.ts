@@ -7,7 +7,7 @@ export type FileCheck = 'sound' | 'unfinished' | { readonly damage: string }
 
 /** Checks every page of a SQLite ledger, in a separate process with a time limit. A service may use the file meanwhile. */
 export async function checkSqliteFile(path: string, timeoutMs: number): Promise<FileCheck> {
-  // Beside this file, and compiled like it.
+  // Next to this file, and compiled like it.
   const program = join(import.meta.dirname, `quick-check${extname(import.meta.filename)}`)
   const options = { timeout: timeoutMs, killSignal: 'SIGKILL' } as const
   try {
@@ -15,7 +15,7 @@ export async function checkSqliteFile(path: string, timeoutMs: number): Promise<
     const damage = stdout.trim().replaceAll(/\s*\n\s*/g, '; ')
     return damage === '' ? 'sound' : { damage: damage.slice(0, maxDamageLength) }
   } catch {
-    // A process that was killed, for example for lack of memory, has found nothing.
+    // If the process was killed, for example for lack of memory, the check found nothing.
     return 'unfinished'
   }
 }

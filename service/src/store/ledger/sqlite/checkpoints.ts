@@ -4,13 +4,13 @@ import Database from 'better-sqlite3'
 
 import { logPages } from './open.ts'
 
-/** How often what is new in the log is copied into the database file. */
+/** How often new content of the log is copied into the database file. */
 const intervalMs = 100
 
-/** From here on the log is long: well before it outgrows the length that it was given. */
+/** From this length on the log counts as long, well before it outgrows its preallocated length. */
 const longLogPages = logPages / 2
 
-/** What the pragma answers: how many pages the log has, and how many of them are copied. */
+/** The result of the pragma: the pages in the log, and how many of them are copied. */
 interface CheckpointRow {
   readonly log: number
   readonly checkpointed: number
@@ -20,22 +20,22 @@ const noPages: CheckpointRow = { log: 0, checkpointed: 0 }
 
 interface Options {
   /**
-   * The log is long, and all but its latest pages are copied. Who writes should copy those now: SQLite
-   * begins the log anew when nothing is left in it.
+   * The log is long, and all but its latest pages are copied. The writer should copy those now: SQLite
+   * restarts the log once nothing is left in it.
    */
   readonly onLongLog: () => void
 }
 
 /**
- * Copies the pages of the write-ahead log into the database file from a thread of its own, so that no
- * payment waits for it.
+ * Copies the pages of the write-ahead log into the database file from a separate thread, so that no payment
+ * waits for it.
  */
 export function startCheckpoints(path: string, { onLongLog }: Options): { stop: () => Promise<void> } {
   const worker = new Worker(new URL(import.meta.url), { workerData: path })
   const ended = new Promise((resolve) => worker.once('exit', resolve))
   worker.on('message', onLongLog)
   worker.unref()
-  // Without the thread the log is copied all the same, only while payments wait.
+  // Without the thread the log is still copied, but payments wait.
   worker.on('error', () => undefined)
   return {
     stop: async () => {

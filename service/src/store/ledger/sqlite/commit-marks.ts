@@ -1,6 +1,6 @@
-/** Two counts that threads share: the commits that have begun, and how many of them are durable. */
+/** Two counters that threads share: the commits that have started, and how many of them are durable. */
 export class CommitMarks {
-  /** To hand to another thread, which makes its own marks of it. */
+  /** For another thread, which creates its own instance from it. */
   readonly shared: SharedArrayBuffer
   readonly #counts: BigInt64Array
 
@@ -9,7 +9,7 @@ export class CommitMarks {
     this.#counts = new BigInt64Array(shared)
   }
 
-  /** From here on another connection may see what the commit writes. */
+  /** From here on, other connections may see what the commit writes. */
   begin(): void {
     Atomics.add(this.#counts, 0, 1n)
   }
@@ -33,7 +33,7 @@ interface Reader {
   readonly reject: (error: unknown) => void
 }
 
-/** Those who have read what another thread has committed, and wait until it is durable. */
+/** Reads that have seen another thread's commits and wait until those are durable. */
 export class DurableReads {
   readonly #marks: CommitMarks
   #readers: Reader[] = []
@@ -43,7 +43,7 @@ export class DurableReads {
     this.#marks = marks
   }
 
-  /** Resolves when all is durable that can have been read so far; undefined when it is. */
+  /** Resolves once everything is durable that can have been read so far; undefined if it already is. */
   wait(): Promise<void> | undefined {
     const commit = this.#marks.begun
     if (this.#marks.durable >= commit) return undefined
@@ -51,7 +51,7 @@ export class DurableReads {
     return new Promise((resolve, reject) => this.#readers.push({ commit, resolve, reject }))
   }
 
-  /** To be called when more is durable than before. */
+  /** Call this when more commits have become durable. */
   letGo(): void {
     if (this.#readers.length === 0) return
     const { durable } = this.#marks
@@ -60,7 +60,7 @@ export class DurableReads {
     for (const { commit, resolve } of readers) if (commit <= durable) resolve()
   }
 
-  /** What is not durable now will never be. */
+  /** Call this if commits that are not durable yet never will be. */
   fail(error: Error): void {
     this.#failure = error
     for (const { reject } of this.#readers.splice(0)) reject(error)

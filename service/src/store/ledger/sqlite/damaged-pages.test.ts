@@ -12,12 +12,12 @@ import { openSqliteLedgerStore } from './sqlite-ledger-store.ts'
 
 const works: readonly (readonly [part: string, what: string, work: (store: Store) => Promise<unknown>])[] = [
   ['sqlite_autoindex_mandates_1', 'a sweep', (store) => store.releaseExpiredHolds(1, 10)],
-  ['running_stops', 'a look for stops', (store) => store.continueStops(() => 1)],
+  ['running_stops', 'a search for stops', (store) => store.continueStops(() => 1)],
   ['activity_parts', "an update of the console's sums", (store) => store.addUpActivity()],
 ]
 
 for (const [part, what, work] of works) {
-  test(`A damaged page that ${what} reads is a store that is unavailable`, async (context) => {
+  test(`If ${what} reads a damaged page, the store is unavailable`, async (context) => {
     const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
     const path = join(folder, 'purser.db')
     await openSqliteLedgerStore({ path, nextId: createIdsOfTimes() }).close()
@@ -35,7 +35,7 @@ for (const [part, what, work] of works) {
   })
 }
 
-/** Writes over the first page of a table or an index. */
+/** Overwrites the first page of a table or an index. */
 function damage(path: string, part: string): void {
   const database = new Database(path)
   const page = database.prepare('select rootpage from sqlite_schema where name = ?').pluck().get(part)

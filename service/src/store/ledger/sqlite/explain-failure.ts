@@ -1,7 +1,7 @@
 import { codeOf } from '../../error-code.ts'
 import { StoreUnavailableError } from '../../store.ts'
 
-/** The codes with which SQLite says that the disk or the file fails it, not the statement. */
+/** SQLite's error codes for a failing disk or file, rather than a failing statement. */
 const storeFailures = [
   'FULL',
   'IOERR',
@@ -15,7 +15,7 @@ const storeFailures = [
   'PROTOCOL',
 ]
 
-/** A failure of the disk or the file as a `StoreUnavailableError`; anything else as it is. */
+/** A disk or file error as a `StoreUnavailableError`; any other error unchanged. */
 export function explainFailure(error: unknown): unknown {
   const code = codeOf(error)
   if (!storeFailures.some((failure) => code.startsWith(`SQLITE_${failure}`))) return error

@@ -2,17 +2,17 @@ import type { Ledger } from '../ledger.ts'
 import type { Operation } from '../operation.ts'
 import type { SqliteLedger } from './ledger-thread.ts'
 
-/** Max mandates of which something is known. */
+/** Max cached mandates. */
 const maxKnown = 8_192
 
 /**
- * The ledger, with what is known of its index of entries: those of a mandate are indexed on demand, and need not be again until
- * the next call for the mandate. So long something may be known of it.
+ * The ledger, with a cache about its index of entries: the entries of a mandate are indexed on demand, and
+ * stay complete until the next call for the mandate. Other facts about it may be cached until then too.
  */
 export class IndexedMandates<Known> implements Pick<Ledger, 'run'> {
   readonly #ledger: Pick<SqliteLedger, 'run' | 'callsUnderWay' | 'indexEntries'>
   readonly #indexed = new Map<string, Known | undefined>()
-  /** The mandates that are being indexed, without those for which a call was made meanwhile. */
+  /** The mandates being indexed, without those for which a call was made meanwhile. */
   readonly #indexing = new Set<Set<string>>()
 
   constructor(ledger: Pick<SqliteLedger, 'run' | 'callsUnderWay' | 'indexEntries'>) {
@@ -25,12 +25,12 @@ export class IndexedMandates<Known> implements Pick<Ledger, 'run'> {
     return this.#ledger.run(operation, call)
   }
 
-  /** What is known of the mandate since its last call. */
+  /** What is cached of the mandate since its last call. */
   knownOf(mandateId: string): Known | undefined {
     return this.#indexed.get(mandateId)
   }
 
-  /** Keeps what has been read of the mandate, unless a call for it is under way. */
+  /** Caches what was read of the mandate, unless a call for it is in progress. */
   know(mandateId: string, known: Known): void {
     if (this.#indexed.has(mandateId)) this.#indexed.set(mandateId, known)
   }
@@ -40,7 +40,7 @@ export class IndexedMandates<Known> implements Pick<Ledger, 'run'> {
     for (const mandateIds of this.#indexing) mandateIds.delete(mandateId)
   }
 
-  /** Undefined when all entries of the mandates are indexed that were answered. */
+  /** Undefined if all answered entries of the mandates are indexed. */
   indexEntries(mandateIds: readonly string[]): Promise<void> | undefined {
     const missing = mandateIds.filter((id) => !this.#indexed.has(id))
     return missing.length === 0 ? undefined : this.#index(missing)
@@ -60,7 +60,7 @@ export class IndexedMandates<Known> implements Pick<Ledger, 'run'> {
   }
 }
 
-/** The mandate that a call is for, where it adds entries of one. */
+/** The mandate of a call, if the call adds entries. */
 function mandateOf(call: unknown): string | undefined {
   const { mandateId, hold } = call as {
     readonly mandateId?: string

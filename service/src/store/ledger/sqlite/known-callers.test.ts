@@ -15,9 +15,9 @@ const caller: Caller = {
 }
 
 const firstLookUps = [
-  { title: 'A key that is not durable yet lets nobody in before it is', found: caller },
+  { title: 'A key is refused until it is durable', found: caller },
   {
-    title: 'That a key is unknown is answered when what was committed before is durable',
+    title: 'The answer that a key is unknown waits until earlier commits are durable',
     found: undefined,
   },
 ]
@@ -36,7 +36,7 @@ for (const { title, found } of firstLookUps) {
   })
 }
 
-test('A key that is known and durable waits for no later commit, and is not looked up again', async () => {
+test('A cached, durable key waits for no later commit and is not looked up again', async () => {
   const disk = new Disk()
   let lookUps = 0
   const lookUp = () => {
@@ -50,7 +50,7 @@ test('A key that is known and durable waits for no later commit, and is not look
   assert.equal(lookUps, 1)
 })
 
-test('What was looked up before a key changed is forgotten, also when it becomes durable after', async () => {
+test('What was looked up before a key changed is dropped, even if it becomes durable later', async () => {
   const disk = new Disk()
   let opened: Caller | undefined = caller
   const callers = new KnownCallers({ lookUp: () => opened, untilDurable: disk.wait })
@@ -63,7 +63,7 @@ test('What was looked up before a key changed is forgotten, also when it becomes
   assert.equal(await callers.find(hash), undefined)
 })
 
-/** A disk that makes durable what was begun when it is told to. */
+/** A disk that makes commits durable when the test says so. */
 class Disk {
   #writing: PromiseWithResolvers<void> | undefined
 

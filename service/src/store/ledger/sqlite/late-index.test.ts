@@ -19,7 +19,7 @@ const accountId = ids.next('account')
 const agentId = ids.next('agent')
 const mandateIds = [ids.next('mandate'), ids.next('mandate'), ids.next('mandate')]
 
-test('Open payments are found in order, in memory, in the index, and after a new start', async () => {
+test('Open payments are found in order: in memory, in the index, and after a restart', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-open-payments-'))
   const { database, close } = openSqliteFile(join(folder, 'ledger.db'), ledgerSteps)
   const open = () => createSqliteDriver({ database, generationSize: 8 })
@@ -34,7 +34,7 @@ test('Open payments are found in order, in memory, in the index, and after a new
       await commit([{ table: payments, before, now: { ...before!, status: 'expired' } }])
     }
     if (batch % 10 === 9) driver = open()
-    // A commit that fails changes nothing.
+    // A failed commit changes nothing.
     await assert.rejects(commit([{ table: payments, before: undefined, now: expected[0]! }]))
     for (const mandateId of mandateIds) {
       const wanted = expected.filter((row) => row.mandateId === mandateId)
@@ -82,7 +82,7 @@ test('Open payments are found in order, in memory, in the index, and after a new
   }
 })
 
-test('Entries are found by their mandates: those in the index, and those that it gets when they are asked for', async () => {
+test('Entries are found by their mandates: those in the index, and those that are indexed on demand', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-entries-'))
   const { database, close } = openSqliteFile(join(folder, 'ledger.db'), ledgerSteps)
   let nowMs = 1_000_000
@@ -103,7 +103,7 @@ test('Entries are found by their mandates: those in the index, and those that it
     const rows = Array.from({ length: 1 + (batch % 5) }, (_, place) =>
       newEntry(next('transaction'), batch + place),
     )
-    // What was received is of a mandate of another account.
+    // Received payments belong to a mandate of another account.
     const received = {
       ...newEntry(next('transaction'), 0),
       kind: 'received',
@@ -112,7 +112,7 @@ test('Entries are found by their mandates: those in the index, and those that it
     const changes = [...rows, received].map((now) => ({ table: entries, before: undefined, now }))
     await driver.transaction((transaction) => transaction.commit(changes))
     added.push(...rows)
-    // A commit that fails changes nothing.
+    // A failed commit changes nothing.
     await assert.rejects(driver.transaction((transaction) => transaction.commit(changes)))
     if (batch % 10 === 9) driver = open()
     if (batch % 7 !== 6) continue
@@ -154,7 +154,7 @@ function newPayment(place: number): PaymentRow {
     status: 'open',
     epoch: 1,
     issuedAtMs: 1,
-    // The order of expiry is not that of issue.
+    // The order of expiry differs from the order of issue.
     expiresAtMs: 1_000 + ((place * 7) % 211),
     spentBeforeMicro: 0n as MicroUsdc,
     heldBeforeMicro: 0n as MicroUsdc,

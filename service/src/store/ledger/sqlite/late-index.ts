@@ -12,30 +12,31 @@ import { insertedTogether, type FoundRow } from './table-statements.ts'
 interface Generation {
   readonly groups: Map<string, FoundRow[]>
   added: number
-  /** No row of it has a lesser id. */
+  /** No row in it has a smaller id. */
   leastId: string
 }
 
-/** So many rows are kept in memory before those that are left of them are indexed. */
+/** How many rows are kept in memory before the remaining ones are indexed. */
 const defaultGenerationSize = 16_384
 
-/** After every id. */
+/** Sorts after every id. */
 const noId = '~'
 
 interface LateIndexOptions {
   readonly name: string
   readonly table: Table
-  /** Its columns, which never change; the last is the id of a row. */
+  /** The index columns, which never change; the last is the id of a row. */
   readonly columns: readonly string[]
-  /** Whether a row is to be indexed, as far as it is known. */
+  /** Whether a row should be indexed, as far as is known. */
   readonly has: (found: Pick<FoundRow, 'row'>) => boolean
   readonly generationSize?: number | undefined
 }
 
 /**
- * An index of rows by their mandates. An entry written with each row would change a page of its own, since one row follows
- * another of a different mandate. So new rows are kept in memory, and the index gets them one or two generations later,
- * mandate by mandate. Rows whose ids are before its mark are indexed; a new start reads the others from the file.
+ * An index of rows by their mandates. Writing an index entry with each row would change a separate page each
+ * time, since consecutive rows have different mandates. So new rows are kept in memory, and are indexed one
+ * or two generations later, mandate by mandate. Rows whose ids sort before the mark are indexed; after a
+ * restart the others are read from the file.
  */
 class LateIndex {
   readonly #has: LateIndexOptions['has']
@@ -47,10 +48,10 @@ class LateIndex {
   readonly #inserts: ((...values: SqlValue[]) => unknown)[]
   readonly #setMark: (...values: SqlValue[]) => unknown
   #young: Generation = newGeneration()
-  /** What is being written into the index. */
+  /** The group that is being written into the index. */
   #old = new Map<string, FoundRow[]>()
   #mark = ''
-  /** What the current transaction leaves of the rows of a mandate, and the mark that it has set. */
+  /** What the current transaction leaves of a mandate's rows, and the mark that it has set. */
   #left: { readonly mandateId: string; readonly group: FoundRow[]; readonly length: number }[] = []
   #newMark: string | undefined
 
@@ -94,7 +95,7 @@ class LateIndex {
       this.#add({ row: codec.decode(values), no: undefined })
   }
 
-  /** What waits of a mandate, as it was added. */
+  /** A mandate's rows that wait for the index, in the order in which they were added. */
   waitingOf(mandateId: string): readonly Row[] {
     return [...this.#groupsOf(mandateId)].flatMap((group) => {
       const left = group.filter(this.#has)
@@ -103,13 +104,13 @@ class LateIndex {
     })
   }
 
-  /** In a transaction that changes nothing else: writes what waits of a mandate. */
+  /** Writes a mandate's waiting rows, in a transaction that changes nothing else. */
   writeOf(mandateId: string): void {
     this.#begin()
     for (const group of this.#groupsOf(mandateId)) this.#writeSome(mandateId, group, group.length)
   }
 
-  /** In the transaction that adds rows: writes twice as many old ones, which keeps ahead of the young. */
+  /** Call in the transaction that adds rows: writes twice as many old ones, to keep ahead of new ones. */
   write(added: readonly Row[]): void {
     this.#begin()
     let { leastId } = this.#young
@@ -130,7 +131,7 @@ class LateIndex {
     this.#setMark(...this.#encodeId({ [this.#idName]: leastId }))
   }
 
-  /** After the transaction: takes in what it has added. */
+  /** Call after the transaction: takes in the rows that it added. */
   committed(added: readonly FoundRow[]): void {
     for (const { mandateId, group, length } of this.#left) {
       group.length = length
@@ -197,7 +198,7 @@ function newGeneration(): Generation {
   return { groups: new Map(), added: 0, leastId: noId }
 }
 
-/** The entries of each mandate. Those that an account has received are of mandates that it does not have. */
+/** The entries of each mandate. Entries of received payments name mandates of other accounts. */
 export class EntriesOfMandates extends LateIndex {
   constructor(database: SqliteDatabase, generationSize?: number) {
     super(database, {
@@ -211,12 +212,12 @@ export class EntriesOfMandates extends LateIndex {
 }
 
 interface OpenPaymentsOptions {
-  /** A payment as it is now. */
+  /** The current row of a payment. */
   readonly lookUp: (key: Row) => Row | undefined
   readonly generationSize?: number | undefined
 }
 
-/** The open payments of each mandate, in the order in which they expire. Most are captured before they are indexed. */
+/** The open payments of each mandate, ordered by expiry. Most are captured before they are indexed. */
 export class OpenPayments extends LateIndex {
   readonly #lookUp: OpenPaymentsOptions['lookUp']
   readonly #codec = new RowCodec(payments)
@@ -229,7 +230,7 @@ export class OpenPayments extends LateIndex {
       name: 'open_payments',
       table: payments,
       columns: ['accountId', 'mandateId', 'epoch', 'expiresAtMs', 'nonce'],
-      // An ended payment is not kept, or not as open.
+      // An ended payment is dropped, or no longer kept as open.
       has: ({ row }) => row?.['status'] === 'open',
       generationSize,
     })
@@ -257,7 +258,7 @@ export class OpenPayments extends LateIndex {
     if (!canHold(payments.columns.mandateId, mandateId)) return []
     const rows = new Map<string, PaymentRow>()
     const bounds = [...this.#encodeScope({ accountId, mandateId, epoch }), after, upTo]
-    // Most often there is none, which the index alone tells in a third of the time.
+    // Usually there is none, and a query of the index alone says so in a third of the time.
     for (const found of this.#findFirst(...bounds) ? this.#select(...bounds, limit) : []) {
       const row = this.#codec.decode(found) as PaymentRow
       rows.set(row.nonce, row)

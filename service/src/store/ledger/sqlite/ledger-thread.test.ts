@@ -25,17 +25,17 @@ test('A thread that cannot open its file fails every call as unavailable, and ca
   await thread.close()
 })
 
-test('A store whose thread has ended says that it is not ready', async (context) => {
+test('A store whose thread has ended reports that it is not ready', async (context) => {
   const path = join(folderFor(context), 'purser.db')
   const store = openAt(path)
   context.after(() => store.close())
-  // Gone before the thread looks for it.
+  // The file is deleted before the thread opens it.
   new Database(path).exec('drop table index_marks').close()
   await assert.rejects(store.addTallies({ refusals: [], keyUses: [] }), StoreUnavailableError)
   await assert.rejects(store.checkReady(), StoreUnavailableError)
 })
 
-test('Without room for the whole log the ledger is written all the same', (context) => {
+test('If there is no room for the whole log, the ledger is still written', (context) => {
   const folder = folderFor(context)
   const program = join(folder, 'program.ts')
   writeFileSync(
@@ -49,13 +49,13 @@ test('Without room for the whole log the ledger is written all the same', (conte
     await store.close()
     console.log('written')`,
   )
-  // No file may grow as long as the log would be.
+  // No file may grow to the full length of the log.
   const limited = ['-c', 'ulimit -f 8192 && exec "$0" "$@"', process.execPath, program]
   const { stdout, stderr, status } = spawnSync('sh', limited, { encoding: 'utf8', timeout: 30_000 })
   assert.deepEqual({ stdout, stderr, status }, { stdout: 'written\n', stderr: '', status: 0 })
 })
 
-test('A thread that fails while it is told to close is closed, though nothing else keeps the process alive', (context) => {
+test('A thread that fails while it closes is closed, even if nothing else keeps the process alive', (context) => {
   const program = `
     import { setTimeout as sleep } from 'node:timers/promises'
     import { SqliteLedger } from ${JSON.stringify(new URL('ledger-thread.ts', import.meta.url).href)}
@@ -73,7 +73,7 @@ test('A thread that fails while it is told to close is closed, though nothing el
   assert.deepEqual({ stdout, stderr, status }, { stdout: 'all are closed\n', stderr: '', status: 0 })
 })
 
-test('One call more than maxWaiting is turned away, and those that wait are answered in their order', async (context) => {
+test('A call beyond maxWaiting is rejected, and the waiting ones are answered in order', async (context) => {
   const path = join(folderFor(context), 'purser.db')
   const store = openAt(path)
   const thread = threadFor(path, 3)
@@ -82,12 +82,12 @@ test('One call more than maxWaiting is turned away, and those that wait are answ
     outcomes.map(({ status }) => status),
     ['fulfilled', 'fulfilled', 'fulfilled', 'rejected'],
   )
-  assert.equal((await thread.run(...readNothing)).presses, 0, 'what was turned away blocks nobody')
+  assert.equal((await thread.run(...readNothing)).presses, 0, 'rejected calls block no other call')
   await thread.close()
   await store.close()
 })
 
-test('Acts that were sent before the store closes are written before it has closed', async (context) => {
+test('Operations sent before the store closes are written before it has closed', async (context) => {
   const path = join(folderFor(context), 'purser.db')
   const store = openAt(path)
   const ledger = new StoreLedger({ store, close: () => store.close() })
@@ -103,7 +103,7 @@ test('Acts that were sent before the store closes are written before it has clos
   await again.close()
 })
 
-test('A log that was given its length beforehand holds nothing, and what is written into it stays', async (context) => {
+test('A preallocated log is empty, and what is written into it stays', async (context) => {
   const path = join(folderFor(context), 'purser.db')
   const first = openAt(path)
   await new StoreLedger({ store: first, close: () => first.close() }).tenant()
@@ -113,7 +113,7 @@ test('A log that was given its length beforehand holds nothing, and what is writ
   const { size } = statSync(`${path}-wal`)
   assert(size >= 16 * 1024 * 1024, `${size}`)
   extendLog(path)
-  assert.equal(statSync(`${path}-wal`).size, size, 'a log that is long enough is left alone')
+  assert.equal(statSync(`${path}-wal`).size, size, 'a log that is long enough is not changed')
   const ledger = new StoreLedger({ store, close: () => store.close() })
   ledger.clock.nowMs += 1
   await ledger.tenant()

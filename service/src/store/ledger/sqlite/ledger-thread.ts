@@ -26,11 +26,11 @@ export interface SqliteLedgerOptions {
   readonly path: string
   /** Max calls in one transaction. */
   readonly maxBatch?: number
-  /** Max calls that wait; one more is turned away. */
+  /** Max waiting calls; more are rejected. */
   readonly maxWaiting?: number
-  /** Is told of each batch that was committed. */
+  /** Called with each committed batch. */
   readonly onWritten?: ((batch: WrittenBatch) => void) | undefined
-  /** Called for each call that the disk or the file has failed. */
+  /** Called for each call that failed because of the disk or the file. */
   readonly onUnavailable?: (() => void) | undefined
   /** Called with the reason when the thread ends by itself. */
   readonly onEnd?: ((cause: unknown) => void) | undefined
@@ -42,13 +42,13 @@ interface ThreadStart {
   readonly marks: SharedArrayBuffer
 }
 
-/** What the thread answers with. */
+/** The thread's reply. */
 interface Replies extends Parcel {
-  /** The batch that the replies are of, once it is durable. */
+  /** The batch that the replies belong to, once it is durable. */
   readonly written?: Pick<WrittenBatch, 'size' | 'tookMs'> | undefined
 }
 
-/** What the thread is told. */
+/** A message to the thread. */
 type Message = Parcel | 'close'
 
 interface Waiting {
@@ -58,16 +58,19 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** What is asked of the thread besides operations. */
+/** Requests to the thread other than operations. */
 const indexEntries = 'index entries'
 const probeCommit = 'probe commit'
 
-/** So many calls are sent at once, before the turn of the event loop is over, so that the thread can begin. */
+/**
+ * This many calls are sent at once, without waiting for the turn of the event loop to end, so that the thread
+ * can start.
+ */
 const sentTogether = 16
 
 /**
- * The ledger in a SQLite file, in a thread of its own: while it writes and the disk makes it durable, this thread takes the
- * next requests.
+ * The ledger in a SQLite file, in a separate thread: while it writes and the disk makes it durable, this
+ * thread handles the next requests.
  */
 export class SqliteLedger {
   readonly #worker: Worker
@@ -79,7 +82,7 @@ export class SqliteLedger {
   readonly #reads = new DurableReads(this.#marks)
   readonly #packer = new Packer()
   readonly #unpacker = new Unpacker()
-  /** Who waits for an outcome, by the number of the call; the number of one that was answered is given out again. */
+  /** The callers that wait, by the number of the call; numbers of answered calls are reused. */
   readonly #calls: (Waiting | undefined)[] = []
   readonly #freeNumbers: number[] = []
   #end: StoreUnavailableError | undefined
@@ -98,12 +101,12 @@ export class SqliteLedger {
     this.#worker.on('exit', () => this.#fail(undefined))
   }
 
-  /** Calls that are not answered yet. */
+  /** Unanswered calls. */
   get waiting(): number {
     return this.#calls.length - this.#freeNumbers.length
   }
 
-  /** The calls that are not answered yet. */
+  /** The unanswered calls. */
   callsUnderWay(): readonly unknown[] {
     return this.#calls.flatMap((waiting) => (waiting ? [waiting.call] : []))
   }
@@ -113,12 +116,12 @@ export class SqliteLedger {
     return this.#ask(operation.name, call) as Promise<Outcome>
   }
 
-  /** Resolves when other connections find every entry of some mandates that is durable in `entries_by_mandate`. */
+  /** Resolves once other connections find every durable entry of some mandates in `entries_by_mandate`. */
   async indexEntries(mandateIds: readonly string[]): Promise<void> {
     await this.#ask(indexEntries, mandateIds)
   }
 
-  /** Writes something without a meaning; resolves when that is durable. */
+  /** Writes something meaningless; resolves once it is durable. */
   async probe(): Promise<void> {
     await this.#ask(probeCommit, [])
   }
@@ -135,18 +138,20 @@ export class SqliteLedger {
     this.#packer.add(label, number, value)
     if (this.#packer.count === 1) setImmediate(() => this.#sendIfIdle())
     if (this.#packer.count === sentTogether) this.#send()
-    // A call that is under way keeps the process alive; a thread that waits for one does not.
+    // A call in progress keeps the process alive; an idle thread does not.
     if (waiting === 0) this.#worker.ref()
     const sinceMs = this.#onWritten ? performance.now() : 0
     return new Promise((resolve, reject) => (this.#calls[number] = { call: value, sinceMs, resolve, reject }))
   }
 
-  /** Resolves when all is durable that this thread can have read so far; undefined when it is. */
+  /**
+   * Resolves once everything is durable that this thread can have read so far; undefined if it already is.
+   */
   untilDurable(): Promise<void> | undefined {
     return this.#reads.wait()
   }
 
-  /** Ends the thread, once it has answered every call. */
+  /** Ends the thread once it has answered every call. */
   async close(): Promise<void> {
     if (this.#end) return
     this.#isClosing = true
@@ -157,7 +162,10 @@ export class SqliteLedger {
     await ended
   }
 
-  /** The thread answers for what it has been sent, and then the rest is sent at once: each message wakes it up. */
+  /**
+   * The thread replies to what it was sent, and then the rest is sent in one message: each message wakes it
+   * up.
+   */
   #sendIfIdle(): void {
     if (this.waiting === this.#packer.count) this.#send()
   }
@@ -210,10 +218,10 @@ export class SqliteLedger {
   }
 }
 
-/** An error as it crosses threads, where it would lose its class. */
+/** An error in a form that can cross threads, which would lose its class. */
 interface Failure {
   readonly error: unknown
-  /** Where it is a `StoreUnavailableError`. */
+  /** Set for a `StoreUnavailableError`. */
   readonly retryAfterSeconds: number | undefined
 }
 
@@ -227,7 +235,7 @@ function errorOf({ error, retryAfterSeconds }: Failure): unknown {
   return new StoreUnavailableError((error as Error).message, { retryAfterSeconds, cause: error })
 }
 
-/** In the thread: runs what arrives, until it is told to close. */
+/** In the thread: runs what arrives until it is told to close. */
 function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }: ThreadStart): void {
   const marks = new CommitMarks(shared)
   const database = connect(path, { syncsCommits: false })
@@ -238,7 +246,7 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
     database,
     sync,
     onCommit: () => marks.begin(),
-    // What is left of it is what was durable before.
+    // Only what was durable before is left.
     onRollback: () => (marks.durable = marks.begun),
   })
   const ledger = new Ledger({
@@ -270,12 +278,12 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
     marks.durable = marks.begun
   }
 
-  /** Copies the little that is left of a long log. */
+  /** Copies the short rest of a long log. */
   function copyRest(): void {
     try {
       database.pragma('wal_checkpoint(passive)')
     } catch {
-      // The log grows, until a commit copies it and fails with the reason.
+      // The log grows until a commit copies it, and that commit fails with the reason.
     }
   }
 
@@ -326,7 +334,7 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
     written = undefined
   }
 
-  /** Everything that has arrived meanwhile. */
+  /** Everything that has arrived in the meantime. */
   function takeArrived(): void {
     for (;;) {
       const arrived = receiveMessageOnPort(port)

@@ -31,7 +31,7 @@ import { openSqliteLedgerStore } from './sqlite-ledger-store.ts'
 const writableRemedy =
   'choose a location that this user can write to, with PURSER_DATABASE=sqlite:/path/purser.db'
 
-test('A new file is made with its folders, for the eyes of this user, and marked as ours', (context) => {
+test("A new file is created with its folders, readable only by this user, and marked as Purser's", (context) => {
   const path = join(folderFor(context), 'deep', 'er', 'purser.db')
   const { database, close } = openSqliteFile(path)
   assert.equal(database.pragma('application_id', { simple: true }), BigInt(applicationId))
@@ -42,17 +42,21 @@ test('A new file is made with its folders, for the eyes of this user, and marked
   assert.equal(statSync(`${path}.lock`).mode & 0o777, 0o600)
   chmodSync(`${path}.lock`, 0o644)
   openSqliteFile(path).close()
-  assert.equal(statSync(`${path}.lock`).mode & 0o777, 0o600, 'one of an earlier release is tightened')
+  assert.equal(
+    statSync(`${path}.lock`).mode & 0o777,
+    0o600,
+    'the permissions of a file from an earlier release are tightened',
+  )
 })
 
-test('What was acknowledged is on the disk: every commit is synchronized, and the log is written ahead', (context) => {
+test('Acknowledged writes are on the disk: every commit is synced, and the log is written ahead', (context) => {
   const { database, close } = openSqliteFile(pathFor(context))
   assert.equal(database.pragma('journal_mode', { simple: true }), 'wal')
   assert.equal(database.pragma('synchronous', { simple: true }), 2n, 'full')
   close()
 })
 
-test('A file with a second hard link is refused: under each name it would have a lock and a log of its own', (context) => {
+test('A file with a second hard link is refused: each name would have a separate lock and log', (context) => {
   const path = pathFor(context)
   openSqliteFile(path).close()
   linkSync(path, `${path}.second`)
@@ -66,7 +70,7 @@ test('A file with a second hard link is refused: under each name it would have a
   openSqliteFile(path).close()
 })
 
-test('A symbolic link that leads to nothing is refused, and makes no file', (context) => {
+test('A dangling symbolic link is refused, and no file is created', (context) => {
   const path = pathFor(context)
   const target = join(dirname(path), 'missing.db')
   symlinkSync(target, path)
@@ -78,7 +82,7 @@ test('A symbolic link that leads to nothing is refused, and makes no file', (con
   assert.equal(existsSync(`${path}.lock`), false)
 })
 
-test('A second open of the same file is refused in this process, and works once the first has closed', (context) => {
+test('Opening the same file twice in this process is refused, and works once the first is closed', (context) => {
   const path = pathFor(context)
   const first = openSqliteFile(path)
   for (let attempt = 0; attempt < 2; attempt++) {
@@ -88,7 +92,7 @@ test('A second open of the same file is refused in this process, and works once 
   openSqliteFile(path).close()
 })
 
-test('A file has one lock and one log, by whatever link it is reached', async (context) => {
+test('A file has one lock and one log, whichever link leads to it', async (context) => {
   const path = pathFor(context)
   const link = join(folderFor(context), 'link.db')
   symlinkSync(path, link)
@@ -101,7 +105,7 @@ test('A file has one lock and one log, by whatever link it is reached', async (c
   }
 })
 
-test('A second open is refused from another process, with one sentence', async (context) => {
+test('Opening the same file from another process is refused, with a one-sentence error', async (context) => {
   const path = pathFor(context)
   const { close } = openSqliteFile(path)
   const { said } = openInChild(context, path)
@@ -109,7 +113,7 @@ test('A second open is refused from another process, with one sentence', async (
   close()
 })
 
-test('The lock is free when its process is killed, and what that had acknowledged is there', async (context) => {
+test('The lock is released when its process is killed, and acknowledged writes are there', async (context) => {
   const path = pathFor(context)
   const { child, said } = openInChild(context, path)
   assert.equal(await said, 'opened')
@@ -132,7 +136,7 @@ test('Two files in one folder are two stores', (context) => {
   second.close()
 })
 
-test('A store that was opened again has all that it was told, and another schema step of nothing', async (context) => {
+test('A reopened store has everything that was written, and runs no schema step again', async (context) => {
   const path = pathFor(context)
   const callers = []
   for (let start = 0; start < 3; start++) {
@@ -149,7 +153,7 @@ test('A store that was opened again has all that it was told, and another schema
 
 interface Refusal {
   readonly name: string
-  /** Makes the file that is refused. */
+  /** Creates the file that must be refused. */
   readonly prepare: (path: string) => void
   readonly message: (path: string) => string | RegExp
 }
@@ -176,7 +180,7 @@ const refusals: readonly Refusal[] = [
     message: foreign,
   },
   {
-    name: 'a database of another program that was killed before it wrote its log back',
+    name: 'a database of another program that was killed before its log was written back',
     prepare: (path) => {
       const source = `${path}.source`
       const db = new Database(source)
@@ -189,12 +193,12 @@ const refusals: readonly Refusal[] = [
     message: foreign,
   },
   {
-    name: 'a file that is no database',
+    name: 'a file that is not a database',
     prepare: (path) => writeFileSync(path, 'My diary, and not a database at all. '.repeat(100)),
     message: (path) => damaged(path, 'SQLITE_NOTADB'),
   },
   {
-    name: 'a store that was cut off in the middle',
+    name: 'a truncated store',
     prepare: (path) => {
       openSqliteFile(path).close()
       truncateSync(path, Math.floor(statSync(path).size / 2 / 4096) * 4096)
@@ -222,12 +226,12 @@ const refusals: readonly Refusal[] = [
   },
 ]
 for (const { name, prepare, message } of refusals) {
-  test(`The start is refused over ${name}, which stays byte for byte as it was`, (context) => {
+  test(`The start is refused for ${name}, which stays unchanged byte for byte`, (context) => {
     const path = pathFor(context)
     prepare(path)
     const files = [path, `${path}-wal`].filter((file) => existsSync(file))
     const before = files.map((file) => readFileSync(file))
-    // The second attempt shows that the first has let go of the lock.
+    // The second attempt shows that the first released the lock.
     for (let attempt = 0; attempt < 2; attempt++) {
       assert.throws(() => openSqliteFile(path), { name: 'StoreOpenError', message: message(path) })
       assert.deepEqual(
@@ -238,13 +242,13 @@ for (const { name, prepare, message } of refusals) {
   })
 }
 
-test('An empty file is taken for a store that is still to be written', (context) => {
+test('An empty file counts as a new store', (context) => {
   const path = pathFor(context)
   writeFileSync(path, '')
   openSqliteFile(path).close()
 })
 
-test('A folder that cannot be made is named, with what would help', (context) => {
+test('A folder that cannot be created is named, with a remedy', (context) => {
   const file = join(folderFor(context), 'a-file')
   writeFileSync(file, '')
   assert.throws(() => openSqliteFile(join(file, 'purser.db')), {
@@ -257,7 +261,7 @@ test('A folder that cannot be made is named, with what would help', (context) =>
   })
 })
 
-test('A file or a lock that cannot be written is named, with what would help', (context) => {
+test('A file or lock that cannot be written is named, with a remedy', (context) => {
   const path = pathFor(context)
   mkdirSync(path)
   assert.throws(() => openSqliteFile(path), {
@@ -273,7 +277,7 @@ test('A file or a lock that cannot be written is named, with what would help', (
   assert.equal(existsSync(locked), false)
 })
 
-/** A process that opens the store and writes to it, and what it says: that, or why it could not. */
+/** Opens the store in another process and writes to it; returns its output: success, or the error. */
 function openInChild(context: TestContext, path: string): { child: ChildProcess; said: Promise<string> } {
   const script = `
     import { openSqliteLedgerStore } from ${JSON.stringify(new URL('sqlite-ledger-store.ts', import.meta.url).href)}
@@ -287,7 +291,7 @@ function openInChild(context: TestContext, path: string): { child: ChildProcess;
     } catch (error) {
       process.stdout.write(error.name + ': ' + error.message)
     }`
-  // Threads do not start in a process whose program is in its flags.
+  // Threads cannot start in a process whose program is passed as a flag.
   const program = `${path}.program.mjs`
   writeFileSync(program, script)
   const child = spawn(process.execPath, [program], {
@@ -317,10 +321,10 @@ function folderFor(context: TestContext): string {
   return folder
 }
 
-test('A step of the schema that fails is named, with its cause, and changes nothing', (context) => {
+test('A failing schema step is named with its cause, and changes nothing', (context) => {
   const path = join(folderFor(context), 'purser.db')
   const { database, close } = openSqliteFile(path)
-  // Said to have seen one step fewer than it has: the last one then finds its columns there.
+  // The file claims one step fewer than it has: the last step then finds its columns already there.
   database.pragma(`user_version = ${ledgerSteps.length - 1}`)
   close()
   assert.throws(() => openSqliteFile(path), {
@@ -348,7 +352,7 @@ for (const [change, found] of [
     'its table refusals is declared differently',
   ],
 ] as const) {
-  test(`A file of this schema is left alone when ${found}`, (context) => {
+  test(`A file of this schema version is left untouched when ${found}`, (context) => {
     const path = pathFor(context)
     openSqliteFile(path).close()
     byHand(path, change)
@@ -361,7 +365,7 @@ for (const [change, found] of [
   })
 }
 
-test('A file may have tables, indexes and statistics of its owner besides', (context) => {
+test('A file may also have tables, indexes and statistics that its owner added', (context) => {
   const path = pathFor(context)
   openSqliteFile(path).close()
   byHand(path, 'create table notes (text); create index of_owner on accounts (email); analyze')

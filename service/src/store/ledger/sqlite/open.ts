@@ -30,16 +30,16 @@ export type SqliteDatabase = Database.Database
 
 export interface OpenedFile {
   readonly database: SqliteDatabase
-  /** Where the file lies, whatever link leads to it: its lock and its log lie beside it. */
+  /** Where the file is, whichever link leads to it: its lock and its log are next to it. */
   readonly path: string
-  /** Lets go of the file, and of the lock that keeps a second process off it. */
+  /** Closes the file and releases the lock against other processes. */
   readonly close: () => void
 }
 
 /**
- * The database of a file, locked for this process, checked to be ours, and migrated.
- * Throws a `StoreOpenError` when the folder cannot be written, another process holds the file, or the
- * file is damaged, foreign, or of a newer release.
+ * The database of a file, locked for this process, checked to be Purser's, and migrated. Throws a
+ * `StoreOpenError` if the folder cannot be written, another process has the file open, or the file is
+ * damaged, foreign, or from a newer release.
  */
 export function openSqliteFile(path: string, steps: readonly string[] = ledgerSteps): OpenedFile {
   createFolder(dirname(path))
@@ -62,8 +62,8 @@ export function openSqliteFile(path: string, steps: readonly string[] = ledgerSt
 }
 
 /**
- * Where the file lies, or will lie. The lock and the log of a file lie beside its name, so it may have one name only, and a
- * link must lead to a file.
+ * Where the file is, or will be. A file's lock and log are next to its name, so it may have only one name,
+ * and a link must lead to a file.
  */
 function placeOf(path: string): string {
   const file = statSync(path, { throwIfNoEntry: false })
@@ -85,8 +85,8 @@ export function createFolder(folder: string): void {
 }
 
 /**
- * The lock is a transaction that stays open on a small database beside the file: the operating system
- * ends it with the process, however that dies, so no stale lock is ever left.
+ * The lock is a transaction that stays open on a small database next to the file: the operating system ends
+ * it with the process, however that dies, so there is never a stale lock.
  */
 export function lockFile(place: string, path: string): SqliteDatabase {
   const lockPath = `${place}.lock`
@@ -106,10 +106,10 @@ export function lockFile(place: string, path: string): SqliteDatabase {
   }
 }
 
-/** Whoever else could lock the file could keep the service from starting. */
+/** Any other user who could lock the file could keep the service from starting. */
 function keepForThisUser(lockPath: string): void {
   const found = statSync(lockPath, { throwIfNoEntry: false })
-  // A file that is there is not opened: closing it would end the locks that this process has on it.
+  // An existing file is not opened: closing it would release this process's locks on it.
   if (!found) closeSync(openSync(lockPath, 'a', 0o600))
   else if ((found.mode & 0o077) !== 0 && found.uid === process.getuid?.()) chmodSync(lockPath, 0o600)
 }
@@ -117,7 +117,7 @@ function keepForThisUser(lockPath: string): void {
 function openDatabase(path: string, steps: readonly string[]): SqliteDatabase {
   let database: SqliteDatabase | undefined
   try {
-    // A file that is made here is for this user's eyes; SQLite gives its companions the same rights.
+    // A new file is readable only by this user; SQLite gives its companion files the same permissions.
     closeSync(openSync(path, 'a', 0o600))
     checkOwnershipOfLog(path)
     database = new Database(path, { timeout: 5_000 })
@@ -131,15 +131,15 @@ function openDatabase(path: string, steps: readonly string[]): SqliteDatabase {
   }
 }
 
-/** How long the write-ahead log grows before it is copied into the database and begins anew: 16 MB. */
+/** The length at which the write-ahead log is copied into the database and restarts: 16 MB. */
 export const logPages = 4_096
 const pageBytes = 4_096
 
 /**
- * Gives the write-ahead log its full length beforehand. A commit that only overwrites it is durable in
- * half the time of one that makes it longer, for the file system has nothing of its own to record.
- * Nothing may be writing the log meanwhile. SQLite reads a log up to the first page that is none. Where the disk
- * has no room for it, the log grows as it is written, as far as that goes.
+ * Preallocates the write-ahead log. A commit that only overwrites the log is durable in half the time of one
+ * that extends it, because the file system has no metadata to record. Nothing else may be writing the log.
+ * SQLite reads a log up to the first invalid page. If the disk has no room for the full length, the log grows
+ * as it is written, as far as possible.
  */
 export function extendLog(path: string): void {
   const log = openSync(`${path}-wal`, 'r+')
@@ -161,8 +161,8 @@ export function extendLog(path: string): void {
 const noRoom = ['ENOSPC', 'EDQUOT', 'EFBIG']
 
 /**
- * One more connection to a file that this process has opened. Without `syncsCommits` a commit is in the log
- * when it returns, and durable when the log was synced after it, which is then the caller's affair.
+ * Another connection to a file that this process has opened. Without `syncsCommits`, a commit is only in the
+ * log when it returns; it is durable after the caller syncs the log.
  */
 export function connect(path: string, { syncsCommits = true } = {}): SqliteDatabase {
   const database = configure(new Database(path, { timeout: 5_000 }))
@@ -171,8 +171,8 @@ export function connect(path: string, { syncsCommits = true } = {}): SqliteDatab
 }
 
 /**
- * A connection keeps 2 MB of the file in its own memory, as SQLite has it: after a commit that split a page it
- * looks at every page it keeps, and what it does not keep, the operating system does.
+ * A connection caches 2 MB of the file, SQLite's default: after a commit that split a page, SQLite checks
+ * every cached page, and the operating system caches the rest.
  */
 function configure(database: SqliteDatabase): SqliteDatabase {
   database.pragma('journal_mode = wal')
@@ -182,7 +182,10 @@ function configure(database: SqliteDatabase): SqliteDatabase {
   return database.defaultSafeIntegers(true)
 }
 
-/** A connection that may write would write another program's log back as it closes, so one that reads looks first. */
+/**
+ * A writable connection would write another program's log back when it closes, so a read-only one checks
+ * first.
+ */
 function checkOwnershipOfLog(path: string): void {
   if (!existsSync(`${realpathSync(path)}-wal`)) return
   const reader = new Database(path, { readonly: true, timeout: 5_000 })
@@ -225,7 +228,7 @@ function migrate(database: SqliteDatabase, path: string, steps: readonly string[
     .immediate()
 }
 
-/** What SQLite says about a file, as a `StoreOpenError` where it is the file's fault. */
+/** SQLite's error about a file as a `StoreOpenError`, if the file is the cause. */
 export function explainOpenFailure(error: unknown, path: string): unknown {
   if (error instanceof StoreOpenError) return error
   const code = codeOf(error)

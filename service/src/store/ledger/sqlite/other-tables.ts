@@ -3,8 +3,8 @@ import Database from 'better-sqlite3'
 import { StoreOpenError } from '../../open-error.ts'
 
 /**
- * Throws a `StoreOpenError` when a file lacks a table, view or index of its schema, or has it otherwise. Builds that were
- * never released may have had another schema under the same number.
+ * Throws a `StoreOpenError` if a file lacks a table, view or index of its schema, or has a different one.
+ * Unreleased builds may have had another schema under the same number.
  */
 export function refuseOtherTables(
   database: Database.Database,

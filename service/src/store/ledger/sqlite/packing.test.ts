@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { Packer, Unpacker } from './packing.ts'
 
-test('What is packed comes out as it was, and the names of its fields are sent once', () => {
+test('Packed values are unpacked unchanged, and field names are sent once', () => {
   const packer = new Packer()
   const unpacker = new Unpacker()
   const values = [

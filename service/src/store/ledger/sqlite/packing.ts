@@ -1,20 +1,23 @@
-/** What the other side must learn before it can unpack: the label of a shape, and its fields where it is an object. */
+/** What the receiver needs before it can unpack: the label of a shape, and its fields if it is an object. */
 export type Shape = readonly [label: string, fields: readonly string[] | undefined]
 
-/** Values with their labels and numbers, one after the other: the shape of each, its number, and its fields or itself. */
+/**
+ * Values with their labels and numbers, in sequence: the shape of each, its number, and its fields or the
+ * value itself.
+ */
 export interface Parcel {
-  /** Shapes that are new. */
+  /** New shapes. */
   readonly shapes: readonly Shape[]
   readonly items: readonly unknown[]
 }
 
 /**
- * Packs what goes to another thread. There objects are copied with the names of their fields, which costs more than their
- * values: so the names are sent once.
+ * Packs messages for another thread. Copying objects between threads includes their field names, which costs
+ * more than their values, so the names are sent once.
  */
 export class Packer {
   readonly #shapes = new Map<string, number>()
-  /** The shape that each label had last. */
+  /** The last shape of each label. */
   readonly #latest = new Map<
     string,
     { readonly fields: readonly string[] | undefined; readonly shape: number }
@@ -23,7 +26,7 @@ export class Packer {
   #items: unknown[] = []
   #count = 0
 
-  /** How many values are packed. */
+  /** The number of packed values. */
   get count(): number {
     return this.#count
   }
@@ -39,7 +42,7 @@ export class Packer {
     for (const field of fields) this.#items.push((value as Readonly<Record<string, unknown>>)[field])
   }
 
-  /** What was packed since this was last asked. */
+  /** What was packed since the last call. */
   take(): Parcel {
     const parcel = { shapes: this.#freshShapes, items: this.#items }
     this.#freshShapes = []
@@ -72,7 +75,7 @@ function areSame(some: readonly string[] | undefined, others: readonly string[] 
 export class Unpacker {
   readonly #shapes: Shape[] = []
 
-  /** Hands each value on, in their order. */
+  /** Passes on each value, in order. */
   unpack({ shapes, items }: Parcel, take: (label: string, number: number, value: unknown) => void): void {
     this.#shapes.push(...shapes)
     let next = 0

@@ -14,17 +14,17 @@ const endless = `
   with recursive numbers (n) as (select 1 union all select n + 1 from numbers where in_time())
   select count(*) as counted from numbers`
 
-test('A query that takes too long is given up, by the one who waits and by the thread, and the next is answered', async (t) => {
+test('A query that takes too long is aborted for its caller and in the thread, and the next one is answered', async (t) => {
   const { queries } = prepare(t, { timeoutMs: 200, maxWaiting: 10 })
   const slow = queries.query(endless, [])
   const behind = queries.query('select 1 as one', [])
   await assert.rejects(slow, { name: 'QueryTooSlowError' })
-  // It waited as long, behind the slow one; whether its own turn came in time is all the same to it.
+  // It waited as long behind the slow one; it may or may not be in time.
   await behind.catch((error: Error) => assert.equal(error.name, 'QueryTooSlowError'))
   assert.deepEqual(await answered(queries), [{ one: 1n }])
 })
 
-test('The ledger writes while a query of the console takes its time', async (t) => {
+test('The ledger writes while a console query is running', async (t) => {
   const { queries, store } = prepare(t, { timeoutMs: 500, maxWaiting: 10 })
   const slow = assert.rejects(queries.query(endless, []), { name: 'QueryTooSlowError' })
   assert.equal(await store.isEmpty(), true)
@@ -35,7 +35,7 @@ test('The ledger writes while a query of the console takes its time', async (t) 
   await slow
 })
 
-test('Only so many queries wait, and none may write', async (t) => {
+test('A bounded number of queries wait, and none can write', async (t) => {
   const { queries } = prepare(t, { timeoutMs: 5_000, maxWaiting: 2 })
   const waiting = [queries.query('select 1', []), queries.query('select 2', [])]
   await assert.rejects(queries.query('select 3', []), { name: 'QueryTooSlowError' })
@@ -43,7 +43,7 @@ test('Only so many queries wait, and none may write', async (t) => {
   await assert.rejects(queries.query('delete from agents returning id', []), /readonly/)
 })
 
-test('A thread that was closed is asked nothing more', async (t) => {
+test('A closed thread gets no more queries', async (t) => {
   const { queries } = prepare(t, { timeoutMs: 5_000, maxWaiting: 2 })
   await queries.query('select 1', [])
   await queries.close()
@@ -51,9 +51,9 @@ test('A thread that was closed is asked nothing more', async (t) => {
   await assert.rejects(queries.query('select 1', []), { name: 'QueryTooSlowError' })
 })
 
-test('What a thread leaves behind as it dies is nothing to the next one: nobody gets the answer of another', async (t) => {
+test('Replies left over by a thread that dies never reach callers of the next thread', async (t) => {
   const { store, queries, path } = prepare(t, { timeoutMs: 5_000, maxWaiting: 10 })
-  // The store's threads would make another file in its place.
+  // The store's threads would create a new file in its place.
   await store.close()
   // Without its file the thread ends as it starts.
   renameSync(path, `${path}.away`)
@@ -69,7 +69,7 @@ test('What a thread leaves behind as it dies is nothing to the next one: nobody 
   )
 })
 
-/** The answer to the next query that is in time. */
+/** The answer to the next query that succeeds in time. */
 async function answered(queries: QueryThread): Promise<unknown[]> {
   for (;;) {
     const rows = await queries.query('select 1 as one', []).catch((error: Error) => error)

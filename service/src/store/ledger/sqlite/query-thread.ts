@@ -7,16 +7,16 @@ import { QueryTooSlowError } from '../../store.ts'
 export interface QueryThreadOptions {
   /** The file, which this process has opened. */
   readonly path: string
-  /** How long a query may take, its waiting included. */
+  /** The time limit of a query, including its wait. */
   readonly timeoutMs: number
-  /** Most queries that wait; one more is turned away. */
+  /** Max waiting queries; more are rejected. */
   readonly maxWaiting: number
 }
 
 interface Query {
   readonly text: string
   readonly values: readonly unknown[]
-  /** On the clock of the process, which its threads share. */
+  /** By the process's clock, which its threads share. */
   readonly deadlineMs: number
 }
 
@@ -29,8 +29,8 @@ interface Waiting {
 }
 
 /**
- * A connection that only reads, in a thread of its own: what the console asks keeps no payment waiting. The
- * thread begins with the first query. Who waits too long is told so, whatever the thread is doing.
+ * A read-only connection in a separate thread, so that console queries delay no payment. The thread starts
+ * with the first query. A caller that waits too long gets an error, whatever the thread is doing.
  */
 export class QueryThread {
   readonly #options: QueryThreadOptions
@@ -59,7 +59,7 @@ export class QueryThread {
     })
   }
 
-  /** Ends the thread; what still waits is told so. */
+  /** Ends the thread; waiting calls get an error. */
   async close(): Promise<void> {
     this.#isClosed = true
     const worker = this.#worker
@@ -73,7 +73,7 @@ export class QueryThread {
   #start(): Worker {
     const worker = new Worker(new URL(import.meta.url), { workerData: { queriesOf: this.#options.path } })
     worker.unref()
-    // A thread that has ended may still be heard from; those who wait then wait for the next one.
+    // An old thread may still send messages; by then, callers wait for the next one.
     worker.on('message', (reply: Reply) => {
       if (this.#worker === worker) this.#settle(reply)
     })
@@ -83,7 +83,7 @@ export class QueryThread {
   }
 
   #settle(reply: Reply): void {
-    // Replies come in the order of the queries, also those that nobody waits for any more.
+    // Replies come in the order of the queries, including those whose callers have given up.
     const waiting = this.#waiting.shift()
     if (!waiting) return
     clearTimeout(waiting.timer)
@@ -103,12 +103,12 @@ export class QueryThread {
   }
 }
 
-/** Milliseconds since 1970, with parts: the same in every thread. */
+/** Milliseconds since 1970, with fractions: the same in every thread. */
 function clock(): number {
   return performance.timeOrigin + performance.now()
 }
 
-/** How many statements are kept ready; the console has fewer. */
+/** Max prepared statements; the console has fewer. */
 const mostStatements = 256
 
 /** In the thread: answers queries one after the other. */
@@ -119,13 +119,13 @@ function serve(port: MessagePort, path: string): void {
   database.pragma('temp_store = memory')
   const statements = new Map<string, Statement>()
   let deadlineMs = Infinity
-  // SQLite cannot be interrupted from JavaScript, so long statements ask now and then.
+  // SQLite cannot be interrupted from JavaScript, so long statements check a function now and then.
   database.function('in_time', { deterministic: false }, () => {
     if (clock() > deadlineMs) throw new QueryTooSlowError('a query of the console took too long')
     return 1n
   })
 
-  // SQLite's own knows the letters of ASCII alone.
+  // SQLite's own function handles only ASCII letters.
   database.function('lower', { deterministic: true }, (text) => String(text).toLowerCase())
 
   function statementOf(text: string): Statement {

@@ -1,7 +1,6 @@
 /**
- * The process in which a SQLite file is looked through: one statement, which nothing can interrupt but a signal. It is
- * called with the file, and prints what is damaged, a line each; nothing when nothing is. It exits with 1 when it cannot
- * look through the file.
+ * The process that checks a SQLite file: one statement, which only a signal can interrupt. It takes the path
+ * of the file, and prints one line per damaged item, or nothing. It exits with 1 if it cannot check the file.
  */
 
 import { existsSync } from 'node:fs'
@@ -11,14 +10,14 @@ import Database from 'better-sqlite3'
 
 import { codeOf } from '../../error-code.ts'
 
-/** More damage than this says nothing new. */
+/** More damage than this adds no information. */
 const maxLines = 3
 
 const [path = ''] = process.argv.slice(2)
-// Payments go first.
+// Payments have priority.
 setPriority(10)
 try {
-  // A connection that may only read leaves behind the files that SQLite makes beside a database that nobody has open.
+  // A read-only connection would leave behind the files that SQLite creates next to an unopened database.
   const database = new Database(path, { readonly: existsSync(`${path}-wal`), timeout: 5_000 })
   database.pragma('query_only = on')
   const found = database.prepare<[], string>(`pragma quick_check(${maxLines})`).pluck().all()

@@ -13,7 +13,7 @@ import { createIdsOfTimes } from '../../../ids.ts'
 import { openSqliteLedgerStore } from './sqlite-ledger-store.ts'
 import type { Store } from '../../store.ts'
 
-// What is written past the service, by hand, and the database refuses.
+// Writes that bypass the service, which the database refuses.
 
 /** The sums of a mandate. */
 const ofMandate = 'no = (select no from mandates where id = ?)'
@@ -33,20 +33,20 @@ const refusals: readonly (readonly [name: string, statement: string])[] = [
   ['negative spending', 'update mandates_sums set spent_micro = -1'],
   ['negative holds', 'update mandates_sums set held_micro = -1'],
   ['negative authorizations', 'update mandates_sums set authorized_micro = -1'],
-  ['a hold of nothing', 'update payments set amount_micro = 0'],
+  ['a hold of zero', 'update payments set amount_micro = 0'],
   ['a captured proof without its transaction', 'update payments set transaction_id = null'],
   ['an open proof with a transaction', "update payments set status = 'open'"],
   ['an unknown status of a proof', "update payments set status = 'lost'"],
   ['an unknown status of a mandate', "update mandates set status = 'frozen'"],
   ['another currency', "update mandates set currency = 'EURC'"],
   ['a third environment', "update mandates set environment = 'staging'"],
-  ['an amount that is no whole number', 'update mandates_sums set spent_micro = 1.5'],
+  ['an amount that is not an integer', 'update mandates_sums set spent_micro = 1.5'],
   ['an amount that is text', "update mandates_sums set spent_micro = 'much'"],
-  ['an amount that is missing', 'update mandates_sums set spent_micro = null'],
+  ['a missing amount', 'update mandates_sums set spent_micro = null'],
   ["an agent's key without its agent", "update api_keys set role = 'agent'"],
 ]
 for (const [name, statement] of refusals) {
-  test(`The database itself refuses ${name}, and stays as it was [limits.total]`, async (context) => {
+  test(`The database itself refuses ${name} and stays unchanged [limits.total]`, async (context) => {
     const path = copyFor(context)
     byHand(path, (db) => {
       assert.throws(
@@ -58,7 +58,7 @@ for (const [name, statement] of refusals) {
   })
 }
 
-test('The database takes a spending up to the last millionth [limits.total]', (context) => {
+test('The database accepts spending up to the last millionth [limits.total]', (context) => {
   byHand(copyFor(context), (db) => {
     const { changes } = db
       .prepare(`update mandates_sums set spent_micro = max_total_micro - held_micro where ${ofMandate}`)
@@ -67,7 +67,7 @@ test('The database takes a spending up to the last millionth [limits.total]', (c
   })
 })
 
-/** A ledger of 100.00, of which 5.00 are spent and 1.00 is held. */
+/** A ledger with a budget of 100.00, of which 5.00 is spent and 1.00 is held. */
 async function writeLedger(path: string): Promise<Mandate> {
   const store = openAt(path)
   const ledger = new StoreLedger({ store, close: () => store.close() })
@@ -81,7 +81,7 @@ async function writeLedger(path: string): Promise<Mandate> {
   return made
 }
 
-/** A ledger of the test's own, to do with as it likes. */
+/** A ledger for this test only. */
 function copyFor(context: TestContext): string {
   const path = join(folderFor(context), 'purser.db')
   copyFileSync(template, path)

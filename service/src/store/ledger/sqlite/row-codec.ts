@@ -3,7 +3,7 @@ import type { Column, Table } from '../table.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 
-/** A value as SQLite has it. */
+/** A value in SQLite's representation. */
 export type SqlValue = string | number | bigint | Buffer | null
 
 interface ColumnCodec {
@@ -11,7 +11,7 @@ interface ColumnCodec {
   readonly decode: (value: SqlValue) => unknown
 }
 
-/** What turns the rows of a table into values of SQLite and back. */
+/** Converts rows of a table to SQLite's values and back. */
 export class RowCodec {
   readonly names: readonly string[]
   readonly #codecs: ReadonlyMap<string, ColumnCodec>
@@ -23,12 +23,12 @@ export class RowCodec {
     this.#inOrder = [...this.#codecs].map(([name, { decode }]) => ({ name, decode }))
   }
 
-  /** The value of a column, as SQLite has it. */
+  /** The value of a column in SQLite's representation. */
   encode(name: string, value: unknown): SqlValue {
     return value === null || value === undefined ? null : this.codecOf(name).encode(value)
   }
 
-  /** What turns a row into the values of some columns. */
+  /** Converts a row to the values of some columns. */
   encoderOf(names: readonly string[]): (row: Row) => SqlValue[] {
     const columns = names.map((name) => ({ name, encode: this.codecOf(name).encode }))
     return (row) =>
@@ -56,7 +56,7 @@ export class RowCodec {
   }
 }
 
-/** What encodes the values of a column, as SQLite has them. */
+/** Encodes a column's values in SQLite's representation. */
 export function encoderOf(column: Column): (value: unknown) => SqlValue {
   return codecOf(column).encode
 }
@@ -65,7 +65,7 @@ function codecOf({ kind, idKind }: Column): ColumnCodec {
   switch (kind) {
     case 'id': {
       if (!idKind) throw new TypeError('a column of ids says of what they are')
-      // Rows in turn are often of the same account and mandate.
+      // Consecutive rows often have the same account and mandate.
       let last: unknown
       let lastBytes: Buffer
       return {
@@ -92,7 +92,7 @@ function codecOf({ kind, idKind }: Column): ColumnCodec {
   }
 }
 
-/** Operations write only ids that the service gave out. */
+/** Operations write only ids that the service created. */
 function refuse(value: unknown): never {
   throw new TypeError(`${String(value)} is not an id of its kind`)
 }

@@ -5,21 +5,21 @@ import Database from 'better-sqlite3'
 import { applicationId, explainOpenFailure, refuseForeign } from './open.ts'
 import { ledgerSteps } from './schema.ts'
 
-/** The schema that this release needs, as the number of its steps. */
+/** The schema version of this release, which is its number of steps. */
 export const neededVersion = ledgerSteps.length
 
-/** Where the first bytes of a SQLite file say the version of its schema, and whose it is. */
+/** Where the header of a SQLite file stores its schema version and its application id. */
 const header = { length: 100, magic: 'SQLite format 3\0', versionAt: 60, applicationIdAt: 68 }
 
 /**
- * How many steps of the schema a file has seen, 0 when it is empty; undefined where there is no file. It
- * only looks, so that not even the files that SQLite keeps beside a database are made. Throws a
- * `StoreOpenError` when the file is damaged or of another program.
+ * How many schema steps a file has, 0 if it is empty; undefined if there is no file. Only reads, so that not
+ * even SQLite's companion files are created. Throws a `StoreOpenError` if the file is damaged or belongs to
+ * another program.
  */
 export function readSqliteVersion(path: string): number | undefined {
   if (!existsSync(path)) return undefined
   try {
-    // A log beside the file may hold a newer first page, which only SQLite can read.
+    // A log next to the file may have a newer first page, which only SQLite can read.
     return existsSync(`${path}-wal`) ? readThroughSqlite(path) : readFromHeader(path)
   } catch (error) {
     throw explainOpenFailure(error, path)

@@ -12,12 +12,12 @@ import {
 } from '../tables.ts'
 
 /**
- * Tables with long rows. The others have no row ids: their rows are kept in the tree of their primary key, which saves a tree
- * and suits short rows.
+ * Tables with long rows. The others have no row ids: their rows are stored in the primary key's tree, which
+ * saves a tree and suits short rows.
  */
 const longTables: readonly Table[] = [agents, mandates, sellers, payments, evaluations, refunds, auditEvents]
 
-/** Tables whose rows have numbers, by which they are found when they change. */
+/** Tables whose rows have numbers, which updates use to find them. */
 export const numberedTables: readonly Table[] = [mandates, payments]
 
 /** Tables whose indexes are written later. */
@@ -26,12 +26,15 @@ const lateTables: readonly Table[] = [payments, entries]
 /** About as much as a capture writes into a payment. */
 const reservedBytes = 112
 
-/** Tables whose rows grow. Each has a blank in it, which its first change gives up, so that the row stays in its page. */
+/**
+ * Tables whose rows grow. Each row has padding that its first update gives up, so that it stays in its page.
+ */
 export const growingTables: readonly Table[] = [payments]
 
 /**
- * What payments change in a mandate, and its limit, which the database checks. They are kept apart: a page holds a hundred of
- * such rows, and nine of whole mandates, and a commit writes every page that it changes.
+ * The columns of a mandate that payments change, and its budget, which the database checks. They are stored
+ * separately: a page holds a hundred of these rows but only nine whole mandates, and a commit writes every
+ * page that it changes.
  */
 const sumsOfMandate: readonly string[] = [
   'maxTotalMicro',
@@ -59,10 +62,12 @@ export function typeOf({ kind }: Column): string {
   return types[kind]
 }
 
-/** The view that has the entries of the account's own mandates, by an index that is written later. */
+/** The view of the entries of an account's own mandates, through an index that is written later. */
 export const entriesByMandate = 'entries_by_mandate'
 
-/** The views that have open payments by an index that is written later, and those that it may lack. */
+/**
+ * The view of open payments through an index that is written later, and the view of those that it may lack.
+ */
 export const paymentsByExpiry = 'payments_by_expiry'
 export const waitingPayments = 'waiting_payments'
 
@@ -70,8 +75,8 @@ const indexOfEntries = ['accountId', 'mandateId', 'id']
 const indexOfPayments = ['accountId', 'mandateId', 'epoch', 'expiresAtMs', 'nonce']
 
 /**
- * Indexes that are written later, by `OpenPayments` and `EntriesOfMandates`, and the mark of each; and the entries that are
- * found by the latter.
+ * Indexes that are written later, by `OpenPayments` and `EntriesOfMandates`, with the mark of each, and the
+ * view of entries through the latter.
  */
 const ownTables = `
 create table open_payments (
@@ -109,18 +114,18 @@ create view ${waitingPayments} as
   from accounts a cross join payments p on p.account_id = a.id
     and p.nonce >= coalesce((select mark from index_marks where name = 'open_payments'), x'');`
 
-/** The steps of the schema, oldest first. A released step is never edited: a change is a step of its own. */
+/** The steps of the schema, oldest first. A released step is never edited: add a new one. */
 export const ledgerSteps: readonly string[] = [
   [...allTables.map(createTable), ownTables, ...allTables.flatMap(createView)].join('\n'),
 ]
 
-/** A table of the file: all of a declared table, or a part of its columns. */
+/** A table of the file: all columns of a declared table, or some of them. */
 export interface Part {
   readonly name: string
   readonly columns: readonly string[]
 }
 
-/** The parts in which the rows of a table are kept; the first has the key, and they are joined by their `no`. */
+/** The tables that store the rows of a declared table; the first has the key, and they are joined by `no`. */
 export function partsOf(table: Table): readonly [Part] | readonly [Part, Part] {
   const { name } = table
   const columns = Object.keys(table.columns)
@@ -158,7 +163,7 @@ function createTable(table: Table): string {
   return [...statements, ...indexStatements].join('\n')
 }
 
-/** The name by which reads find all columns of a table. */
+/** The name under which reads find all columns of a table. */
 export function wholeName(table: Table): string {
   return partsOf(table).length > 1 ? `whole_${table.name}` : table.name
 }
@@ -172,7 +177,7 @@ function createView(table: Table): string[] {
   ]
 }
 
-/** Whether a check speaks of a column of a part. */
+/** Whether a check names a column of a part. */
 function speaksOf(check: string, { columns }: Part): boolean {
   const words = check.split(/\W+/)
   return columns.some((column) => words.includes(sqlName(column)))
@@ -180,12 +185,12 @@ function speaksOf(check: string, { columns }: Part): boolean {
 
 function declareColumn(name: string, column: Column): string {
   const { isNullable, vocabulary } = column
-  // SQLite makes a table of a list after `in`, each time that a row is written.
+  // SQLite builds a table for each `in` list whenever a row is written.
   const check = vocabulary ? ` check (${vocabulary.map((word) => `${name} = '${word}'`).join(' or ')})` : ''
   return `${name} ${typeOf(column)}${isNullable ? '' : ' not null'}${check}`
 }
 
-/** Columns as SQL lists them. */
+/** Columns as an SQL list. */
 export function columnList(names: readonly string[]): string {
   return names.map(sqlName).join(', ')
 }

@@ -14,23 +14,23 @@ import { TableStatements, type FoundRow, type NewRow } from './table-statements.
 
 export interface SqliteDriverOptions {
   readonly database: SqliteDatabase
-  /** Makes commits durable, where the connection does not. When it throws, the driver writes nothing more. */
+  /** Makes commits durable, if the connection does not. If it throws, the driver writes nothing more. */
   readonly sync?: () => void
-  /** Called before each commit: from then on other connections may see what it wrote. */
+  /** Called before each commit: from then on, other connections may see what it wrote. */
   readonly onCommit?: () => void
-  /** Called when a commit has failed, of which nothing is left. */
+  /** Called when a commit has failed and was rolled back. */
   readonly onRollback?: () => void
   /** How many rows are kept in memory before they are indexed by their mandates. */
   readonly generationSize?: number
 }
 
 export interface SqliteDriver extends Driver {
-  /** Sees to it that other connections find every entry of some mandates in `entries_by_mandate`. */
+  /** Ensures that other connections find every entry of some mandates in `entries_by_mandate`. */
   readonly indexEntries: (mandateIds: readonly string[]) => void
 }
 
 /**
- * A driver that keeps the ledger in a SQLite file. Nothing else may write its tables: it keeps the rows that it has met, and
+ * A driver that keeps the ledger in a SQLite file. Nothing else may write its tables: it caches rows, and
  * runs one transaction at a time, so nothing is ever locked.
  */
 export function createSqliteDriver({
@@ -77,7 +77,7 @@ export function createSqliteDriver({
     return found
   }
 
-  /** Writes a change of a row that was there, which is returned as it is kept. */
+  /** Writes a change to an existing row; returns the row as it is cached. */
   function change({ table, before, now }: NetChange): FoundRow | undefined {
     const prepared = statementsOf(table)
     const kept = cache.get(table, before!) ?? undefined
@@ -122,7 +122,8 @@ export function createSqliteDriver({
     try {
       sync?.()
     } catch (error) {
-      // Whether the disk has it nobody knows, and another sync would not tell: only a new start can.
+      // It is unknown whether the data is on the disk, and another sync would not reveal it; only a restart
+      // can.
       failure = new StoreUnavailableError('the log of the ledger cannot be synced', {
         retryAfterSeconds: 5,
         cause: error,
@@ -140,19 +141,19 @@ export function createSqliteDriver({
     else if (kept) kept.row = table === payments && !isPending(now) ? undefined : now
   }
 
-  /** Keeps what is likely to be asked for again: pending payments, and what has been asked for before. */
+  /** Caches rows that are likely to be read again: pending payments, and rows that were read before. */
   function keepNew(table: Table, found: NewRow): void {
     if (table === payments || cache.get(table, found.row) !== undefined) cache.set(table, found.row, found)
   }
 
   const transaction: DriverTransaction = {
     read: (reads) => Promise.resolve({ found: reads.map(find), blocked: nothing }),
-    // eslint-disable-next-line @typescript-eslint/require-await -- a rejection, and no exception
+    // eslint-disable-next-line @typescript-eslint/require-await -- must reject instead of throwing
     commit: async (changes) => commit(changes),
   }
 
   return {
-    // It is not synced: a new start finds in the journal what the index has lost.
+    // It is not synced: a restart recovers from the journal what the index has lost.
     indexEntries(mandateIds) {
       for (const mandateId of mandateIds) {
         if (entriesOfMandates.waitingOf(mandateId).length === 0) continue

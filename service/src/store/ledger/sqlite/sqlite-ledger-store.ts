@@ -28,24 +28,27 @@ import { entriesByMandate, ledgerSteps, paymentsByExpiry, waitingPayments } from
 import { sqliteTables } from './sqlite-reader.ts'
 
 export interface SqliteLedgerStoreOptions {
-  /** The database file; its folder is made when it is missing. */
+  /** The database file; its folder is created if missing. */
   readonly path: string
   readonly nextId: NextId
   /** Max calls in one transaction. */
   readonly maxBatch?: number | undefined
-  /** Is told why, when the thread of the ledger ends by itself: nothing can be written any more, but by a new start. */
+  /**
+   * Called with the reason if the ledger's thread ends by itself: nothing can be written any more until a
+   * restart.
+   */
   readonly onEnd?: (cause: unknown) => void
-  /** Where the store counts what it does, if anywhere. */
+  /** Where the store records its metrics, if anywhere. */
   readonly metrics?: StoreMetrics | undefined
 }
 
 /** Max calls that wait for a transaction. */
 const maxWaiting = 8_192
 
-/** How many accounts of mandates are kept in memory. */
+/** Max cached accounts of mandates. */
 const maxAccountsKept = 65_536
 
-/** The embedded store, on one SQLite file. Throws a `StoreOpenError` when the file cannot be used. */
+/** The embedded store, on one SQLite file. Throws a `StoreOpenError` if the file cannot be used. */
 export function openSqliteLedgerStore(options: SqliteLedgerStoreOptions): Store {
   const file = openSqliteFile(options.path)
   try {
@@ -139,7 +142,7 @@ function createStore(
     return accountId
   }
 
-  /** A read's answer, from what is committed, once that is durable. */
+  /** The result of a read of committed data, once that data is durable. */
   async function read<Answer>(work: () => Promise<Answer>): Promise<Answer> {
     if (closing) throw closedError()
     try {
@@ -166,7 +169,7 @@ function createStore(
     consoleDb,
     auditDb: db,
     dialect,
-    // The thread of the console ends what takes too long.
+    // The console's thread ends slow queries.
     consoleDialect: { ...dialect, inTime: sql`and in_time()` },
     read,
     readForConsole: read,
@@ -207,7 +210,7 @@ function createStore(
   }
 }
 
-/** The bytes of the file and of its log. */
+/** The size of the file and its log. */
 async function sizeOf(path: string): Promise<number> {
   const sizes = await Promise.all(
     [path, `${path}-wal`].map((one) =>

@@ -1,5 +1,5 @@
 import type { TableDialect } from '../reads/dialect.ts'
 import { wholeName } from './schema.ts'
 
-/** How the tables of SQLite are asked. */
+/** How to query SQLite. */
 export const sqliteTables: TableDialect = { idParameter: (bytes) => bytes, nameOf: wholeName }

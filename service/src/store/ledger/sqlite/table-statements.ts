@@ -4,9 +4,9 @@ import { canHold, indexOf, sqlName, type Table } from '../table.ts'
 import { RowCodec, type Row, type SqlValue } from './row-codec.ts'
 import { columnList, growingTables, numberedTables, partsOf, type Part } from './schema.ts'
 
-/** A row with its number, where its table has numbers. */
+/** A row with its number, if its table has numbers. */
 export interface FoundRow {
-  /** Undefined when it is not kept in memory any more. */
+  /** Undefined if it is no longer cached. */
   row: Row | undefined
   readonly no: number | bigint | undefined
 }
@@ -31,13 +31,16 @@ interface PartWriter {
   readonly columns: readonly { readonly name: string; readonly encode: (value: unknown) => SqlValue }[]
   /** By the columns that they set, and the number of rows. */
   readonly inserts: Map<number, Run>
-  /** By the columns that they set: 1 for the first, 2 for the second, 4 for the third, and so on. */
+  /**
+   * By a bit mask of the columns that they set: 1 for the first, 2 for the second, 4 for the third, and so
+   * on.
+   */
   readonly updates: Map<number, Run>
   readonly updatesByKey: Map<number, Run>
   delete?: Run
 }
 
-/** The statements of one table. Each is prepared when it is first needed. */
+/** The statements of one table. Each is prepared on first use. */
 export class TableStatements {
   readonly #db: SqliteDatabase
   readonly #table: Table
@@ -69,7 +72,7 @@ export class TableStatements {
     return { part, columns, inserts: new Map(), updates: new Map(), updatesByKey: new Map() }
   }
 
-  /** The row with a key; undefined when there is none. */
+  /** The row with a key; undefined if there is none. */
   find(key: Row): FoundRow | undefined {
     const { columns, key: names } = this.#table
     if (!names.every((name) => canHold(columns[name]!, key[name]))) return undefined
@@ -96,7 +99,7 @@ export class TableStatements {
     return statement.all(...encoded, limit).map((found) => this.#codec.decode(found))
   }
 
-  /** Adds rows, several with each statement. */
+  /** Adds rows, several per statement. */
   insert(rows: readonly Row[]): readonly NewRow[] {
     const [writer, other] = this.#parts
     const added: NewRow[] = []
@@ -107,7 +110,7 @@ export class TableStatements {
       let count = 1
       for (; count < most; count++) {
         const { length } = values
-        // Rows without the same columns go together.
+        // Rows that omit the same columns share a statement.
         if (takeChanged(writer, { from: noRow, to: rows[index + count]!, values }) === shape) continue
         values.length = length
         break
@@ -153,7 +156,7 @@ export class TableStatements {
     return run(...values).lastInsertRowid
   }
 
-  /** Writes what differs between a row and what it becomes. */
+  /** Writes the difference between a row and its new version. */
   update(before: Row, now: Row, no: FoundRow['no']): void {
     for (const writer of this.#parts) {
       if (!writer) continue
@@ -175,7 +178,7 @@ export class TableStatements {
 
   delete(row: Row): void {
     const key = this.#encodeKey(row)
-    // The part with the key leads to the others, and goes last.
+    // The part with the key points to the others, so it is deleted last.
     for (const writer of this.#parts.toReversed()) {
       if (!writer) continue
       const { part } = writer
@@ -228,10 +231,13 @@ export class TableStatements {
 
 const noRow: Row = {}
 
-/** Max rows of one insert: a statement costs as much to run as a row of ten columns to write. */
+/** Max rows of one insert: running a statement costs as much as writing a row of ten columns. */
 export const insertedTogether = 8
 
-/** Adds the values of the columns in which two rows differ; which columns they are. What is null in a new row is not bound. */
+/**
+ * Adds the values of the columns in which two rows differ; returns which columns those are. Nulls of a new
+ * row are not bound.
+ */
 function takeChanged(
   { columns }: PartWriter,
   { from, to, values }: { readonly from: Row; readonly to: Row; readonly values: SqlValue[] },
