@@ -124,7 +124,7 @@ test(
 )
 
 async function spreadDatabase(context: TestContext): Promise<{ client: Client; url: string }> {
-  const database = await (citus ?? assert.fail('Citus is available')).createEmptyDatabase()
+  const database = await (citus ?? assert.fail('Citus is not available')).createEmptyDatabase()
   const client = new Client({ connectionString: database.url })
   await client.connect()
   context.after(async () => {
