@@ -104,11 +104,6 @@ function refusedByOf({ limit, budget, reason }: PolicyDenial): RefusedBy | null 
   return { ...(limit && { limit }), ...(budget && { budget }), ...(reason && { reason }) }
 }
 
-function refusedByOf({ limit, budget, reason }: PolicyDenial): RefusedBy | null {
-  if (!limit && !budget && !reason) return null
-  return { ...(limit && { limit }), ...(budget && { budget }), ...(reason && { reason }) }
-}
-
 /** Our ids are far shorter, and longer foreign ones would not fit into every index. */
 const maxIdLength = 255
 
