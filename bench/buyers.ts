@@ -3,11 +3,23 @@ import assert from 'node:assert/strict'
 import { merchantDomain, requestsTo, type Exchange, type Purchase } from './flows.ts'
 import { putUnderLoad } from './load.ts'
 
+/** Creates the seller, and agents that each have a mandate. */
+export async function preparePurchases(port: number, key: string, count: number): Promise<Purchase[]> {
+  const seller = { name: 'Example data', domain: merchantDomain, price_config: {} }
+  const request = requestsTo({ port, key })('/sellers', JSON.stringify(seller))
+  await create(port, 1, [{ request, status: 201 }].values())
+  return createBuyers(port, key, { count })
+}
+
 /**
- * Creates the seller, and agents that each have a mandate whose budget no run exhausts. It uses the network, because
+ * Creates agents that each have a mandate whose budget no run exhausts. It uses the network, because
  * V8 would serve real requests more slowly after requests injected into the application.
  */
-export async function preparePurchases(port: number, key: string, count: number): Promise<Purchase[]> {
+export async function createBuyers(
+  port: number,
+  key: string,
+  { count, terms = {} }: { readonly count: number; readonly terms?: object },
+): Promise<Purchase[]> {
   const post = requestsTo({ port, key })
   const creation = (path: string, payload: object) => ({
     request: post(path, JSON.stringify(payload)),
@@ -15,11 +27,6 @@ export async function preparePurchases(port: number, key: string, count: number)
   })
   const purchases: Purchase[] = []
 
-  async function create(clients: number, exchanges: Iterator<Exchange>): Promise<void> {
-    const { unexpected, sample } = await putUnderLoad(port, clients, Infinity, () => exchanges.next().value)
-    assert.equal(unexpected, 0, `the service refuses what the bench needs: ${sample}`)
-  }
-  const seller = creation('/sellers', { name: 'Example data', domain: merchantDomain, price_config: {} })
   const buyers = Array.from({ length: count }, (_, index) => ({
     ...creation('/agents', { name: `agent ${index}`, capabilities: ['payments'] }),
     follow: (agent: string) => ({
@@ -31,6 +38,7 @@ export async function preparePurchases(port: number, key: string, count: number)
         allowed_sellers: [merchantDomain],
         allowed_categories: ['data'],
         expires_at: '2099-01-01T00:00:00Z',
+        ...terms,
       }),
       follow: (mandate: string) => {
         purchases.push({ agentId: idOf(agent), mandateId: idOf(mandate) })
@@ -38,9 +46,13 @@ export async function preparePurchases(port: number, key: string, count: number)
       },
     }),
   }))
-  await create(1, [seller].values())
-  await create(preparingClients, buyers.values())
+  await create(port, preparingClients, buyers.values())
   return purchases
+}
+
+async function create(port: number, clients: number, exchanges: Iterator<Exchange>): Promise<void> {
+  const { unexpected, sample } = await putUnderLoad(port, clients, Infinity, () => exchanges.next().value)
+  assert.equal(unexpected, 0, `the service refuses what the bench needs: ${sample}`)
 }
 
 function idOf(body: string): string {

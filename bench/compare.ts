@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import type { ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 
-import { mintApiKey } from '../service/src/domain/api-key.ts'
 import { preparePurchases } from './buyers.ts'
 import { startChild, type Child } from './child.ts'
 import type { clientActs } from './client.ts'
@@ -16,6 +12,7 @@ import { flows, spreads, type Flow, type Spread } from './flows.ts'
 import { mandates, storeKinds } from './ledgers.ts'
 import { PostgresBed } from './postgres-bed.ts'
 import { Progress } from './progress.ts'
+import { cpuMicrosOf, startService, stopService } from './service-process.ts'
 import { medianOf } from './verdicts.ts'
 
 const help = `npm run bench:compare -- <folder> [--store <store>] [--only <flow>,…] [--starts <n>] [--rounds <n>]
@@ -104,7 +101,7 @@ async function compare(other: string): Promise<boolean> {
           progress.step(`start ${start + 1} of ${starts}: ${flow}: ${describe(rounds).rate.text}`)
         }
       } finally {
-        for (const side of sides) await stopSide(side)
+        for (const side of sides) await stopService(side.process)
       }
     }
     progress.finish()
@@ -135,13 +132,6 @@ async function runRounds(
   return rounds
 }
 
-async function stopSide({ process: child }: Side): Promise<void> {
-  if (child.exitCode !== null) return
-  const exited = once(child, 'exit')
-  child.kill('SIGTERM')
-  await exited
-}
-
 /** Starts the service of a checkout on a new ledger, with the agents and mandates that the load uses. */
 async function startSide(parts: {
   readonly name: Side['name']
@@ -150,36 +140,12 @@ async function startSide(parts: {
   readonly client: Child<typeof clientActs>
 }): Promise<Side> {
   const { name, folder, database, client } = parts
-  const key = mintApiKey('sandbox', randomBytes)
-  const child = spawn(process.execPath, ['--max-semi-space-size=32', 'service/src/main.ts'], {
-    cwd: folder,
-    env: {
-      ...process.env,
-      PURSER_PORT: '0',
-      PURSER_DATABASE: database,
-      PURSER_PROOF_SECRET: randomBytes(32).toString('hex'),
-      PURSER_BOOTSTRAP_SANDBOX_KEY: key,
-      PURSER_BOOTSTRAP_PRODUCTION_KEY: mintApiKey('production', randomBytes),
-      ...(name === 'this' ? Object.fromEntries(values.set.map((setting) => setting.split(/=(.*)/s))) : {}),
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const port = await portOf(child)
+  const settings =
+    name === 'this' ? Object.fromEntries(values.set.map((setting) => setting.split(/=(.*)/s))) : {}
+  const { process: child, port, key } = await startService({ folder, database, settings })
   const purchases = await preparePurchases(port, key, mandates)
   await client.ask('know', { name, target: { port, key, purchases } })
   return { name, folder, process: child }
-}
-
-async function portOf(child: ChildProcess): Promise<number> {
-  assert(child.stdout)
-  const lines = createInterface(child.stdout)
-  for await (const line of lines) {
-    const [, port] = /ready at http:\/\/[^:]+:(\d+)/.exec(line) ?? []
-    if (port === undefined) continue
-    child.stdout.resume()
-    return Number(port)
-  }
-  throw new Error('the service ended before it was ready')
 }
 
 async function runBlock(
@@ -206,33 +172,6 @@ async function runBlock(
     perSecond,
     cpuMicros: cpuMicros / report.operations,
     serverMicros: serverMicros / report.operations,
-  }
-}
-
-/** The processor time of a service and its workers so far. Linux counts it in hundredths of a second. */
-function cpuMicrosOf({ pid }: ChildProcess): number {
-  let ticks = 0
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue
-    const fields = statFieldsOf(name)
-    const [, parent] = fields
-    if (Number(name) !== pid && parent !== pid) continue
-    const [user = 0, system = 0] = fields.slice(11)
-    ticks += user + system
-  }
-  return ticks * 10_000
-}
-
-/** What Linux tells of a process, without its number and name; empty when it has just ended. */
-function statFieldsOf(process: string): number[] {
-  try {
-    const text = readFileSync(`/proc/${process}/stat`, 'utf8')
-    return text
-      .slice(text.lastIndexOf(')') + 2)
-      .split(' ')
-      .map(Number)
-  } catch {
-    return []
   }
 }
 
