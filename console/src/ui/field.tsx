@@ -116,3 +116,33 @@ export function SelectField({
     </Field>
   )
 }
+
+/** A checkbox with its label. */
+export function CheckField({
+  label,
+  hint,
+  isChecked,
+  onChange,
+}: Pick<FieldWords, 'label' | 'hint'> & {
+  readonly isChecked: boolean
+  readonly onChange: (isChecked: boolean) => void
+}) {
+  const id = useId()
+  return (
+    <div className="check-field">
+      <input
+        id={id}
+        type="checkbox"
+        checked={isChecked}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+        onChange={(event) => onChange(event.target.checked)}
+      />
+      <label htmlFor={id}>{label}</label>
+      {hint && (
+        <p id={`${id}-hint`} className="field-hint">
+          {hint}
+        </p>
+      )}
+    </div>
+  )
+}

@@ -772,7 +772,7 @@ export interface MandateDetail {
   /** Max time in seconds between the authorization of a payment and its capture. */
   max_capture_seconds: number
   /** How far each limit is used up: those of the mandate, then those of its shared budgets, nearest first. */
-  usage?: Array<LimitUsage>
+  usage: Array<LimitUsage>
   /** When the mandate was created. */
   created_at: string
   /** When its status or its terms last changed; initially when it was created. */
@@ -783,6 +783,8 @@ export interface MandateDetail {
   is_agent_revoked: boolean
   /** Whether it was paused by stopping all agents. */
   is_stopped: boolean
+  /** The shared budgets that its payments count in, nearest first. */
+  budgets: Array<Budget>
   /** Number of verified payments. */
   paid_count: number
   /** Number of denied evaluations. */

@@ -69,4 +69,6 @@ export const maxItems = {
   /** Limits of a mandate or a shared budget, and of a mandate with the budgets above it and its agent. */
   limits: 10,
   limitUsages: 90,
+  /** Shared budgets above a mandate and above its agent. */
+  budgetsAbove: 8,
 } as const

@@ -56,6 +56,21 @@ export interface LimitFacts {
   }[]
 }
 
+/** Something below shared budgets: the nearest one and those above it, nearest first; null for none. */
+interface BelowBudgets {
+  readonly budgetPath: readonly string[] | null
+}
+
+/** The shared budgets that a new payment counts in, nearest first. */
+export function budgetPathOf(
+  { budgetPath }: BelowBudgets,
+  agent: BelowBudgets | undefined,
+): readonly string[] {
+  const ofAgent = agent?.budgetPath ?? []
+  if (budgetPath === null || budgetPath.length === 0) return ofAgent
+  return ofAgent.length === 0 ? budgetPath : [...new Set([...budgetPath, ...ofAgent])]
+}
+
 /** A limit that a payment exceeds. */
 export interface ExceededLimit {
   readonly id: string

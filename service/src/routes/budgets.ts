@@ -100,7 +100,7 @@ export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): v
 }
 
 /** As the interface writes it. */
-function toWire(budget: Budget): WireBudget {
+export function toWire(budget: Budget): WireBudget {
   return {
     id: budget.id,
     name: budget.name,

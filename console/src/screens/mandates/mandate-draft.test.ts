@@ -55,7 +55,7 @@ test('It warns of what the owner may not have meant, and of nothing else', () =>
     [{ sellers: '*.example.com' }, [/^\*\.example\.com is not a domain, /]],
     [{ sellers: 'API.Example.com., bücher.example, my_host.example, localhost, 127.0.0.1, [::1]' }, []],
     [{ categories: 'maps' }, [/Not checked at payment, unless the mandate enforces categories\./]],
-    [{ categories: 'maps', copied: { category_check: 'enforced' } }, []],
+    [{ categories: 'maps', isCategoryEnforced: true }, []],
     [{ categories: '*' }, []],
     [{ cap: '1200.01' }, [/above the total budget/]],
     [{ total: '0', cap: '0' }, [/zero allows no payment/]],
@@ -139,7 +139,7 @@ test('A duplicate allows what its model does, also in a category of two words', 
     budget_id: model.budget_id,
   })
   assert.match(
-    sentenceOf(draftLike(model, nowMs), 'ada'),
-    /\. It keeps the original’s allowed URLs, enforced categories, limits over time, shared budget, and approval terms\.$/,
+    sentenceOf(draftLike(model, nowMs), 'ada', 'Team'),
+    /\. It pays at most 50\.00 USDC in the lifetime for each seller\. Its payments count in the shared budget Team\. A person must approve payments above 2\.00 USDC, or for the first purchase at a seller, by 2 people\. Only these URLs: .*\. No payment without an allowed category\.$/,
   )
 })

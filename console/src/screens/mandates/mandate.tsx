@@ -5,7 +5,9 @@ import { useParams } from 'react-router'
 import { useRead } from '../../api/queries.ts'
 import { SpendChart } from '../../charts/spend-chart.tsx'
 import { Go } from '../../shell/go.tsx'
-import { counted } from '../../text/counts.ts'
+import { readMicro } from '../../text/amounts.ts'
+import { counted, secondsInWords } from '../../text/counts.ts'
+import { approvalInWords } from '../../text/terms.ts'
 import { Amount } from '../../ui/amount.tsx'
 import { Badge, StatusBadge } from '../../ui/badge.tsx'
 import { BudgetBar } from '../../ui/budget-bar.tsx'
@@ -21,6 +23,7 @@ import { WhenRead } from '../when-read.tsx'
 import { Allowed } from './allowed.tsx'
 import { categoryRule, enforcedCategoryRule } from './category-rule.ts'
 import { MandateMenu, usePauseAndResume } from './mandate-menu.tsx'
+import { MandateLimits } from './mandate-limits.tsx'
 import { isOver, moveOf, statusNow } from './mandate-status.ts'
 
 /** Refresh interval of an open screen. */
@@ -101,9 +104,15 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
             <Fact name={isOver(mandate) ? 'Held by open proofs' : 'Of that, held by open proofs'} mark="held">
               <Amount value={mandate.held_total} currency={mandate.currency} />
             </Fact>
+            {readMicro(mandate.authorized_total) !== 0n && (
+              <Fact name="Authorized, to be captured by merchants" mark="held">
+                <Amount value={mandate.authorized_total} currency={mandate.currency} />
+              </Fact>
+            )}
           </Facts>
         </div>
       </Panel>
+      <MandateLimits mandate={mandate} />
       <Panel title={`Spent over the last ${days} days`}>
         <Spend mandate={mandate} />
       </Panel>
@@ -121,6 +130,7 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
           <Fact name="Created">
             <Moment at={mandate.created_at} />
           </Fact>
+          <Fact name="Capture after authorization">within {secondsInWords(mandate.max_capture_seconds)}</Fact>
           <Fact name="Sellers" isWide>
             <Allowed
               entries={mandate.allowed_sellers}
@@ -130,12 +140,19 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
           </Fact>
           <Fact name="Categories" isWide>
             <Allowed entries={mandate.allowed_categories} all="Every category" none="Every category" />
-            {mandate.allowed_categories.length > 0 && (
+            {(mandate.allowed_categories.length > 0 || mandate.category_check === 'enforced') && (
               <p className="quiet small">
                 {mandate.category_check === 'enforced' ? enforcedCategoryRule : categoryRule}
               </p>
             )}
           </Fact>
+          {mandate.allowed_resources.length > 0 && (
+            <Fact name="URLs" isWide>
+              <Allowed entries={mandate.allowed_resources} all="Every URL" none="Every URL" />
+            </Fact>
+          )}
+          <Approval mandate={mandate} />
+          <Metadata metadata={mandate.metadata} />
           <Fact name="Identifier" isWide>
             <CopyableIdentifier id={mandate.id} />
           </Fact>
@@ -161,6 +178,32 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
         />
       </Panel>
     </Screen>
+  )
+}
+
+function Approval({ mandate: { approval } }: { readonly mandate: MandateDetail }) {
+  const words = approval ? approvalInWords(approval) : ''
+  if (words === '') return null
+  return (
+    <Fact name="Approval by a person" isWide>
+      Needed {words}
+    </Fact>
+  )
+}
+
+function Metadata({ metadata }: Pick<MandateDetail, 'metadata'>) {
+  const entries = Object.entries(metadata)
+  if (entries.length === 0) return null
+  return (
+    <Fact name="Metadata" isWide>
+      <ul>
+        {entries.map(([key, value]) => (
+          <li key={key}>
+            <code>{key}</code>: {value}
+          </li>
+        ))}
+      </ul>
+    </Fact>
   )
 }
 

@@ -7,24 +7,17 @@ import { useChange, useRead } from '../../api/queries.ts'
 import { useTyped } from '../../api/typed.ts'
 import { Go, usePath } from '../../shell/go.tsx'
 import { Button } from '../../ui/button.tsx'
-import { SelectField, TextArea, TextField } from '../../ui/field.tsx'
+import { SelectField } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
-import { Panel } from '../../ui/panel.tsx'
 import { sayDone } from '../../ui/toast.tsx'
 import { useActiveAgents } from '../agents/active-agents.ts'
+import { refusedLimits } from '../budgets/limit-draft.ts'
 import { Screen } from '../screen.tsx'
 import { WhenRead } from '../when-read.tsx'
-import { categoryRule } from './category-rule.ts'
 import './new-mandate.css'
-import {
-  draftFaults,
-  draftLike,
-  emptyDraft,
-  newMandateOf,
-  sentenceOf,
-  warningsOf,
-  type MandateDraft,
-} from './mandate-draft.ts'
+import { draftFaults, draftLike, emptyDraft, newMandateOf, type MandateDraft } from './mandate-draft.ts'
+import { MandateFields, mandateFieldNames } from './mandate-fields.tsx'
+import { MandatePreview } from './mandate-preview.tsx'
 
 const title = 'New mandate'
 
@@ -59,15 +52,7 @@ function MandateForm({ start }: { readonly start: MandateDraft }) {
       void navigate(path(`mandates/${mandate.id}`))
     },
   })
-  const refused = formFaults(create.error, [
-    'agent_id',
-    'purpose',
-    'max_spend_total',
-    'max_spend_per_transaction',
-    'allowed_sellers',
-    'allowed_categories',
-    'expires_at',
-  ])
+  const refused = formFaults(create.error, mandateFieldNames)
   const faults = { ...(attempts > 0 ? draftFaults(draft) : {}), ...refused.byField }
   const set = (changes: Partial<MandateDraft>) => setDraft({ ...draft, ...changes })
 
@@ -88,8 +73,11 @@ function MandateForm({ start }: { readonly start: MandateDraft }) {
           if (Object.keys(draftFaults(draft)).length === 0) create.mutate(draft)
         }}
       >
-        <Panel title="Limits">
-          <div className="stack">
+        <MandateFields
+          {...{ draft, set, faults }}
+          showsFaults={attempts > 0}
+          refusedLimits={refusedLimits(create.error)}
+          agent={
             <SelectField
               label="Agent"
               value={draft.agentId}
@@ -104,65 +92,9 @@ function MandateForm({ start }: { readonly start: MandateDraft }) {
                 )
               }
             />
-            <TextArea
-              label="Purpose"
-              value={draft.purpose}
-              onChange={(purpose) => set({ purpose })}
-              hint="Shown to people: what is the money for?"
-              error={faults.purpose}
-            />
-            <div className="form-pair">
-              <TextField
-                label="Total budget (USDC)"
-                inputMode="decimal"
-                value={draft.total}
-                onChange={(total) => set({ total })}
-                error={faults.max_spend_total}
-              />
-              <TextField
-                label="Cap per payment (USDC)"
-                inputMode="decimal"
-                value={draft.cap}
-                onChange={(cap) => set({ cap })}
-                error={faults.max_spend_per_transaction}
-              />
-            </div>
-            <TextArea
-              label="Allowed sellers"
-              value={draft.sellers}
-              onChange={(sellers) => set({ sellers })}
-              spellCheck={false}
-              hint="Domains such as api.example.com, one per line or separated by commas. * allows every seller; an empty field allows none."
-              error={faults.allowed_sellers}
-            />
-            <TextField
-              label="Allowed categories"
-              value={draft.categories}
-              onChange={(categories) => set({ categories })}
-              spellCheck={false}
-              hint={`Separated by commas; an empty field allows every category. ${categoryRule}`}
-              error={faults.allowed_categories}
-            />
-            <TextField
-              label="Expires"
-              type="datetime-local"
-              value={draft.expiresLocal}
-              onChange={(expiresLocal) => set({ expiresLocal })}
-              hint="In this computer’s time zone, shown below."
-              error={faults.expires_at}
-            />
-          </div>
-        </Panel>
-        <div className="stack mandate-preview" aria-live="polite">
-          <Panel title="What it will allow">
-            <p className="mandate-sentence breakable">{sentenceOf(draft, agents.nameOf(draft.agentId))}</p>
-          </Panel>
-          {warningsOf(draft, Date.now()).map((warning) => (
-            <Notice key={warning} tone="warn">
-              {warning}
-            </Notice>
-          ))}
-        </div>
+          }
+        />
+        <MandatePreview draft={draft} agentName={agents.nameOf(draft.agentId)} />
         <div className="stack mandate-actions">
           {refused.rest && <Notice tone="bad">{refused.rest}</Notice>}
           <div className="row">

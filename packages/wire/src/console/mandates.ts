@@ -4,6 +4,8 @@ import { readerRoles } from '../roles.ts'
 import { Activity } from './overview.ts'
 import { endpoint } from '../endpoint.ts'
 import { described, Id, Name, OneOf, Sum, Text } from '../fields.ts'
+import { Budget } from '../limits/budgets.ts'
+import { LimitUsages } from '../limits/limits.ts'
 import { Mandate, mandateStatuses } from '../mandates.ts'
 import { PageOf, pageParameters } from '../pages.ts'
 import { ProofRecord } from '../payments.ts'
@@ -52,6 +54,11 @@ export const listConsoleMandates = endpoint({
 
 export const MandateDetail = Type.Object({
   ...ListedMandate.properties,
+  usage: LimitUsages,
+  budgets: Type.Array(Budget, {
+    maxItems: maxItems.budgetsAbove,
+    description: 'The shared budgets that its payments count in, nearest first.',
+  }),
   paid_count: Type.Integer({ description: 'Number of verified payments.' }),
   denied_count: Type.Integer({ description: 'Number of denied evaluations.' }),
   open_holds: Type.Array(ProofRecord, {
@@ -66,7 +73,7 @@ export const getConsoleMandate = endpoint({
   method: 'GET',
   path: '/v1/console/mandates/{mandate_id}',
   tag: 'Console',
-  summary: 'Returns a mandate with its open holds.',
+  summary: 'Returns a mandate with its open holds, the usage of its limits, and its shared budgets.',
   roles: readerRoles,
   params: MandateParams,
   responses: { 200: MandateDetail },

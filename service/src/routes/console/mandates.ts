@@ -5,7 +5,9 @@ import {
   type ListedMandate,
 } from '@purser/wire/console/mandates'
 
+import { budgetPathOf } from '../../domain/limits.ts'
 import { formatSum, type MicroUsdc } from '../../domain/money.ts'
+import type { Budget, Scope } from '../../domain/records.ts'
 import { quarterStart, sumBuckets } from '../../domain/buckets.ts'
 import { ok, refuse } from '../../http/answers.ts'
 import { answerPage } from '../../http/pagination.ts'
@@ -14,6 +16,8 @@ import { readDateTime } from '../../http/validation/date-time.ts'
 import type { ConsoleMandate } from '../../store/console/store.ts'
 import { toWireActivity } from './overview.ts'
 import type { RouteContext } from '../context.ts'
+import { toWire as toWireBudget } from '../budgets.ts'
+import { toWireUsage } from '../limits.ts'
 import { toWire as toWireMandate } from '../mandates.ts'
 import { toWire as toWireProof } from '../payments.ts'
 
@@ -37,17 +41,29 @@ export function serveConsoleMandates(
     const mandate = await store.findConsoleMandate(key)
     if (!mandate) return refuse('not_found')
     const nowMs = now()
-    const [holds, [sums]] = await Promise.all([
+    const [holds, usage, budgets, [sums]] = await Promise.all([
       store.listOpenHolds(key, nowMs, mostOpenHolds),
+      store.readMandateUsage(key, nowMs),
+      budgetsAbove(caller, mandate),
       store.readActivity(caller, { dimension: 'mandate', subjects: [mandate.id], fromMs: 0, isTotal: true }),
     ])
     return ok({
       ...toWire(mandate),
+      usage: usage.map(toWireUsage),
+      budgets: budgets.map(toWireBudget),
       paid_count: sums?.paidCount ?? 0,
       denied_count: sums?.deniedCount ?? 0,
       open_holds: holds.map((hold) => toWireProof(hold, nowMs)),
     })
   })
+
+  /** The shared budgets that new payments of a mandate count in, nearest first. */
+  async function budgetsAbove(scope: Scope, mandate: ConsoleMandate): Promise<readonly Budget[]> {
+    const agent = await store.findAgent({ ...scope, id: mandate.agentId })
+    const path = budgetPathOf(mandate, agent)
+    const found = await Promise.all(path.map((id) => store.findBudget({ ...scope, id })))
+    return found.filter((budget) => budget !== undefined)
+  }
 
   serve(getMandateSpend, async ({ caller, params, query }) => {
     const mandate = await store.findConsoleMandate({ ...caller, id: params.mandate_id })

@@ -7,7 +7,7 @@ import {
   type ReasonToAsk,
 } from '../../../domain/approval.ts'
 import { auditEvent } from '../../../domain/audit.ts'
-import { exceededLimits, type Limit } from '../../../domain/limits.ts'
+import { budgetPathOf, exceededLimits, type Limit } from '../../../domain/limits.ts'
 import type { Hold } from '../../../domain/records.ts'
 import { subjectOf } from '../../../domain/subjects.ts'
 import { idBytes, idText, type IdKind } from '../../../domain/type-id.ts'
@@ -27,7 +27,7 @@ import {
   type OpenApprovalRow,
   type PaymentRow,
 } from '../tables.ts'
-import { Bookings, budgetPathOf } from './bookings.ts'
+import { Bookings } from './bookings.ts'
 import { statusOf } from './payment-rows.ts'
 
 // Check 12: whether a person must approve a payment. Approvals change only while their mandate is locked.

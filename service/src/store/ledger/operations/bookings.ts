@@ -1,5 +1,6 @@
 import {
   addToTally,
+  budgetPathOf,
   reportPeriodAt,
   takeFromTally,
   takeTally,
@@ -97,13 +98,6 @@ export function isEndedByBudget({ accountId, usage, openPayments }: MandateRow, 
 export function isCounted(mandate: MandateRow, agent?: Agent): boolean {
   const { limits, budgetPath, usage } = mandate
   return limits !== null || budgetPath !== null || usage !== null || (agent?.budgetPath ?? null) !== null
-}
-
-/** The shared budgets that a new payment counts in, nearest first. */
-export function budgetPathOf({ budgetPath }: MandateRow, agent: Agent | undefined): readonly string[] {
-  const ofAgent = agent?.budgetPath ?? []
-  if (budgetPath === null || budgetPath.length === 0) return ofAgent
-  return ofAgent.length === 0 ? budgetPath : [...new Set([...budgetPath, ...ofAgent])]
 }
 
 function subjectsOf({ limits }: MandateRow, resourceUrl: string): readonly string[] {

@@ -1,4 +1,5 @@
 import { normalizeHostName } from '../../../domain/host-name.ts'
+import { budgetPathOf } from '../../../domain/limits.ts'
 import type { PolicyDecision, PolicyDenial } from '../../../domain/policy.ts'
 import type { Hold, Metadata } from '../../../domain/records.ts'
 import { put, type Change } from '../operation.ts'
@@ -9,7 +10,6 @@ import {
   type MandateRow,
   type RefusedBy,
 } from '../tables.ts'
-import { budgetPathOf } from './bookings.ts'
 
 /** What was asked about. */
 type Asked = Pick<
