@@ -23,6 +23,7 @@ test('A limit is told in words, with its window and time zone', () => {
       'at most 1,000.00 USDC and 40 payments in a month from day 15 (UTC)',
     ],
     [{ window: { rolling_seconds: 86_400 }, max_count: 5 }, 'at most 5 payments in any 24 hours'],
+    [{ window: { rolling_seconds: 3_600 }, max_count: 5 }, 'at most 5 payments in any hour'],
     [{ window: { rolling_seconds: 5_400 }, max_count: 5 }, 'at most 5 payments in any 90 minutes'],
     [
       { window: 'lifetime', max_amount: '9.00', per: 'resource' },

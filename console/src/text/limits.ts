@@ -8,7 +8,7 @@ export type LimitWindow = Limit['window']
 /** The time over which a limit counts: `a day (Europe/Berlin)`, `any 24 hours`. */
 export function windowInWords(window: LimitWindow): string {
   if (window === 'lifetime') return 'the lifetime'
-  if ('rolling_seconds' in window) return `any ${secondsInWords(window.rolling_seconds)}`
+  if ('rolling_seconds' in window) return `any ${secondsInWords(window.rolling_seconds).replace(/^1 /, '')}`
   const { calendar, time_zone, week_start, day_of_month } = window
   const start =
     week_start !== undefined && week_start !== 'monday'

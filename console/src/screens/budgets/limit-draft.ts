@@ -136,8 +136,10 @@ function isWhole(text: string, least: number, most: number): boolean {
 }
 
 function isTimeZone(name: string): boolean {
+  if (name === '') return false
   try {
-    return name !== '' && new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined
+    new Intl.DateTimeFormat('en', { timeZone: name }).format(0)
+    return true
   } catch {
     return false
   }

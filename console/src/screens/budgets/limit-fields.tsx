@@ -124,7 +124,7 @@ function OneLimit({
     <>
       <div className="form-pair">
         <SelectField
-          label="Counts"
+          label="Period"
           value={kind}
           onChange={(value) => set({ kind: value as LimitKind })}
           options={kinds}
@@ -195,7 +195,7 @@ function OneLimit({
       <div className="form-pair">
         {maySplit && (
           <SelectField
-            label="Counts together"
+            label="Counts"
             value={limit.per}
             onChange={(per) => set({ per: per as LimitDraft['per'] })}
             options={subjects}

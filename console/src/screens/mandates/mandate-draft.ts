@@ -92,9 +92,7 @@ export function draftOf(mandate: Mandate): MandateDraft {
     approvalAbove: approval?.above ?? '',
     approvalFirst: approval?.first_purchase_at_seller ?? false,
     approvalRequired: approval?.required === 2 ? '2' : '1',
-    metadata: Object.entries(mandate.metadata)
-      .map(([key, value]) => `${key}: ${value}`)
-      .join('\n'),
+    metadata: metadataText(mandate.metadata),
     maxCaptureSeconds: mandate.max_capture_seconds,
   }
 }
@@ -135,16 +133,24 @@ function approvalOf({ approvalAbove, approvalFirst, approvalRequired }: MandateD
   return { above, first_purchase_at_seller: approvalFirst, required: Number(approvalRequired) }
 }
 
-/** Undefined if a line has no key or no value. */
+/** Undefined if a line has no key. */
 function metadataOf({ metadata }: MandateDraft): Record<string, string> | undefined {
   const entries: [string, string][] = []
   for (const line of metadata.split('\n').filter((one) => one.trim() !== '')) {
-    const colon = line.indexOf(':')
-    const [key, value] = [line.slice(0, colon).trim(), line.slice(colon + 1).trim()]
-    if (colon < 0 || key === '' || value === '') return undefined
-    entries.push([key, value])
+    const colon = line.includes(': ') ? line.indexOf(': ') : line.indexOf(':')
+    const key = line.slice(0, colon).trim()
+    if (colon < 0 || key === '') return undefined
+    const value = line.slice(colon + 1).trim()
+    entries.push([key, value.replaceAll(/\\[n\\]/g, (sign) => (sign === '\\n' ? '\n' : '\\'))])
   }
   return Object.fromEntries(entries)
+}
+
+/** A line for each entry; a line break in a value is written as `\n`. */
+function metadataText(metadata: Mandate['metadata']): string {
+  return Object.entries(metadata)
+    .map(([key, value]) => `${key}: ${value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}`)
+    .join('\n')
 }
 
 /** Validation errors by field name of the interface. */

@@ -116,7 +116,7 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
       <Panel title={`Spent over the last ${days} days`}>
         <Spend mandate={mandate} />
       </Panel>
-      <Panel title="Limits">
+      <Panel title="Terms">
         <Facts>
           <Fact name="Cap per payment">
             <Amount value={mandate.max_spend_per_transaction} currency={mandate.currency} />

@@ -162,17 +162,21 @@ function compare(facts: Decision): Record<CheckName, () => Comparison | undefine
         limits: [mandate.maxPerTransactionText],
       },
     within_total_budget: () => compareTotal(facts),
-    within_limits: () => compareLimit(facts, amountText),
+    within_limits: () => compareLimit(facts, amountText, 'mandate'),
     within_shared_budgets: () =>
-      compareLimit(facts, amountText) ?? only(facts.budgets.map(({ name }) => name).join(', ')),
+      compareLimit(facts, amountText, 'budget') ?? only(facts.budgets.map(({ name }) => name).join(', ')),
     approved_by_person: () => compareApproval(facts, amountText),
   }
 }
 
 /** `18.00 committed + 5.00`, above `20.00`: what counts in the limit that refuses the payment. */
-function compareLimit({ refusedBy: by }: Decision, amountText: string): Comparison | undefined {
+function compareLimit(
+  { refusedBy: by }: Decision,
+  amountText: string,
+  scope: 'mandate' | 'budget',
+): Comparison | undefined {
   const limit = by?.limit
-  if (!limit) return undefined
+  if (limit?.scope !== scope) return undefined
   const { unit, committed, max } = limit
   const value = unit === 'amount' ? `${committed} committed + ${amountText}` : `${committed} payments + 1`
   return { value, relation: 'above', limits: [max] }
