@@ -10,6 +10,7 @@ import {
 import { sumOfHalves, sumsOfParts } from '../../src/store/ledger/activity.ts'
 import { Ledger } from '../../src/store/ledger/ledger.ts'
 import { addUpActivity } from '../../src/store/ledger/operations/activity.ts'
+import { operationsByName } from '../../src/store/ledger/operations/by-name.ts'
 import { keyText, type Table } from '../../src/store/ledger/table.ts'
 import {
   allTables,
@@ -106,6 +107,7 @@ for (const [name, open] of Object.entries(driverBeds)) {
 }
 
 const usedTables = new Set<string>()
+const usedOperations = new Set<string>([addUpActivity.name])
 
 for (const [seed, faultPercent] of [
   [1, 0],
@@ -136,6 +138,13 @@ for (const [seed, faultPercent] of [
 test('The random calls leave rows in every table', () => {
   assert.deepEqual(
     allTables.map(({ name }) => name).filter((name) => !usedTables.has(name)),
+    [],
+  )
+})
+
+test('The random calls make every operation', () => {
+  assert.deepEqual(
+    [...operationsByName.keys()].filter((name) => !usedOperations.has(name)),
     [],
   )
 })
@@ -185,6 +194,7 @@ async function play(bed: DriverBed, options: { readonly seed: number; readonly f
   const outcomes: string[] = []
   for (let made = 0; made < callsPerSeed;) {
     const batch = Array.from({ length: 1 + random.below(32) }, () => calls.next())
+    for (const { operation } of batch) usedOperations.add(operation.name)
     const settled = await Promise.allSettled(batch.map(({ operation, call }) => ledger.run(operation, call)))
     outcomes.push(...settled.map((one, index) => outcomeText(batch[index], one)))
     made += batch.length

@@ -1,5 +1,4 @@
 import { auditEvent } from '../../src/domain/audit.ts'
-import type { Limit } from '../../src/domain/limits.ts'
 import { formatSum, type MicroUsdc } from '../../src/domain/money.ts'
 import { holdDefaults, mandateDefaults } from '../../src/domain/new-records.ts'
 import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
@@ -21,7 +20,6 @@ import {
 } from '../../src/store/ledger/operations/mandates.ts'
 import { capture, settleLate } from '../../src/store/ledger/operations/captures.ts'
 import { issueProof } from '../../src/store/ledger/operations/payments.ts'
-import { createBudget, freezeBudget } from '../../src/store/ledger/operations/limits/budgets.ts'
 import { claimDomain, createSeller, releaseDomain } from '../../src/store/ledger/operations/sellers.ts'
 import {
   createSession,
@@ -30,16 +28,19 @@ import {
   touchSession,
 } from '../../src/store/ledger/operations/sessions.ts'
 import {
+  endStop,
   listMandatesOf,
   pressStop,
   readStops,
   resumeMandate,
   stopMandate,
+  takeStop,
   undoStop,
 } from '../../src/store/ledger/operations/stops.ts'
 import { voidPayment, voidPayments, voidPaymentsOfRevoked } from '../../src/store/ledger/operations/voids.ts'
 import type { StoredSession } from '../../src/store/console/store.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
+import { RandomBudgets } from './random-budgets.ts'
 import { made, type RandomCall } from './random-call.ts'
 import { authorizeCall, collectionCall } from './random-collections.ts'
 
@@ -70,7 +71,7 @@ export class RandomCalls {
   readonly #keys: Caller[] = []
   readonly #agents: (Scope & { readonly id: string })[] = []
   readonly #mandates: (Scope & { readonly id: string; readonly agentId: string })[] = []
-  readonly #budgets: (Scope & { readonly id: string })[] = []
+  readonly #budgets: RandomBudgets
   readonly #holds: Hold[] = []
   /** The last request for an increase of each mandate. */
   readonly #increases = new Map<string, string>()
@@ -84,6 +85,11 @@ export class RandomCalls {
   constructor(seed: number) {
     this.#random = seededRandom(seed)
     this.#ids = createIds(() => this.#nowMs, this.#random.bytes)
+    this.#budgets = new RandomBudgets({
+      ...this.#tools,
+      nowMs: () => this.#nowMs,
+      newEvent: (type, subjectId, scope) => this.#event(type, subjectId, scope),
+    })
   }
 
   get #tools() {
@@ -143,8 +149,11 @@ export class RandomCalls {
       return made(moveMandate, { mandate, to, event: this.#event('mandate.paused', id, scope) })
     },
     () => this.#amendMandate(),
-    () => this.#createBudget(),
-    () => this.#freezeBudget(),
+    () => this.#budgets.create({ ...this.#scope(), environment: 'sandbox' }),
+    () => this.#budgets.use({ ...this.#scope(), environment: 'sandbox' }),
+    () => this.#budgets.use({ ...this.#scope(), environment: 'sandbox' }),
+    () => this.#budgets.assign(this.#agent()),
+    () => this.#budgets.readUsage(this.#mandate(), this.#payment().resourceUrl),
     () => this.#decide(),
     () => this.#decide(),
     () => this.#decide(),
@@ -259,8 +268,8 @@ export class RandomCalls {
       currency: 'USDC' as const,
       allowedSellers: this.#random.pick([['*'], ['*'], ['shop.example', 'data.example']]),
       allowedCategories: [],
-      limits: this.#random.pick([null, null, this.#limits('seller')]),
-      budgetPath: this.#random.pick([null, this.#budgetPath(scope)]),
+      limits: this.#random.pick([null, null, this.#budgets.limits('seller')]),
+      budgetPath: this.#random.pick([null, this.#budgets.pathFor(scope)]),
       expiresAtText: new Date(expiresAtMs).toISOString(),
       expiresAtMs,
       ...mandateDefaults,
@@ -302,6 +311,8 @@ export class RandomCalls {
         { allowedSellers: ['*', 'shop.example'] },
         { purpose: 'Größe' },
         { approval: { above: '1.00', firstPurchaseAtSeller: true, required: 1 } },
+        { limits: this.#random.pick([null, this.#budgets.limits('resource')]) },
+        { budgetPath: this.#random.pick([null, this.#budgets.pathFor(scope)]) },
       ]),
       paidDomains: this.#random.pick([[], ['shop.example']]),
       expectedVersion: 1 + this.#random.below(3),
@@ -309,52 +320,6 @@ export class RandomCalls {
       endsHolds: this.#random.below(3) === 0,
     }
     return made(amendMandate, { ...call, event: this.#event('mandate.amended', id, scope) })
-  }
-
-  /** A limit that counts apart for each seller or resource, and two that do not. */
-  #limits(per: Limit['per']): readonly Limit[] {
-    const shared = {
-      maxAmountText: '6.00',
-      maxAmountMicro: '6000000',
-      maxCount: null,
-      action: 'deny' as const,
-    }
-    const windows = [
-      { rollingSeconds: 3_600 },
-      'lifetime',
-      { calendar: 'day', timeZone: 'Europe/Berlin' },
-    ] as const
-    return windows.map((window, index) => ({
-      ...shared,
-      id: this.#ids.next('limit'),
-      window,
-      per: index === 0 ? per : null,
-    }))
-  }
-
-  #budgetPath({ accountId }: Scope): readonly string[] | null {
-    const own = this.#budgets.filter((budget) => budget.accountId === accountId)
-    return own.length === 0 ? null : [own.at(-1)!.id]
-  }
-
-  #createBudget(): RandomCall {
-    const scope = { ...this.#scope(), environment: 'sandbox' as const }
-    const id = this.#ids.next('budget')
-    const ancestors = this.#budgetPath(scope) ?? []
-    this.#budgets.push({ ...scope, id })
-    const budget = { ...scope, id, name: 'Team', ancestors, limits: this.#limits(null), frozenAtMs: null }
-    return made(createBudget, {
-      budget: { ...budget, version: 1, createdAtMs: this.#nowMs, updatedAtMs: this.#nowMs },
-      event: this.#event('budget.created', id, scope),
-    })
-  }
-
-  #freezeBudget(): RandomCall {
-    const budget = this.#budgets.at(-1)
-    if (!budget) return this.#createBudget()
-    // Most budgets stay open.
-    const isFrozen = this.#random.below(4) === 0
-    return made(freezeBudget, { budget, isFrozen, event: this.#event('budget.frozen', budget.id, budget) })
   }
 
   #createSeller(): RandomCall {
@@ -576,9 +541,14 @@ export class RandomCalls {
 
   #pressOrUndo(): RandomCall {
     const scope = this.#scope()
-    const dice = this.#random.below(3)
+    const dice = this.#random.below(5)
     if (dice === 0) return made(readStops, scope)
-    if (dice === 1) return made(undoStop, { scope, press: this.#random.below(5) })
+    const press = this.#random.below(5)
+    if (dice === 1) return made(undoStop, { scope, press })
+    if (dice === 2) return made(takeStop, { scope, press, atMs: this.#nowMs })
+    if (dice === 3) {
+      return made(endStop, { scope, press, tryAtMs: this.#random.pick([null, this.#nowMs + 30_000]) })
+    }
     const stopId = this.#ids.next('stop')
     this.#stopIds.push(stopId)
     return made(pressStop, { scope, stopId, actor: 'system', atMs: this.#nowMs })
