@@ -15,7 +15,7 @@ import {
 import { sendPlain } from '../testing/http/plain-http.ts'
 import { startTestService, type TestService } from '../testing/service.ts'
 
-/** Served besides the interface: the console redirect, the OpenAPI document and its reference. */
+/** Outside the interface: the console redirect, the OpenAPI document and its reference. */
 const besideTheInterface = /^(GET|HEAD) (\/|\/openapi\.json|\/docs(\/.*)?|\/console.*)$/
 
 test('openapi.json is OpenAPI 3.1 of version 0.1.0, without a key [version.1]', async (t) => {
@@ -82,7 +82,7 @@ test('Every declared endpoint is served [version.1]', async () => {
   assert.deepEqual([...declared].sort(), endpoints.map(({ id }) => id).sort())
 })
 
-test('Payments, policy, verification and what is not in the interface have the prefix /v1, its other resources have no version [version.2] [endpoint.prefix]', async (t) => {
+test('Payments, policy, verification and extensions of the interface have the prefix /v1; its other resources have no version [version.2] [endpoint.prefix]', async (t) => {
   const service = await startTestService(t)
   const groups = { with: new Set<string>(), without: new Set<string>() }
   for (const { path, tag } of endpoints) groups[path.startsWith('/v1/') ? 'with' : 'without'].add(tag)
@@ -101,7 +101,7 @@ test('Payments, policy, verification and what is not in the interface have the p
   assert.deepEqual([...groups.without].sort(), ['Accounts', 'Agents', 'Health', 'Mandates', 'Sellers'])
   for (const { method, path } of endpoints) {
     const other = path.startsWith('/v1/') ? path.slice('/v1'.length) : `/v1${path}`
-    // Agents and mandates are read at one path and changed at the other.
+    // Agents and mandates have one path for reads and another for changes.
     if (/^(\/v1)?\/(agents|mandates)\/\{\w+\}$/.test(other)) continue
     // The web app under /console has its own routing.
     if (other.startsWith('/console/')) continue

@@ -202,8 +202,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
 
 /**
  * Passes every body to the routes as bytes, whatever its content type: the interface defines how content
- * types are handled (the 422 body), so the HTTP library only sees an unknown one. Its own reading of bytes copies
- * them once more.
+ * types are handled (the 422 body), so the HTTP library sees only an unknown one. Reading bytes itself, it
+ * would copy them again.
  */
 function readBodiesAsBytes(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
@@ -218,7 +218,7 @@ function readBodiesAsBytes(app: FastifyInstance): void {
       if (length > maxBodyBytes) refuseLength()
       else chunks.push(chunk)
     })
-    // Without an end the client is gone.
+    // The client disconnected before the end.
     payload.on('end', () => {
       if (length <= maxBodyBytes) done(null, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))
     })

@@ -83,7 +83,7 @@ test('Later ids of a process sort after earlier ones, within one millisecond and
   })
 })
 
-test('They also do if the clock goes back', () => {
+test('Ids also sort this way if the clock goes back', () => {
   const random = seededRandom(4)
   const clock = { nowMs: startMs }
   const ids = createIds(() => clock.nowMs, random.bytes)
@@ -93,7 +93,7 @@ test('They also do if the clock goes back', () => {
   })
 })
 
-test('Ids follow a clock that is set back by more than ten minutes, so that lists by time find them', () => {
+test('If the clock is set back by more than ten minutes, ids follow it, so that lists by time find them', () => {
   const clock = { nowMs: startMs }
   const ids = createIds(() => clock.nowMs, seededRandom(5).bytes)
   ids.nonce()

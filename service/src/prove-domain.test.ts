@@ -45,7 +45,7 @@ const files: readonly { name: string; answer: RequestListener; outcome: 'proved'
     outcome: /the file was answered 302; redirects are not followed$/,
   },
   {
-    name: 'a file without an end',
+    name: 'a file that never ends',
     answer: (_, to) => to.end('x'.repeat(100_000)),
     outcome: /the file has more than 4096 bytes$/,
   },

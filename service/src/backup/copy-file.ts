@@ -27,7 +27,7 @@ export async function copySqliteFile({ from, to, signal, onProgress }: CopyFileO
   createPrivateFile(to)
   const progress = setInterval(() => onProgress?.(statSync(to).size), progressMs)
   try {
-    // Beside this file, and compiled like it.
+    // Next to this file, and compiled like it.
     const program = join(import.meta.dirname, `vacuum-into${extname(import.meta.filename)}`)
     await runToEnd(process.execPath, [program, from, to], { signal })
     syncFile(to)

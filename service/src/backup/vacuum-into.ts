@@ -10,7 +10,7 @@ import Database from 'better-sqlite3'
 import { codeOf } from '../store/error-code.ts'
 
 const [from = '', to = ''] = process.argv.slice(2)
-// Payments go first.
+// Payments have priority.
 setPriority(10)
 try {
   const database = new Database(from, { readonly: true, timeout: 5_000 })

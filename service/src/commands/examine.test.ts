@@ -93,7 +93,7 @@ const troubles: readonly Trouble[] = [
     finding: /\.env can be read by others/,
   },
   {
-    name: 'a proof secret that can be guessed',
+    name: 'a guessable proof secret',
     cause: () => undefined,
     environment: {
       PURSER_PROOF_SECRET: `${goodSecret},${'secret'.repeat(6)}`,
@@ -102,13 +102,13 @@ const troubles: readonly Trouble[] = [
     finding: /^PURSER_PROOF_SECRET: secret 2 repeats itself and can be guessed; make one with: openssl/,
   },
   {
-    name: 'a proof secret file that is damaged',
+    name: 'a damaged proof secret file',
     cause: (folder) => writeFileSync(join(folder, 'data/purser.db.proof-secret'), 'short'),
     mark: 'fail',
     finding: /does not contain a proof secret of this service/,
   },
   {
-    name: 'a chosen key that can be guessed',
+    name: 'a guessable chosen key',
     cause: () => undefined,
     environment: { PURSER_BOOTSTRAP_SANDBOX_KEY: 'svc_sand_changeme' },
     mark: 'fail',
@@ -122,14 +122,14 @@ const troubles: readonly Trouble[] = [
     finding: /^the chosen sandbox key works as long as it is in the settings/,
   },
   {
-    name: 'a setting that is wrong',
+    name: 'a wrong setting',
     cause: () => undefined,
     environment: { PURSER_PORT: 'http' },
     mark: 'fail',
     finding: /^PURSER_PORT must be a whole number/,
   },
   {
-    name: 'a setting that is misspelled',
+    name: 'a misspelled setting',
     cause: () => undefined,
     environment: { [['PURSER', 'DATABSE'].join('_')]: 'sqlite:other.db' },
     mark: 'fail',

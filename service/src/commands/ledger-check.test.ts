@@ -36,7 +36,7 @@ test('ledger check checks a ledger while the service runs', async (context) => {
   assert.equal(
     (await askForProof(service, await preparePurchase(service))).status,
     201,
-    'the service goes on',
+    'the service keeps running',
   )
 })
 

@@ -230,7 +230,7 @@ const nobody = 'postgresql://purser@127.0.0.1:1/purser'
 const refusedCopies: readonly (readonly [what: string, from: string, to: string, error: RegExp])[] = [
   ['a wrong path', 'none.db', nobody, /There is no ledger at .*none\.db; correct --from\.$/],
   ['a foreign file', 'text.db', nobody, /name another file with --from sqlite:\/path\/purser\.db\.$/],
-  ['a server that is away', 'purser.db', nobody, /No PostgreSQL .*; start it, or correct --to\.$/],
+  ['an unreachable server', 'purser.db', nobody, /No PostgreSQL .*; start it, or correct --to\.$/],
 ]
 for (const [what, from, to, error] of refusedCopies) {
   test(`migrate copy does not report progress if it is refused: ${what}`, async (context) => {

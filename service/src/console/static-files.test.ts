@@ -45,7 +45,7 @@ test('No console page allows inline code, frames or other sites', async (t) => {
   }
 })
 
-test('Files with a content hash are cached permanently, the start page is revalidated each time', async (t) => {
+test('Files with a content hash are cached permanently, and the start page is revalidated each time', async (t) => {
   const url = await serve(t, files)
   const asset = await sendPlain(url, { method: 'GET', path: '/console/assets/app-1.js' })
   assert.deepEqual([asset.status, asset.text], [200, script])

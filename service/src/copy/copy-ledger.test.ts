@@ -38,7 +38,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 
 for (const server of postgresServers) {
   describe(server.name, { skip: server.missing ?? false }, () => {
-    test('A copied ledger answers everything as the first one did', async (context) => {
+    test('A copied ledger answers everything like the original', async (context) => {
       const to = await databaseOn(server, context)
       const report = await copy({ to })
       assert.ok(report.isProven && !report.isContinued)
@@ -65,7 +65,7 @@ for (const server of postgresServers) {
         for (const { name } of copiedTables) {
           const [row] = await query<{ count: bigint }>(to, `select count(*) as count from ${name}`)
           const rows = BigInt(row?.count ?? 0)
-          assert.ok(rows >= (reached.get(name) ?? 0n), `${name} was not begun anew`)
+          assert.ok(rows >= (reached.get(name) ?? 0n), `${name} was not restarted`)
           reached.set(name, rows)
         }
       }
@@ -80,15 +80,15 @@ for (const server of postgresServers) {
 }
 
 const killedCopy = join(import.meta.dirname, '../../testing/ledgers/killed-copy.ts')
-const server = postgresServers[0] ?? assert.fail('there is a server')
+const server = postgresServers[0] ?? assert.fail('no PostgreSQL server')
 
-test('The proof secret goes with the ledger', async (context) => {
+test('The proof secret is copied with the ledger', async (context) => {
   const to = await databaseOn(server, context)
   await copy({ to, proofSecret: 'ab'.repeat(32) })
   assert.deepEqual(await query(to, 'select secret from service_secrets'), [{ secret: 'ab'.repeat(32) }])
 })
 
-test('A ledger that a service uses is not copied', async (context) => {
+test('A ledger that a service is using is not copied', async (context) => {
   const store = openSqliteLedgerStore({ path: sourcePath, nextId: createIdsOfTimes() })
   context.after(() => store.close())
   const to = await databaseOn(server, context)
@@ -108,7 +108,7 @@ test('A database with another ledger is left untouched', async (context) => {
   const store = await openPostgresLedgerStore({ url: to, nextId: createIdsOfTimes() })
   await new StoreLedger({ store, close: () => store.close() }).tenant()
   await store.close()
-  // The ids of tests are the same in every ledger.
+  // Test ids are the same in every ledger.
   await query(to, 'update accounts set id = gen_random_uuid()')
   await refused(copy({ to }), /contains another ledger, and was left untouched; copy to an empty database/)
   assert.equal((await query(to, 'select id from accounts')).length, 1)
@@ -125,7 +125,7 @@ test('A finished copy is recognized and not written again', async (context) => {
   assert.deepEqual(await readCopy(to), whole)
 })
 
-test('A finished copy in which something was written since, there or here, is left as it is', async (context) => {
+test('A finished copy is left unchanged if something was written to it or to the source since', async (context) => {
   const from = join(folder, 'moved-on.db')
   copyFileSync(sourcePath, from)
   const [copied, unchanged] = [await databaseOn(server, context), await databaseOn(server, context)]
@@ -155,7 +155,7 @@ test('A copy is not continued from a changed or different source', async (contex
   await refused(copy({ from, to }), /unfinished copy of another ledger, or the source has changed since/)
 })
 
-test('Two copies to one database do not meet', async (context) => {
+test('Two copies to one database never mix', async (context) => {
   const to = await databaseOn(server, context)
   const from = join(folder, 'same.db')
   copyFileSync(sourcePath, from)
@@ -180,7 +180,7 @@ const damages: readonly (readonly [what: string, statement: string, table: strin
   ['a longer text', `update agents set name = name || '.' where status = 'active'`, 'agents'],
 ]
 for (const [what, statement, table] of damages) {
-  test(`The proof at the end notices ${what}, and the copy stays unfinished`, async (context) => {
+  test(`The final comparison detects ${what}, and the copy stays unfinished`, async (context) => {
     const to = await databaseOn(server, context)
     await interrupt({ to, at: { table: 'audit_events', copied: 2n } })
     await query(to, statement)
@@ -196,7 +196,7 @@ for (const [what, statement, table] of damages) {
   })
 }
 
-test('NUL, which PostgreSQL cannot hold, becomes the sign for what cannot be shown', async (context) => {
+test('NUL, which PostgreSQL cannot store, becomes U+FFFD', async (context) => {
   const from = join(folder, 'nul.db')
   const source = openSqliteLedgerStore({ path: from, nextId: createIdsOfTimes() })
   const filled = new StoreLedger({ store: source, close: () => source.close() })
@@ -210,7 +210,7 @@ test('NUL, which PostgreSQL cannot hold, becomes the sign for what cannot be sho
   assert.deepEqual(await store.findAgent(agent), { ...agent, name: 'a\uFFFDb\uFFFD' })
 })
 
-test('Every table of the ledger is copied, or left out on purpose', () => {
+test('Every table of the ledger is copied or deliberately left out', () => {
   assert.deepEqual(new Set([...copiedTables, ...leftOutTables]), new Set(allTables))
   const database = new Database(sourcePath, { readonly: true })
   const tables = database
@@ -218,7 +218,7 @@ test('Every table of the ledger is copied, or left out on purpose', () => {
     .pluck()
     .all()
   database.close()
-  // What SQLite keeps only to be faster is made anew there, and is nowhere else.
+  // SQLite's derived tables are rebuilt there, and exist nowhere else.
   const kept = ['open_payments', 'entries_of_mandates', 'index_marks']
   const declared = allTables.flatMap((table) => partsOf(table).map(({ name }) => name))
   assert.deepEqual(new Set(tables), new Set([...declared, ...kept]))
@@ -232,7 +232,7 @@ function copy(options: Partial<CopyOptions> & { readonly to: string }) {
   return copyLedger({ ...orderTo(options.to), ...options })
 }
 
-/** Begins a copy and has it fail once a table is so far. */
+/** Starts a copy and makes it fail once a table has reached a given progress. */
 async function interrupt({
   at = { table: 'payments', copied: 1n },
   ...options

@@ -69,7 +69,7 @@ test('No base62 character is more likely than others: bytes that would wrap arou
     Uint8Array.from({ length: size }, () => bytes[drawn++ % bytes.length] ?? 0),
   )
   const random = key.slice(prefixes.sandbox.length, -checksumLength)
-  assert.equal(random, 'z0z0z0'.repeat(5), '247 is 3 * 62 + 61, and from 248 on a byte counts for nothing')
+  assert.equal(random, 'z0z0z0'.repeat(5), '247 is 3 * 62 + 61, and bytes from 248 on are discarded')
 })
 
 test('Over many keys, all characters are equally frequent', () => {
@@ -85,7 +85,10 @@ test('Over many keys, all characters are equally frequent', () => {
   const expected = (keys * 30) / 62
   // Modulo bias would make the first characters 25 percent more frequent.
   for (const [character, count] of counts) {
-    assert(Math.abs(count - expected) < expected * 0.1, `${character} came ${count} times, not ${expected}`)
+    assert(
+      Math.abs(count - expected) < expected * 0.1,
+      `${character} occurred ${count} times, not ${expected}`,
+    )
   }
 })
 

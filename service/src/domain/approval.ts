@@ -72,7 +72,7 @@ export interface ApprovalDecision {
   readonly atMs: number
 }
 
-/** The terms that an agent asks for. Stored as JSON. */
+/** The terms that an agent requests. Stored as JSON. */
 export type Increase = Partial<
   Pick<MandateTerms, 'maxTotalText' | 'maxPerTransactionText' | 'expiresAtText' | 'expiresAtMs'>
 >
@@ -89,7 +89,7 @@ export function termsOfIncrease(increase: Increase): Partial<MandateTerms> {
   }
 }
 
-/** Why a person must approve a payment that passes all other checks; undefined if nobody must. */
+/** Why a person must approve a payment that passes all other checks; undefined if none must. */
 export function reasonToAsk(
   terms: ApprovalTerms | null,
   payment: { readonly amountMicro: MicroUsdc; readonly isKnownSeller: boolean },
@@ -103,7 +103,10 @@ export function reasonToAsk(
   return limit && { code: 'limit', limitId: limit.id }
 }
 
-/** The status at a time: what was not decided, or not used, in time has expired. An increase is used when it is approved. */
+/**
+ * The status at a time: a request that was not decided, or not used, in time has expired. An increase is used
+ * when it is approved.
+ */
 export function approvalStatusAt(
   { kind, status, expiresAtMs }: Pick<Approval, 'kind' | 'status' | 'expiresAtMs'>,
   nowMs: number,

@@ -74,7 +74,7 @@ const cases: readonly Case[] = [
     ends: '2010-11-08T03:30:00Z',
   },
   {
-    title: 'a day that was left out',
+    title: 'a skipped day',
     window: { calendar: 'day', timeZone: 'Pacific/Apia' },
     at: '2011-12-30T12:00:00Z',
     starts: '2011-12-30T10:00:00Z',
@@ -116,7 +116,7 @@ const cases: readonly Case[] = [
     ends: '2026-11-29T00:00:00Z',
   },
   {
-    title: 'a week over a change of clocks',
+    title: 'a week with a clock change',
     window: { calendar: 'week', ...berlin, weekStart: 'saturday' },
     at: '2026-03-30T00:00:00Z',
     starts: '2026-03-27T23:00:00Z',
@@ -176,7 +176,7 @@ for (const { title, window, at, starts, ends } of cases) {
   })
 }
 
-test('Periods follow each other without a gap, in every zone and for every unit', () => {
+test('Periods follow each other without a gap in every time zone and for every unit', () => {
   const zones = [
     'Europe/Berlin',
     'Africa/Cairo',

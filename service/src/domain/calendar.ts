@@ -129,7 +129,7 @@ function startOfDay(day: number, timeZone: string): number {
   const before = offsetAt(timeZone, fromMs)
   const after = offsetAt(timeZone, toMs)
   if (before === after) return utcMs - before
-  // The clocks change near this midnight: when?
+  // The clocks change near this midnight: find out when.
   while (toMs - fromMs > 1) {
     const middleMs = Math.floor((fromMs + toMs) / 2)
     if (offsetAt(timeZone, middleMs) === before) fromMs = middleMs
@@ -139,7 +139,7 @@ function startOfDay(day: number, timeZone: string): number {
   return midnightMs < toMs ? midnightMs : Math.max(toMs, utcMs - after)
 }
 
-/** What local time is ahead of UTC, in milliseconds. */
+/** How far local time is ahead of UTC, in milliseconds. */
 function offsetAt(timeZone: string, atMs: number): number {
   const parts: Record<string, number> = {}
   for (const { type, value } of formatterOf(timeZone).formatToParts(atMs)) parts[type] = Number(value)

@@ -77,7 +77,7 @@ const numbers: readonly (readonly [bits: string, text: string | undefined])[] = 
   ['43143ff3c1cb0959', '1424953923781206.2'],
 ]
 for (const [bits, text] of numbers) {
-  const outcome = text === undefined ? 'nothing that JSON can hold' : 'printed as ' + text
+  const outcome = text === undefined ? 'not representable in JSON' : 'printed as ' + text
   test(`The number ${bits} is ${outcome}`, () => {
     const value = Buffer.from(bits, 'hex').readDoubleBE()
     assert.equal(canonicalJson(value), text)

@@ -81,17 +81,17 @@ const rows: readonly Row[] = [
     refusal: undefined,
   },
   {
-    name: "The mandate's own account collects for somebody else's seller",
+    name: "The mandate's own account collects for another account's seller",
     facts: { caller: payer, seller: otherSeller },
     refusal: undefined,
   },
   {
-    name: "The mandate's own account collects wherever the resource lies",
+    name: "The mandate's own account collects whatever the host of the resource",
     facts: { caller: payer, seller: undefined, resourceUrl: 'https://elsewhere.example/data' },
     refusal: undefined,
   },
   {
-    name: "The mandate's own account is bound to the allowed sellers too",
+    name: "The mandate's own account is also limited to the allowed sellers",
     facts: { caller: payer, seller: undefined, mandate: { ...mandate, allowedSellers: [] } },
     refusal: 'merchant_not_allowed',
   },
@@ -106,22 +106,22 @@ const rows: readonly Row[] = [
     refusal: 'seller_not_yours',
   },
   {
-    name: 'That the seller is the payer does not help a stranger',
+    name: 'An unrelated account gains nothing if the seller belongs to the payer',
     facts: { seller: { ...shopSeller, accountId: 'acct_payer' } },
     refusal: 'seller_not_yours',
   },
   {
-    name: 'A seller that the mandate does not admit may not collect',
+    name: 'A seller that the mandate does not allow may not collect',
     facts: { mandate: { ...mandate, allowedSellers: ['other.example'] } },
     refusal: 'merchant_not_allowed',
   },
   {
-    name: 'An empty list admits nobody',
+    name: 'An empty list allows no seller',
     facts: { mandate: { ...mandate, allowedSellers: [] } },
     refusal: 'merchant_not_allowed',
   },
   {
-    name: 'A mandate for every seller still pays only the one that serves the resource',
+    name: 'A mandate for every seller pays only the one that serves the resource',
     facts: { mandate: everySeller, resourceUrl: 'https://elsewhere.example/data' },
     refusal: 'merchant_not_payee',
   },
@@ -131,17 +131,17 @@ const rows: readonly Row[] = [
     refusal: undefined,
   },
   {
-    name: 'A mandate that has come to allow other resources pays no earlier proof for this one',
+    name: 'A mandate that now allows other resources does not pay an earlier proof for this one',
     facts: { mandate: { ...mandate, allowedResources: ['https://example.com/reports/*'] } },
     refusal: 'resource_not_allowed',
   },
   {
-    name: 'A mandate whose resources include the one of the proof pays it',
+    name: 'A mandate whose resources include that of the proof pays it',
     facts: { mandate: { ...mandate, allowedResources: ['https://example.com/*'] } },
     refusal: undefined,
   },
   {
-    name: 'A mandate that has come to enforce categories pays no earlier proof without one',
+    name: 'A mandate that now enforces categories does not pay an earlier proof without one',
     facts: { mandate: { ...mandate, categoryCheck: 'enforced' } },
     refusal: 'merchant_not_allowed',
   },
@@ -166,12 +166,12 @@ const rows: readonly Row[] = [
     refusal: undefined,
   },
   {
-    name: 'A domain that only ends alike is another one',
+    name: 'A domain that only ends with the same text is a different one',
     facts: { resourceUrl: 'https://notexample.com/data' },
     refusal: 'merchant_not_payee',
   },
   {
-    name: 'A child does not collect for its parent domain',
+    name: 'A subdomain does not collect for its parent domain',
     facts: {
       mandate: everySeller,
       merchantDomain: 'api.example.com',
@@ -180,12 +180,12 @@ const rows: readonly Row[] = [
     refusal: 'merchant_not_payee',
   },
   {
-    name: 'A resource without a host is nobody’s',
+    name: 'A resource without a host has no payee',
     facts: { resourceUrl: 'not an address' },
     refusal: 'merchant_not_payee',
   },
   {
-    name: 'The domain may be spelled in capitals and with a dot',
+    name: 'The domain may be uppercase and end with a dot',
     facts: { merchantDomain: 'EXAMPLE.com.' },
     refusal: undefined,
   },

@@ -2,10 +2,10 @@ import type { Limit as WireLimit, LimitWindow as WireWindow } from '@purser/wire
 
 import type { Limit, LimitAction, LimitWindow } from './limits.ts'
 
-/** A limit as it is requested, without an id. */
+/** A requested limit, without an id. */
 export type LimitTerms = Omit<Limit, 'id'>
 
-/** The requested limits: one that counts the same as an earlier limit gets its id, and with it what was counted. */
+/** The requested limits: one that counts the same as an earlier limit keeps its id, and so its counts. */
 export function keepIds(wanted: readonly Limit[], before: readonly Limit[]): readonly Limit[] {
   const left = [...before]
   return wanted.map((limit) => {
@@ -28,7 +28,7 @@ function windowText(window: LimitWindow): string {
   return `${calendar} ${start} ${timeZone}`
 }
 
-/** Whether limits admit anything that earlier ones did not. A limit may be added, and a max lowered. */
+/** Whether limits allow anything that earlier ones did not. A limit may be added, and a max lowered. */
 export function widensLimits(before: readonly LimitTerms[], after: readonly LimitTerms[]): boolean {
   return before.some((old) => !after.some((limit) => countsSame(old, limit) && isWithin(limit, old)))
 }
@@ -42,7 +42,7 @@ function isWithin(limit: LimitTerms, old: LimitTerms): boolean {
 
 const strictness: readonly LimitAction[] = ['notify', 'require_approval', 'deny']
 
-/** A limit as the interface spells it. */
+/** A limit in the interface's format. */
 export function toWireLimit({ id, window, maxAmountText, maxCount, per, action }: Limit): WireLimit {
   return { id, window: toWireWindow(window), max_amount: maxAmountText, max_count: maxCount, per, action }
 }

@@ -47,7 +47,7 @@ test('A calendar limit counts the current period only', () => {
   assert.equal(next['one']?.length, 1)
 })
 
-test('What is given back of an earlier period changes nothing', () => {
+test('Giving back a payment of an earlier period changes nothing', () => {
   const limit = limitOf({ window: { calendar: 'day', timeZone: 'UTC' }, maxCount: 3 })
   const tally = addToTally({}, limit, startMs, payment('8.00'))
   const next = addToTally(tally, limit, startMs + 86_400_000, payment('1.00'))
@@ -55,7 +55,7 @@ test('What is given back of an earlier period changes nothing', () => {
   assert.deepEqual(takeTally(next, tally), next)
 })
 
-test('What is given back makes room in its own period', () => {
+test('Giving back a payment makes room in its own period', () => {
   const limit = limitOf({ window: { rollingSeconds: 3_600 }, maxCount: 2 })
   let tally = addToTally({}, limit, startMs, payment('1.00'))
   tally = addToTally(tally, limit, startMs + 600_000, payment('1.00'))
@@ -65,7 +65,7 @@ test('What is given back makes room in its own period', () => {
   assert.deepEqual(committedAt(tally, limit, nowMs), payment('1.00'))
 })
 
-test('A rolling window never admits more in any trailing window, and is at most a slice too strict', () => {
+test('A rolling window never admits more in any trailing window, and is at most one slice too strict', () => {
   for (const rollingSeconds of [60, 61, 3_599, 86_400, 2_678_400]) {
     const limit = limitOf({ window: { rollingSeconds }, maxCount: 5 })
     const windowMs = rollingSeconds * 1_000
@@ -102,7 +102,7 @@ test('A lifetime limit never resets', () => {
   assert.equal(windowStartsAtMs(limit.window, startMs), null)
 })
 
-test('The part of a rolling window that counts starts with its first slice', () => {
+test('The counted part of a rolling window starts with its first slice', () => {
   const starts = windowStartsAtMs({ rollingSeconds: 86_400 }, startMs + 1)
   assert.equal(starts, startMs - 86_400_000)
   assert.equal(windowStartsAtMs({ calendar: 'month', timeZone: 'UTC' }, startMs), Date.UTC(2026, 2, 1))

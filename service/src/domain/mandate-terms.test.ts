@@ -36,7 +36,7 @@ const each = (text: string) => ({
   maxPerTransactionMicro: parseAmount(text),
 })
 
-/** From terms like those above, with changes: whether it is widened. */
+/** Terms like those above with changes, and whether they are wider. */
 const amendments: readonly (readonly [string, Partial<MandateTerms>, Partial<MandateTerms>, boolean])[] = [
   ['the same', {}, {}, false],
   ['a lower limit', {}, { limits: [dailyLimit('4.00')] }, false],
@@ -53,7 +53,7 @@ const amendments: readonly (readonly [string, Partial<MandateTerms>, Partial<Man
   ['a shared budget', {}, { budgetPath: ['budget_1'] }, true],
   ['less in total', {}, total('99.99'), false],
   ['more in total', {}, total('100.000001'), true],
-  ['the same total, spelled otherwise', {}, total('100'), false],
+  ['the same total in another notation', {}, total('100'), false],
   ['less per payment', {}, each('1'), false],
   ['more per payment', {}, each('10.01'), true],
   ['an earlier expiry', {}, { expiresAtMs: 0 }, false],
@@ -74,7 +74,7 @@ const amendments: readonly (readonly [string, Partial<MandateTerms>, Partial<Man
   ['resources instead of every URL', {}, resources('https://a.example/*'), false],
   ['every URL', resources('https://a.example/*'), { allowedResources: null }, true],
   [
-    'a part of the resources',
+    'some of the resources',
     resources('https://a.example/r*'),
     resources('https://A.example/reports/*'),
     false,
@@ -113,13 +113,13 @@ const amendments: readonly (readonly [string, Partial<MandateTerms>, Partial<Man
     true,
   ],
   [
-    'approval of no amount',
+    'approval from an amount of zero',
     {},
     { approval: { above: null, firstPurchaseAtSeller: true, required: 2 } },
     true,
   ],
   [
-    'approval of first purchases no more',
+    'no more approval of first purchases',
     {},
     { approval: { above: '5.00', firstPurchaseAtSeller: false, required: 2 } },
     true,
@@ -135,7 +135,7 @@ for (const [title, from, changes, isWider] of amendments) {
   })
 }
 
-test('The changes of an amendment are those terms that differ, before and after', () => {
+test('The changes of an amendment are the terms that differ, before and after', () => {
   assert.equal(changesOfTerms(terms, { ...terms }), undefined)
   assert.deepEqual(changesOfTerms(terms, { ...terms, ...total('5.00'), allowedSellers: [] }), {
     before: { max_spend_total: '100.00', allowed_sellers: ['api.example.com', 'data.example.com'] },

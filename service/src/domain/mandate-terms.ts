@@ -6,7 +6,7 @@ import { parseAmount } from './money.ts'
 import { metadataText, type ApprovalTerms, type MandateTerms } from './records.ts'
 import { isWithinPatterns } from './resource-patterns.ts'
 
-/** The terms as the interface spells them: in answers, in the versions that are kept, and in audit events. */
+/** The terms in the interface's format: in answers, in stored versions, and in audit events. */
 export function wireTermsOf(mandate: MandateTerms): WireTerms {
   return {
     purpose: mandate.purpose,
@@ -45,14 +45,17 @@ export function changesOfTerms(before: MandateTerms, after: MandateTerms): TermC
   return { before: pick(old), after: pick(now) }
 }
 
-/** Whether an amendment allows something that was not allowed, or changes what people read: only an owner may. */
+/**
+ * Whether an amendment allows something that was not allowed, or changes what people read: only an owner may
+ * do that.
+ */
 export function widensTerms(before: MandateTerms, after: MandateTerms): boolean {
   return Object.values(widens).some((isWider) => isWider(before, after))
 }
 
 /** For each term, whether it allows more than before. */
 const widens: Readonly<Record<MandateTerm, (before: MandateTerms, after: MandateTerms) => boolean>> = {
-  // People decide by the purpose, so an agent does not write its own.
+  // People decide by the purpose, so an agent must not write its own.
   purpose: (before, after) => after.purpose !== before.purpose,
   max_spend_total: (before, after) => after.maxTotalMicro > before.maxTotalMicro,
   max_spend_per_transaction: (before, after) => after.maxPerTransactionMicro > before.maxPerTransactionMicro,
@@ -63,10 +66,10 @@ const widens: Readonly<Record<MandateTerm, (before: MandateTerms, after: Mandate
   allowed_resources: (before, after) => !isWithinPatterns(before.allowedResources, after.allowedResources),
   category_check: (before, after) =>
     before.categoryCheck === 'enforced' && after.categoryCheck !== 'enforced',
-  // As with the purpose.
+  // Like the purpose.
   metadata: (before, after) => metadataText(before.metadata) !== metadataText(after.metadata),
   limits: (before, after) => widensLimits(before.limits ?? [], after.limits ?? []),
-  // A shared budget concerns others, too.
+  // A shared budget affects others too.
   budget_id: (before, after) => before.budgetPath?.[0] !== after.budgetPath?.[0],
   expires_at: (before, after) => after.expiresAtMs > before.expiresAtMs,
   approval: (before, after) => asksLess(before.approval, after.approval),

@@ -1,7 +1,7 @@
 import type { MicroUsdc } from './money.ts'
 import { noOptionalFacts, noOptionalTerms, type Hold, type Mandate } from './records.ts'
 
-/** What a new mandate has unless its owner says otherwise. */
+/** The defaults of a new mandate. */
 export const mandateDefaults = {
   status: 'active',
   version: 1,
@@ -12,7 +12,7 @@ export const mandateDefaults = {
   ...noOptionalTerms,
 } as const satisfies Partial<Mandate>
 
-/** What a new hold has unless its request says otherwise. */
+/** The defaults of a new hold. */
 export const holdDefaults = {
   status: 'open',
   transactionId: null,

@@ -112,8 +112,8 @@ const signatures: readonly (readonly [name: string, signature: string])[] = [
   ['a character long', `${proof.signature}0`],
   ['with a space', `${proof.signature} `],
   ['with a prefix', `sha256=${proof.signature}`],
-  ['of as many characters but more bytes', `${proof.signature.slice(0, -1)}é`],
-  ['of as many bytes but fewer characters', `${proof.signature.slice(0, -2)}é`],
+  ['with as many characters but more bytes', `${proof.signature.slice(0, -1)}é`],
+  ['with as many bytes but fewer characters', `${proof.signature.slice(0, -2)}é`],
   ['of zeros', '0'.repeat(64)],
   ['in base64', Buffer.from(proof.signature, 'hex').toString('base64')],
 ]
@@ -161,7 +161,7 @@ const ages: readonly (readonly [ageMs: number, outcome: 'proof_expired' | undefi
   [Number.NaN, 'proof_expired'],
 ]
 for (const [ageMs, outcome] of ages) {
-  const verdict = outcome ? 'is proof_expired' : 'lies within 5 minutes'
+  const verdict = outcome ? 'is proof_expired' : 'is within 5 minutes'
   test(`A proof of ${ageMs} ms ${verdict} [verify.step.1] [limits.window]`, () => {
     assert.equal(checkProof(proof, expected, keys, nowMs + ageMs), outcome)
   })

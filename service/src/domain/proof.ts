@@ -84,7 +84,7 @@ export function checkProofContent(
 
 function isWithinWindow(proof: Proof, nowMs: number): boolean {
   const ageMs = Math.abs(nowMs - Date.parse(proof.timestamp))
-  return ageMs <= validityWindowMs // false for NaN too
+  return ageMs <= validityWindowMs // also false for NaN
 }
 
 function hasValidSignature(proof: Proof, keys: ProofKeys): boolean {

@@ -111,7 +111,7 @@ const decode = (text: string) => decodeURIComponent(text)
 const joined = (path: string) => posix.join('/', path.replaceAll('\\', '/'))
 const pathOf = (target: string) => target.split(/[?#]/)[0] ?? ''
 
-/** How servers derive a path from what a client sends: all of these are in use. */
+/** How servers derive a path from a request target; all of these are in use. */
 const readings: Readonly<Record<string, (target: string) => string>> = {
   'as it is': pathOf,
   'new URL(target, base)': (target) => new URL(target, 'http://localhost').pathname,
@@ -126,7 +126,7 @@ const readings: Readonly<Record<string, (target: string) => string>> = {
   'cut off at a NUL': (target) => joined(decode(pathOf(target)).split('\0')[0] ?? ''),
 }
 
-test('No spelling of a URL is admitted that any common server reads as a path beyond the pattern', () => {
+test('No URL is allowed if any common server reads it as a path outside the pattern', () => {
   const spellings = spellingsOf(
     ['/reports/2026/q1', '/reports/x', '/admin/reports/x', '/reports/'],
     20_000,
@@ -166,7 +166,7 @@ test('No spelling of a URL is admitted that any common server reads as a path be
   assert(admitted > 200, `${admitted} of ${spellings.length}`)
 })
 
-test('Every plain URL below a prefix is admitted, and a spelling of it that decodes to the same', () => {
+test('Every plain URL below a prefix is allowed, and so are spellings that decode to it', () => {
   const random = seededRandom(7)
   const characters = Array.from("abcXYZ019-._~!$&'()+,=:@äß漢") as unknown as readonly [string, ...string[]]
   for (let round = 0; round < 3_000; round++) {

@@ -11,8 +11,8 @@ export interface ResourcePattern {
 }
 
 /**
- * Reads an entry of `allowed_resources`: an http or https URL, whose path may end in `*`. Returns what is wrong, as a
- * sentence part after "the pattern", if two readers could understand it differently.
+ * Parses an entry of `allowed_resources`: an http or https URL, whose path may end in `*`. If two readers
+ * could understand it differently, returns what is wrong, as a sentence part after "the pattern".
  */
 export function parseResourcePattern(text: string): ResourcePattern | { readonly error: string } {
   // oxlint-disable-next-line no-control-regex -- URL parsers strip or encode them
@@ -109,8 +109,8 @@ function originOf({ protocol, hostname, port }: URL): string {
 }
 
 /**
- * What in a path servers could read in different ways, however often they decode it; undefined if nothing. Without it, the path
- * has the same segments for every server.
+ * What in a path servers could read in different ways, however often they decode it; undefined if nothing.
+ * Without it, the path has the same segments for every server.
  */
 function faultOfPath(path: string): string | undefined {
   if (path.includes('\\')) return 'a backslash'
@@ -145,7 +145,10 @@ function decodeOnce(path: string): string | undefined {
   }
 }
 
-/** Also with a parameter (`..;x`), which some servers cut off, and with dots or spaces that some file systems ignore. */
+/**
+ * Also with a parameter (`..;x`), which some servers cut off, and with dots or spaces that some file systems
+ * ignore.
+ */
 function isDotSegment(segment: string): boolean {
   return /^[. ]*\.[. ]*(?:;|$)/.test(segment)
 }

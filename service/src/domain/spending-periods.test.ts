@@ -27,7 +27,7 @@ const rows: readonly {
   },
   {
     title:
-      'Seven days are today and six days before, in local time, and the days before end at the same time of day',
+      'Seven days are today and six days before, in local time, and the previous period ends at the same time of day',
     period: '7d',
     timeZone: 'Asia/Kathmandu',
     now: '2026-11-24T12:20:00Z',
@@ -37,7 +37,7 @@ const rows: readonly {
     previous: ['2026-11-10T18:15:00Z', '2026-11-17T12:30:00Z'],
   },
   {
-    title: 'Thirty days over a change of clocks',
+    title: 'Thirty days with a clock change',
     period: '30d',
     timeZone: 'Europe/Berlin',
     now: '2026-11-10T11:00:00Z',
@@ -47,7 +47,7 @@ const rows: readonly {
     previous: ['2026-09-11T22:00:00Z', '2026-10-11T10:15:00Z'],
   },
   {
-    title: 'The same time of a shorter day before is at most its end',
+    title: 'On a shorter previous day, the same time is at most the end of that day',
     period: '7d',
     timeZone: 'Europe/Berlin',
     now: '2026-04-05T21:50:00Z',

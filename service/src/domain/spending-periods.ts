@@ -4,11 +4,13 @@ import type { MicroUsdc } from './money.ts'
 
 export type SpendingPeriod = '24h' | '7d' | '30d'
 
-/** A period up to now, in buckets, and the same period before it, in as many. */
+/** A period up to now, in buckets, and the previous period, in as many. */
 export interface SpendingPeriods {
   /** The starts of the buckets, and the end of the last one. */
   readonly startsMs: readonly number[]
-  /** The same of the period before. It ends at the time of day of now, so that both are of the same length. */
+  /**
+   * The same for the previous period. It ends at the current time of day, so that both have the same length.
+   */
   readonly previousMs: readonly number[]
 }
 
@@ -36,7 +38,7 @@ export function spendingPeriods(
   }
   const todayMs = midnightsMs[2 * days - 1]!
   const firstMs = midnightsMs[days]!
-  // A day may have 23 hours, so the same time of the day before may be after its end.
+  // A day may have 23 hours, so the same time of the previous day may be after its end.
   const cutMs = Math.min(midnightsMs[days - 1]! + (endMs - todayMs), firstMs)
   return {
     startsMs: [...midnightsMs.slice(days), endMs],

@@ -7,8 +7,8 @@ import type { LimitSubject } from './limits.ts'
 const maxLength = 300
 
 /**
- * What a limit `per` seller or resource counts a payment under: the host of its resource, or the URL of the resource without
- * query and fragment.
+ * The text under which a limit `per` seller or resource counts a payment: the host of its resource, or the
+ * URL of the resource without query and fragment.
  */
 export function subjectOf(per: LimitSubject, resourceUrl: string): string {
   const url = URL.canParse(resourceUrl) ? new URL(resourceUrl) : undefined

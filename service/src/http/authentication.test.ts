@@ -92,7 +92,7 @@ const unreadable: [title: string, headers: Record<string, string>, body: Buffer 
   ['not UTF-8', { 'content-type': 'application/json' }, Buffer.from([0x22, 0xff, 0x22])],
   ['not declared as JSON', { 'content-type': 'text/plain' }, '{}'],
   ['over 64 KiB', { 'content-type': 'application/json' }, 'x'.repeat(70_000)],
-  ['not of the schema', { 'content-type': 'application/json' }, '[]'],
+  ['invalid for the schema', { 'content-type': 'application/json' }, '[]'],
 ]
 
 test('Authentication comes before the body is read: a broken body with a bad key is 401', async (t) => {
@@ -137,7 +137,7 @@ test('A key stops working at once when it is revoked [auth.4]', async (t) => {
     Array.from({ length: 8 }, () => service.call('POST', '/agents', { key, body: { name: 'late' } })),
   )
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([401]))
-  assert.deepEqual((await service.call('GET', '/agents')).body, [], 'no agent was made')
+  assert.deepEqual((await service.call('GET', '/agents')).body, [], 'no agent was created')
 })
 
 test('A request whose body arrives after the revocation of its key is refused [auth.4]', async (t) => {

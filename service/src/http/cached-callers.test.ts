@@ -27,11 +27,11 @@ interface Attempt {
 
 const attempts: Readonly<Record<string, (attempt: Attempt) => Promise<TestAnswer>>> = {
   'a good proof': ({ service, key, proof }) => verifyProof(service, proof, {}, { key }),
-  'a good proof and an idempotency key': ({ service, key, proof }) =>
+  'a valid proof and an idempotency key': ({ service, key, proof }) =>
     verifyProof(service, proof, {}, { key, headers: { 'idempotency-key': 'order-2' } }),
-  'a payment that was made': ({ service, key, paid }) =>
+  'an earlier payment': ({ service, key, paid }) =>
     verifyProof(service, paid, {}, { key, headers: { 'idempotency-key': 'order-1' } }),
-  'a proof that was used': ({ service, key, paid }) => verifyProof(service, paid, {}, { key }),
+  'a used proof': ({ service, key, paid }) => verifyProof(service, paid, {}, { key }),
   'a wrong amount': ({ service, key, proof }) =>
     verifyProof(service, proof, { expected_amount: '2.00' }, { key }),
   'a wrong signature': ({ service, key, proof }) =>
@@ -42,7 +42,7 @@ const attempts: Readonly<Record<string, (attempt: Attempt) => Promise<TestAnswer
     verifyProof(service, proof, {}, { key, headers: { 'idempotency-key': 'x'.repeat(300) } }),
   'a body without a field': ({ service, key }) =>
     service.call('POST', '/v1/payments/verify', { key, body: { proof: {} } }),
-  'a body that is no JSON': ({ service, key }) =>
+  'a body that is not JSON': ({ service, key }) =>
     service.call('POST', '/v1/payments/verify', {
       key,
       raw: '{',
@@ -78,7 +78,7 @@ for (const store of serviceStores.filter(({ name }) => name !== 'SQLite')) {
         }
         const { body } = await first.call('GET', `/v1/payments/proofs/${proof.nonce}`)
         assert.equal(body.status, 'open', title)
-        assert.equal((await verifyProof(first, proof)).status, 200, `${title}: the proof is still good`)
+        assert.equal((await verifyProof(first, proof)).status, 200, `${title}: the proof is still usable`)
       }
     },
   )

@@ -49,7 +49,7 @@ function closed(socket: Socket, withinMs: number): Promise<boolean> {
   return Promise.race([once(socket, 'close').then(() => true), sleep(withinMs, false)])
 }
 
-/** The connections that the server has. */
+/** The server's connections. */
 function countConnections(server: {
   getConnections: (done: (error: unknown, count: number) => void) => void
 }) {
@@ -86,7 +86,7 @@ test('A client that does not read its responses is disconnected, and its memory 
   // More than the buffers of the operating system take.
   for (let count = 0; count < 2; count++) await askWithoutReading(60)
   await until(async () => (await countConnections(app.server)) > 0, 'no connection')
-  await until(async () => (await countConnections(app.server)) === 0, 'a reader that reads nothing is kept')
+  await until(async () => (await countConnections(app.server)) === 0, 'a client that reads nothing was kept')
 })
 
 test('A slow reader that reads enough is not disconnected', async (context) => {
@@ -109,7 +109,7 @@ test('The buffer of one connection is bounded', async (context) => {
     maxBufferedOfConnection: 20_000,
   })
   await askWithoutReading(60)
-  await until(async () => (await countConnections(app.server)) === 0, 'its buffer has no bound')
+  await until(async () => (await countConnections(app.server)) === 0, 'its buffer is unbounded')
   const other = await open()
   assert.equal(await countConnections(app.server), 1)
   other.destroy()
@@ -174,7 +174,7 @@ test('Pipelined requests of a connection are answered one at a time, and others 
   assert.equal(answered.length, 202)
   assert.ok(
     answered.indexOf('/healthz?other') < answered.indexOf('/healthz?last'),
-    'one waited for all others',
+    'one request waited for all others',
   )
 })
 
@@ -188,6 +188,6 @@ test('A client that reads no responses has only one waiting, however many it req
     const isAtRest = before === answered.length
     before = answered.length
     return before > 0 && isAtRest
-  }, 'it is answered for ever')
-  assert.ok(before < 150, `${before} of 300 answers were made`)
+  }, 'it is answered endlessly')
+  assert.ok(before < 150, `${before} of 300 answers were generated`)
 })

@@ -44,7 +44,7 @@ test('An unsupported method is 405 with Allow, on every path', async (t) => {
   const beside = ['/openapi.json', '/docs'].map((path) => ({ method: 'GET', path, roles: 'public' }))
   const served = [...endpoints, ...beside]
   for (const [path, known] of Map.groupBy(served, ({ path }) => path)) {
-    // Public pages support HEAD besides GET.
+    // Public pages support GET and HEAD.
     const allowed = known
       .flatMap(({ method, roles }) => (method === 'GET' && roles === 'public' ? ['GET', 'HEAD'] : [method]))
       .sort()
@@ -65,7 +65,7 @@ test('An unsupported method is 405 with Allow, on every path', async (t) => {
   }
 })
 
-test('A body of 64 KiB is read, a byte more is 413', async (t) => {
+test('A body of 64 KiB is read, and one more byte is 413', async (t) => {
   const service = await startTestService(t)
   for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
     const post = (size: number) =>
@@ -83,7 +83,7 @@ test('A body of 64 KiB is read, a byte more is 413', async (t) => {
     assertRefusal(await post(maxBody + 1), 413, 'payload_too_large')
   }
   const list = await service.call('GET', '/agents')
-  assert.equal(list.body.length, 2, 'nothing was made of the larger ones')
+  assert.equal(list.body.length, 2, 'no agent was created from the larger ones')
 })
 
 test('A body far over 64 KiB also gets a 413, and the service keeps running', async (t) => {
@@ -107,12 +107,7 @@ const malformed: [title: string, bytes: string, status: number, detail: string][
   ['a space in the path', 'GET /a b HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'bad_request'],
   ['a header without a colon', 'GET /agents HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n', 400, 'bad_request'],
   ['a NUL in a header', 'GET /agents HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n', 400, 'bad_request'],
-  [
-    'a length that is none',
-    'POST /agents HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n',
-    400,
-    'bad_request',
-  ],
+  ['an invalid length', 'POST /agents HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n', 400, 'bad_request'],
   [
     'two lengths',
     'POST /agents HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}',
@@ -150,7 +145,7 @@ test('Bytes that are not an HTTP request get an error response, and the connecti
     assert.equal(body, JSON.stringify({ detail }), title)
     assert.equal(Number(/content-length: (\d+)/i.exec(head)?.[1]), body?.length, title)
   }
-  assert.equal((await service.call('GET', '/agents')).status, 200, 'the service goes on')
+  assert.equal((await service.call('GET', '/agents')).status, 200, 'the service keeps running')
 })
 
 const encodings = ['%', '%Z', '%ZZ', '%C3%28', '%ED%A0%80', '%FF', '%E0%80%AF', 'a%2', '%u0041']
@@ -171,7 +166,7 @@ test('An invalid percent-encoding is 404 in a path, and not a server error in a 
   }
 })
 
-test('An id of any text and length is an id that does not exist [fields.ids]', async (t) => {
+test('An id of any text and length simply does not exist [fields.ids]', async (t) => {
   const service = await startTestService(t)
   const headers = { authorization: `Bearer ${service.sandboxKey}` }
   for (const id of [
@@ -190,7 +185,7 @@ test('An id of any text and length is an id that does not exist [fields.ids]', a
   }
 })
 
-test('A mistyped key is refused though no key can be looked up', async (t) => {
+test('A mistyped key is refused even if no key can be looked up', async (t) => {
   const { url, sandboxKey } = await startAppOverStore(t, {
     authenticate: () => Promise.reject(new StoreUnavailableError('no store', { retryAfterSeconds: 1 })),
   })
@@ -216,7 +211,7 @@ test('When the store fails, every endpoint with a key is 503 store_unavailable w
     assert.match(answer.headers['retry-after'] ?? '', /^[1-9][0-9]*$/)
   }
   const keyless = await sendPlain(url, { method: 'GET', path: '/agents' })
-  assert.equal(keyless.status, 401, 'what needs no store is answered')
+  assert.equal(keyless.status, 401, 'endpoints that need no store still answer')
 })
 
 test('A store that fails after authentication is 503 too, and claims nothing', async (t) => {
@@ -248,12 +243,12 @@ test('A bug is 500 internal_error: the log has the stack trace, the response doe
     assertRefusal(answer, 500, 'internal_error', path)
     assert.ok(!JSON.stringify(answer).includes('secret'))
     const line = log.find((one) => one.includes(`"reqId":"${answer.headers['x-request-id']?.toString()}"`))
-    assert.match(line ?? '', /a secret detail/, 'the id of the answer finds the line in the log')
+    assert.match(line ?? '', /a secret detail/, 'the id in the response finds the log line')
   }
   const logged = log.join('')
   assert.match(logged, /a secret detail/)
   assert.match(logged, /failures\.test\.ts/, 'the stack trace is logged')
-  assert.ok(!logged.includes(sandboxKey), 'the key is not')
+  assert.ok(!logged.includes(sandboxKey), 'the key is not logged')
 })
 
 /** An agent as JSON, padded to this many bytes. */
@@ -274,7 +269,7 @@ function assertRefusal(
 
 test('A console query that takes too long is 503 query_too_slow, and other requests are answered', async (t) => {
   const { url, sandboxKey: key } = await startAppOverStore(t, {
-    readBudgets: () => Promise.reject(new QueryTooSlowError('it took too long')),
+    readBudgets: () => Promise.reject(new QueryTooSlowError('the query took too long')),
   })
   const headers = { authorization: `Bearer ${key}` }
   const slow = await sendPlain(url, { method: 'GET', path: '/v1/console/overview', headers })

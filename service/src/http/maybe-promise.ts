@@ -1,7 +1,7 @@
-/** A value, or a promise of it: what every request asks for waits only where it has to. */
+/** A value, or a promise of it: requests wait only if they have to. */
 export type MaybePromise<Value> = Value | Promise<Value>
 
-/** What follows from a value, at once where the value is there. */
+/** Applies a function to the value, at once if it is already there. */
 export function andThen<Value, Next>(
   value: MaybePromise<Value>,
   followUp: (value: Value) => MaybePromise<Next>,

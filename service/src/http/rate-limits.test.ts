@@ -47,7 +47,7 @@ test('A key or account over its limit is 429 with Retry-After, and others are no
     statuses.push(last.status)
   }
   const allowed = statuses.filter((status) => status === 200).length
-  assert.ok(allowed > 20 && allowed <= 30, `${allowed} were let in`)
+  assert.ok(allowed > 20 && allowed <= 30, `${allowed} were allowed`)
   assert.equal(last?.status, 429)
   assert.deepEqual(last?.body, { detail: 'rate_limited' })
   assert.match(last?.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
@@ -69,7 +69,7 @@ test('Wrong keys and sign-ins are limited by address; keys in use keep working',
   for (let count = 0; count < 12; count++) statuses.push((await guess()).status)
   assert.deepEqual(statuses, [...Array.from({ length: 10 }, () => 401), 429, 429])
   assert.match((await guess()).headers.get('retry-after') ?? '', /^[1-9]\d*$/)
-  assert.equal((await service.call('GET', '/agents')).status, 200, 'a key in use goes on')
+  assert.equal((await service.call('GET', '/agents')).status, 200, 'a key in use keeps working')
   assert.equal((await service.call('GET', '/agents', { key: unused })).status, 429)
   const signIn = await service.call('POST', '/v1/console/session', { key: null, body: { api_key: unused } })
   assert.equal(signIn.status, 429)

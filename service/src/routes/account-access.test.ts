@@ -17,7 +17,7 @@ import {
 const service = await startTestService({ after })
 const unauthorized = { status: 401, detail: 'invalid_api_key' }
 
-test('An operator lists all accounts, newest first, and shows each; an owner sees only its own', async () => {
+test('An operator lists and reads all accounts, newest first; an owner sees only its own', async () => {
   const first = await createTenant(service, 'idp_listed_1')
   const second = await createTenant(service, 'idp_listed_2')
   const listed = await service.call('GET', '/accounts?limit=2')
@@ -42,7 +42,7 @@ test('An operator lists all accounts, newest first, and shows each; an owner see
   assert.equal((await service.call('GET', '/accounts', { key })).status, 403)
 })
 
-test('The keys, the sessions, the merchants and the open proofs of a disabled account stop at once, and work again once it is enabled, but for the proofs', async () => {
+test('The keys, sessions, merchants and open proofs of a disabled account stop at once; all except the proofs work again once it is enabled', async () => {
   const tenant = await createTenant(service, 'idp_disabled')
   const shop = await createTenant(service, 'idp_shop')
   const domain = 'disabled.example.com'
@@ -68,7 +68,7 @@ test('The keys, the sessions, the merchants and the open proofs of a disabled ac
   for (const key of [tenant.sandboxKey, tenant.productionKey, agentKey]) {
     assert.deepEqual(answerOf(await service.call('GET', '/v1/transactions', { key })), unauthorized)
   }
-  assert.deepEqual(answerOf(await verify(merchantKey)), unauthorized, 'its merchant collects nothing')
+  assert.deepEqual(answerOf(await verify(merchantKey)), unauthorized, 'its merchant cannot collect')
   const byShop = await verify(shop.sandboxKey)
   assert.deepEqual([byShop.status, byShop.body.reason], [402, 'proof_expired'])
   assert.deepEqual(answerOf(await browser.call('GET', '/agents')), { status: 401, detail: 'invalid_session' })
@@ -85,7 +85,7 @@ test('The keys, the sessions, the merchants and the open proofs of a disabled ac
     resource_url: purchase.resourceUrl,
   }
   const verifyAgent = () => service.call('POST', '/v1/verify-agent', { key: shop.sandboxKey, body: asked })
-  assert.equal((await verifyAgent()).body.authorized, false, 'a shop is not told to sell to it')
+  assert.equal((await verifyAgent()).body.authorized, false, 'verify-agent does not vouch for its agent')
 
   const enabled = await service.call('PATCH', `/accounts/${tenant.accountId}/enable`)
   assert.deepEqual([enabled.status, enabled.body.status], [200, 'active'])
@@ -105,7 +105,7 @@ test('The keys, the sessions, the merchants and the open proofs of a disabled ac
   assert.deepEqual(
     (await eventsAbout(tenant.accountId, service.sandboxKey)).slice(0, 2),
     ['account.enabled', 'account.disabled'],
-    'the log of the operator has it, too',
+    "the operator's log has the event too",
   )
 })
 
@@ -140,7 +140,7 @@ test(
     const { accountId, sandboxKey: key } = await createTenant(one)
     const purchase = await preparePurchase(one, {}, key)
     const inOther = { ...other, call: asOwner(key, other) }
-    // Both ways of a capture: decided, and as one optimistic statement of a caller who is cached.
+    // Both kinds of capture: decided on what was read, and as one optimistic statement for a cached caller.
     for (let count = 0; count < 3; count++) {
       const paid = await verifyProof(inOther, await issueProof(inOther, purchase))
       assert.equal(paid.status, 200, paid.text)
@@ -217,10 +217,10 @@ test('An operator lists and ends the sessions, and lists and revokes the keys, o
     assert.deepEqual([revoked.status, revoked.body.account_id], [200, tenant.accountId], revoked.text)
   }
   const answer = await service.call('GET', '/agents', { key: tenant.sandboxKey })
-  assert.deepEqual(answerOf(answer), unauthorized, 'the last owner key, too: an operator can issue another')
+  assert.deepEqual(answerOf(answer), unauthorized, 'even the last owner key: an operator can issue another')
   const issued = await issueKey(service, { role: 'owner', account_id: tenant.accountId })
   const events = await service.call('GET', `/v1/audit-log?type=api_key.revoked`, { key: issued })
-  assert.equal(events.body.length, 1, 'the log of the account has the key of its environment')
+  assert.equal(events.body.length, 1, "the account's log has the key of that environment")
 
   const unknown = '?account_id=acct_unknown'
   for (const [method, path] of [
@@ -236,7 +236,7 @@ test('An operator lists and ends the sessions, and lists and revokes the keys, o
   assert.equal(byOwner.status, 403)
 })
 
-/** The calls of a service with another key where a test names none. */
+/** The calls of a service, with another key unless a test passes one. */
 function asOwner(key: string, { call }: TestService = service): TestService['call'] {
   return (method, path, options = {}) => call(method, path, { key, ...options })
 }

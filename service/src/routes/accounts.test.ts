@@ -42,7 +42,7 @@ test('An account comes with an owner key of each environment, shown this once [a
   }
 })
 
-test('A second account with the same idp_user_id is 409 account_exists, and brings no keys', async (t) => {
+test('A second account with the same idp_user_id is 409 account_exists, and creates no keys', async (t) => {
   const service = await startTestService(t)
   const first = await service.call('POST', '/accounts', { body: ada })
   const second = await service.call('POST', '/accounts', {
@@ -53,7 +53,7 @@ test('A second account with the same idp_user_id is 409 account_exists, and brin
   assert.deepEqual(second.body, { detail: 'account_exists' })
   const [{ key }] = first.body.api_keys
   const keys = await service.call('GET', '/accounts/api-keys', { key })
-  assert.equal(keys.body.length, 2, 'the first account has its two keys and no more')
+  assert.equal(keys.body.length, 2, 'the first account has only its two keys')
 })
 
 test('If requests race to create an account for one identity provider user, one succeeds', async (t) => {
@@ -81,10 +81,10 @@ test('Only an operator creates accounts, of either environment', async (t) => {
     assert.deepEqual(body, { detail: 'insufficient_scope' })
   }
   const created = await service.call('POST', '/accounts', { key: service.productionKey, body: ada })
-  assert.equal(created.status, 201, 'none of the refused requests took the idp_user_id')
+  assert.equal(created.status, 201, 'none of the refused requests used up the idp_user_id')
 })
 
-test('The first start makes one account with an operator key of each environment', async (t) => {
+test('The first start creates one account with an operator key for each environment', async (t) => {
   const service = await startTestService(t)
   const { body } = await service.call('GET', '/accounts/api-keys')
   assert.deepEqual(body.map((key: Record<string, unknown>) => [key['role'], key['environment']]).sort(), [
@@ -94,7 +94,7 @@ test('The first start makes one account with an operator key of each environment
   assert.equal(new Set(body.map((key: { account_id: string }) => key.account_id)).size, 1)
 })
 
-test('Keys that the operator chose work without a checksum, and no others are minted', async (t) => {
+test('Keys chosen by the operator work without a checksum, and no others are generated', async (t) => {
   const service = await startTestService(t, {
     PURSER_BOOTSTRAP_SANDBOX_KEY: 'svc_sand_chosen_by_hand',
     PURSER_BOOTSTRAP_PRODUCTION_KEY: 'svc_prod_chosen_by_hand',

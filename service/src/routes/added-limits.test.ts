@@ -21,7 +21,7 @@ function amend(service: TestService, { mandateId }: Purchase, version: number, b
   return service.call('PATCH', `/v1/mandates/${mandateId}`, { body, headers, ...(key && { key }) })
 }
 
-/** One payment the day before, and today one that is charged, one that is open, one voided, and one partly refunded. */
+/** One payment the day before, and today one charged, one open, one voided, and one partly refunded. */
 async function buySome(service: TestService, purchase: Purchase): Promise<void> {
   await verifyProof(service, await issueProof(service, purchase, '5.00'))
   service.clock.nowMs += dayMs
@@ -63,14 +63,14 @@ test('A limit added to a mandate counts what was committed in its current period
   )
   assert.equal((await askForProof(service, purchase, '1.00')).body.limit.max, '8.00')
   assert.equal((await askForProof(service, purchase, '0.50')).status, 201)
-  // Open proofs that end give back what the limits have counted.
+  // Open proofs that end release what the limits counted.
   await amend(service, purchase, 2, { end_holds: true, purpose: 'Something else' })
   assert.equal((await askForProof(service, purchase, '3.50')).status, 201)
   assert.equal((await askForProof(service, purchase, '0.50')).status, 402)
   await assertLedgerAddsUp(service)
 })
 
-test('Limits of a mandate may be added and lowered by its agent; only an owner raises or removes them', async (t) => {
+test('The agent of a mandate can add and lower its limits; only an owner can raise or remove them', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service, { limits: [{ window: daily, max_amount: '5.00' }] })
   const key = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
@@ -99,7 +99,7 @@ test('Limits of a mandate may be added and lowered by its agent; only an owner r
   assert.equal(faulty.status, 422)
 })
 
-test('A mandate moves to a shared budget, where its payments count from then on', async (t) => {
+test('A mandate moves to a shared budget, which counts its payments from then on', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service)
   await issueProof(service, purchase, '2.00')
@@ -147,7 +147,7 @@ test('A limit added to a shared budget counts what all mandates below it have co
     ],
   )
   assert.equal((await askForProof(service, second, '2.00')).status, 402)
-  // What is open under a mandate that pauses is given back.
+  // The open amounts of a paused mandate are released.
   await service.call('PATCH', `/mandates/${first.mandateId}/pause`)
   assert.equal((await askForProof(service, second, '3.50')).status, 201)
   await assertLedgerAddsUp(service)

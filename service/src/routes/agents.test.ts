@@ -28,7 +28,7 @@ test('POST /agents answers 201 with every field of the agent', async (t) => {
   })
 })
 
-test('Only the name is required of an agent', async (t) => {
+test('Only the name of an agent is required', async (t) => {
   const service = await startTestService(t)
   const bare = await service.call('POST', '/agents', { body: { name: '' } })
   assert.deepEqual([bare.status, bare.body.description, bare.body.capabilities], [201, null, []])
@@ -44,7 +44,7 @@ test('Only the name is required of an agent', async (t) => {
     assert.equal(answer.status, 422)
     assert.deepEqual([answer.body.detail[0].type, answer.body.detail[0].loc], [type, loc])
   }
-  assert.equal((await service.call('GET', '/agents')).body.length, 1, 'no other agent was made')
+  assert.equal((await service.call('GET', '/agents')).body.length, 1, 'no other agent was created')
 })
 
 test('A status, id or times sent by the caller are ignored', async (t) => {
@@ -64,7 +64,7 @@ test('Identifiers are opaque strings, TypeIDs that sort by time [fields.ids]', a
     service.clock.nowMs += index % 3
     later.push((await service.call('POST', '/agents', { body: { name: 'next' } })).body.id)
   }
-  // The first character of 26 carries three bits only.
+  // The first of 26 characters has only three bits.
   for (const id of [agentId, ...later]) assert.match(id, /^agent_[0-7][0-9a-hjkmnp-tv-z]{25}$/)
   assert.match(mandateId, /^mandate_[0-7][0-9a-hjkmnp-tv-z]{25}$/)
   assert.deepEqual([...later].sort(), later)
@@ -75,7 +75,7 @@ test('Identifiers are opaque strings, TypeIDs that sort by time [fields.ids]', a
   }
 })
 
-test('GET /agents/{agent_id} answers the agent, GET /agents all of them [endpoint.agents.get]', async (t) => {
+test('GET /agents/{agent_id} returns the agent, GET /agents all of them [endpoint.agents.get]', async (t) => {
   const service = await startTestService(t)
   const made: unknown[] = []
   for (const name of ['a', 'b', 'c']) {
@@ -122,12 +122,12 @@ test('PATCH /agents/{agent_id}/revoke revokes permanently, and is idempotent [en
   const second = await service.call('PATCH', `/agents/${agentId}/revoke`)
   assert.deepEqual([second.status, second.text], [200, first.text])
   const events = await service.call('GET', `/v1/audit-log?type=agent.revoked`)
-  assert.equal(events.body.length, 1, 'the second leaves no event')
+  assert.equal(events.body.length, 1, 'the second request records no event')
   const unknown = await service.call('PATCH', `/agents/${unknownId}/revoke`)
   assert.deepEqual([unknown.status, unknown.body], [404, { detail: 'not_found' }])
 })
 
-test('No mandate and no key is made for a revoked agent, and its holds end [endpoint.agents.revoke]', async (t) => {
+test('A revoked agent gets no mandate and no key, and its holds end [endpoint.agents.revoke]', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
@@ -150,7 +150,7 @@ test('No mandate and no key is made for a revoked agent, and its holds end [endp
   assert.equal((await service.call('GET', '/mandates')).body.length, 1)
 })
 
-test('Revoking takes no body, whatever the content type says or the body holds [endpoint.agents.revoke] [endpoint.json]', async (t) => {
+test('Revoking needs no body and ignores any body and content type [endpoint.agents.revoke] [endpoint.json]', async (t) => {
   const service = await startTestService(t)
   const authorization = `Bearer ${service.sandboxKey}`
   const requests: { headers?: Record<string, string>; body?: string }[] = [
@@ -173,7 +173,7 @@ test('Revoking takes no body, whatever the content type says or the body holds [
   }
 })
 
-test('Revocations of one agent that race leave one event and one time', async (t) => {
+test('Concurrent revocations of one agent record one event and one time', async (t) => {
   const service = await startTestService(t)
   const { agentId } = await preparePurchase(service)
   const answers = await Promise.all(

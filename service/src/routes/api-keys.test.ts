@@ -7,7 +7,7 @@ import { hashApiKey, isWellFormedApiKey } from '../domain/api-key.ts'
 import { createTenant, issueKey, preparePurchase, startTestService } from '../../testing/service.ts'
 import type { TestAnswer, TestService } from '../../testing/service.ts'
 
-test('A key is issued with its text, which is stored as its SHA-256 only [auth.2]', async (t) => {
+test('An issued key comes with its text, of which only the SHA-256 is stored [auth.2]', async (t) => {
   const service = await startTestService(t)
   const issued = await issue(service, { role: 'merchant', environment: 'sandbox', label: 'the shop' })
   const { id, key, account_id: accountId, ...rest } = issued.body
@@ -28,10 +28,10 @@ test('A key is issued with its text, which is stored as its SHA-256 only [auth.2
   const { everything, hashes } = readStore(service)
   assert.ok(hashes.includes(hashApiKey(key).toString('hex')))
   assert.ok(!everything.includes(key), 'the text of the key is nowhere in the store')
-  assert.ok(!everything.includes(key.slice(9)), 'nor is it without its prefix')
+  assert.ok(!everything.includes(key.slice(9)), 'nor is the text without its prefix')
 })
 
-test('Sandbox keys begin svc_sand_, production keys svc_prod_, whoever issues them [auth.2]', async (t) => {
+test('Sandbox keys begin with svc_sand_ and production keys with svc_prod_, whoever issues them [auth.2]', async (t) => {
   const service = await startTestService(t)
   for (const key of [service.sandboxKey, service.productionKey]) {
     const sandbox = await issue(service, { role: 'owner', environment: 'sandbox' }, key)
@@ -41,7 +41,7 @@ test('Sandbox keys begin svc_sand_, production keys svc_prod_, whoever issues th
   }
 })
 
-test('Keys are listed without their text, newest first, those of both environments', async (t) => {
+test('Keys are listed without their text, newest first, for both environments', async (t) => {
   const service = await startTestService(t)
   const first = await issue(service, { role: 'owner', environment: 'production', label: 'first' })
   const second = await issue(service, { role: 'merchant', environment: 'sandbox' })
@@ -76,7 +76,7 @@ test('DELETE revokes a key at once; a second delete answers the same [endpoint.a
   assert.deepEqual(
     events.body.map(({ type }: { type: string }) => type),
     ['api_key.revoked', 'api_key.created'],
-    'the second delete leaves no event',
+    'the second delete records no event',
   )
 })
 
@@ -99,14 +99,14 @@ test("The account's last working operator or owner key is 409 last_owner_key", a
       .id as string
 
   const other = await service.call('DELETE', `/accounts/api-keys/${idOf('production')}`, { key })
-  assert.equal(other.status, 200, 'there is one left')
+  assert.equal(other.status, 200, 'one is left')
   const last = await service.call('DELETE', `/accounts/api-keys/${idOf('sandbox')}`, { key })
   assert.deepEqual([last.status, last.body], [409, { detail: 'last_owner_key' }])
   assert.equal((await service.call('GET', '/accounts/api-keys', { key })).status, 200, 'it still works')
 
   const spare = await issueKey(service, { role: 'owner' }, key)
   const now = await service.call('DELETE', `/accounts/api-keys/${idOf('sandbox')}`, { key })
-  assert.equal(now.status, 200, 'a key may revoke itself when another is left')
+  assert.equal(now.status, 200, 'a key may revoke itself if another is left')
   assert.equal((await service.call('GET', '/agents', { key })).status, 401)
   assert.equal((await service.call('GET', '/agents', { key: spare })).status, 200)
 })
@@ -248,7 +248,7 @@ function issue(service: TestService, body: unknown, key: string = service.sandbo
   return service.call('POST', '/accounts/api-keys', { key, body })
 }
 
-/** All that the store has written, as text, and the hashes of its keys. */
+/** Everything that the store has written, as text, and the hashes of its keys. */
 function readStore({ databasePath }: TestService): { everything: string; hashes: string[] } {
   const db = new Database(databasePath, { readonly: true })
   try {

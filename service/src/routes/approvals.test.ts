@@ -29,7 +29,7 @@ function decide(service: TestService, id: string, verb: 'approve' | 'deny', key?
   return service.call('POST', `/v1/approvals/${id}/${verb}`, { body, ...(key !== undefined && { key }) })
 }
 
-test('A payment above the threshold waits for a person, and is paid once, with the approval', async (t) => {
+test('A payment above the threshold waits for a person, and is paid once with the approval', async (t) => {
   const { service, purchase, agentKey, approverKey } = await prepare(t, { above: '5.00' })
   const key = agentKey
   assert.equal((await askForProof(service, purchase, '5.00', { key })).status, 201, 'not above')
@@ -101,7 +101,7 @@ test('A payment above the threshold waits for a person, and is paid once, with t
   assert.equal(events[1].data.note, 'fine')
 })
 
-test('An approval is for its resource, up to its amount, and for fifteen minutes', async (t) => {
+test('An approval is for its resource, up to its amount, for fifteen minutes', async (t) => {
   const { service, purchase } = await prepare(t, { above: '1.00' })
   const key = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
   const asked = await askForProof(service, purchase, '6.00', { key })
@@ -133,7 +133,7 @@ test('An approval is for its resource, up to its amount, and for fifteen minutes
   assert.deepEqual([expired.status, expired.body], [409, { detail: 'approval_expired' }])
 })
 
-test('All other checks come first, and again when the approval is used', async (t) => {
+test('All other checks come first, and run again when the approval is used', async (t) => {
   const { service, purchase } = await prepare(t, { above: '1.00' })
   const key = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
   const over = await askForProof(service, purchase, '11.00', { key })
@@ -150,11 +150,11 @@ test('All other checks come first, and again when the approval is used', async (
   assert.equal(
     (await service.call('GET', `/v1/approvals/${id}`)).body.status,
     'approved',
-    'it is not used up',
+    'the approval is not used up',
   )
 })
 
-test('A denied approval answers the same question until it expires; another amount is another question', async (t) => {
+test('A denied approval answers the same request until it expires; another amount is another request', async (t) => {
   const { service, purchase, approverKey } = await prepare(t, { above: '1.00' })
   const key = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
   const { id } = (await askForProof(service, purchase, '6.00', { key })).body.approval
@@ -163,7 +163,7 @@ test('A denied approval answers the same question until it expires; another amou
   const again = await askForProof(service, purchase, '6.00', { key })
   assert.deepEqual([again.body.approval.id, again.body.approval.status], [id, 'denied'])
   assert.match(again.body.reason_detail, /A person has denied it\./)
-  assert.equal((await decide(service, id, 'deny')).status, 200, 'repeating it changes nothing')
+  assert.equal((await decide(service, id, 'deny')).status, 200, 'a retry changes nothing')
   const approve = await decide(service, id, 'approve')
   assert.deepEqual([approve.status, approve.body], [409, { detail: 'approval_decided' }])
   const smaller = await askForProof(service, purchase, '2.00', { key })
@@ -172,7 +172,7 @@ test('A denied approval answers the same question until it expires; another amou
   assert.notEqual((await askForProof(service, purchase, '6.00', { key })).body.approval.id, id)
 })
 
-test('An approval that was not used can be taken back', async (t) => {
+test('An unused approval can be withdrawn', async (t) => {
   const { service, purchase } = await prepare(t, { above: '1.00' })
   const key = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
   const { id } = (await askForProof(service, purchase, '6.00', { key })).body.approval
@@ -182,7 +182,7 @@ test('An approval that was not used can be taken back', async (t) => {
   assert.deepEqual([refused.status, refused.body.approval.status], [402, 'denied'])
 })
 
-test('Two different people approve where two are required, and nobody approves a request of their own', async (t) => {
+test('Where two approvals are required they come from two people, and no one approves their own request', async (t) => {
   const { service, purchase, approverKey } = await prepare(t, { above: '1.00', required: 2 })
   const owner = await issueKey(service, { role: 'owner' })
   const asked = await askForProof(service, purchase, '6.00', { key: owner })
@@ -197,7 +197,7 @@ test('Two different people approve where two are required, and nobody approves a
   assert.deepEqual([twice.status, twice.body.status, twice.body.decisions.length], [200, 'pending', 1])
   const early = await askForProof(service, purchase, '6.00', { key: owner, approval: id })
   assert.equal(early.status, 402)
-  // A session that was started with a key is the person with that key.
+  // A session started with a key counts as the person with that key.
   const session = await service.call('POST', '/v1/console/session', { key: null, body: { api_key: owner } })
   const cookie = session.headers.get('set-cookie')?.split(';')[0] ?? ''
   const bySession = await service.call('POST', `/v1/approvals/${id}/approve`, {
@@ -233,7 +233,7 @@ test('Agents and merchants never decide, and an agent sees only its own requests
   assert.equal((await decide(service, id, 'approve', service.productionKey)).status, 404)
 })
 
-test('An approver reads what an owner reads, decides and narrows, and does nothing else', async (t) => {
+test('An approver reads what an owner reads, decides, and narrows mandates, and does nothing else', async (t) => {
   const { service, purchase, approverKey: key } = await prepare(t, null)
   const allowed = endpoints
     .filter(({ roles }) => roles !== 'public' && roles.includes('approver'))
@@ -254,7 +254,7 @@ test('An approver reads what an owner reads, decides and narrows, and does nothi
   )
 })
 
-test('The first purchase at a seller needs approval, until one was made or may still be', async (t) => {
+test('The first purchase from a seller needs approval until one is made or may still be made', async (t) => {
   const { service, purchase, agentKey: key } = await prepare(t, { first_purchase_at_seller: true })
   const asked = await askForProof(service, purchase, '1.00', { key })
   assert.deepEqual([asked.status, asked.body.reason_code], [402, 'approval_required'])
@@ -291,7 +291,7 @@ test('The first purchase at a seller needs approval, until one was made or may s
   assert.equal((await askForProof(service, elsewhere, '1.00', { key })).status, 402)
 })
 
-test('Sellers that were paid before are known when first purchases begin to need approval', async (t) => {
+test('Sellers that were already paid need no approval when first purchases begin to need it', async (t) => {
   const { service, purchase } = await prepare(t, null)
   const paid = await askForProof(service, purchase, '1.00')
   await verifyProof(service, paid.body.proof)
@@ -304,7 +304,7 @@ test('Sellers that were paid before are known when first purchases begin to need
   assert.equal((await askForProof(service, elsewhere, '1.00')).status, 402)
 })
 
-test('At most twenty approvals of a mandate wait; the refusal then says so and names none', async (t) => {
+test('A mandate has at most twenty pending approvals; beyond that the refusal says so and names none', async (t) => {
   const { service, purchase } = await prepare(t, { above: '0.00' })
   const at = (count: number) => ({ ...purchase, resourceUrl: `${purchase.resourceUrl}/${count}` })
   const ids = new Set<string>()
@@ -340,7 +340,7 @@ test('At most twenty approvals of a mandate wait; the refusal then says so and n
   assert.equal(ofMandate.body.length, 21)
 })
 
-test('An increase takes effect when an owner approves it, once, and not after another amendment', async (t) => {
+test('An increase takes effect once, when an owner approves it, and not after another amendment', async (t) => {
   const { service, purchase, agentKey: key, approverKey } = await prepare(t, null)
   const path = `/v1/mandates/${purchase.mandateId}/increase-requests`
   const ask = (body: object) =>
@@ -393,7 +393,7 @@ test('An increase takes effect when an owner approves it, once, and not after an
   assert.deepEqual((await ask({ max_spend_total: '900.00' })).body, { detail: 'mandate_revoked' })
 })
 
-test('A lost answer is asked for again with the Idempotency-Key, and the approval is used once', async (t) => {
+test('A lost answer is repeated with the Idempotency-Key, and the approval is used once', async (t) => {
   const { service, purchase, agentKey: key } = await prepare(t, { above: '1.00' })
   const { id } = (await askForProof(service, purchase, '6.00', { key })).body.approval
   await decide(service, id, 'approve')

@@ -30,7 +30,7 @@ import {
 const service = await startTestService({ after })
 const operatorId = await firstKeyId()
 
-test('First start leaves the account and its keys in the log, with the actor system', async (context) => {
+test('The first start logs the account and its keys with the actor system', async (context) => {
   const service = await startTestService(context)
   const summary = async (key: string) =>
     (await readLedger(service, key)).events.map(({ type, actor }) => `${type} by ${actor}`).sort()
@@ -43,7 +43,7 @@ test('First start leaves the account and its keys in the log, with the actor sys
 
 interface Change {
   readonly type: AuditEventType
-  /** Makes the change; gives its answer and the id of what changed. */
+  /** Makes the change; returns its answer and the id of what changed. */
   readonly act: (purchase: Purchase) => Promise<{ id: string; answer: TestAnswer }>
   readonly data: (
     purchase: Purchase,
@@ -305,7 +305,7 @@ function namedIn(event: { readonly data: Record<string, unknown> } | undefined, 
 }
 
 for (const { type, act, data } of changes) {
-  test(`${type} leaves one event with actor, subject, data and time [what.1]`, async () => {
+  test(`${type} records one event with actor, subject, data and time [what.1]`, async () => {
     const purchase = await preparePurchase(service)
     await issueProof(service, purchase)
     const before = await readLedger(service)
@@ -329,7 +329,7 @@ for (const { type, act, data } of changes) {
   })
 }
 
-test('A successful verification writes one audit log event [events.1] [state.paid]', async () => {
+test('A successful verification records one audit log event [events.1] [state.paid]', async () => {
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase, '2.50')
   const before = await readLedger(service)
@@ -353,11 +353,11 @@ test('A successful verification writes one audit log event [events.1] [state.pai
   })
 })
 
-test('Every kind of event of the interface is one that these tests make', () => {
-  // `proofs.voided` is in the log of a disabled account, which account-access.test.ts reads; `seller.verified` needs
-  // a domain to prove, which seller-verification.test.ts has; mandate-amendments.test.ts makes `mandate.amended`,
-  // approvals.test.ts those of approvals, operations/limits.test.ts `limit.exceeded`, and budget-changes.test.ts
-  // `budget.changed`.
+test('These tests cover every event type of the interface', () => {
+  // Other files test the rest: account-access.test.ts `proofs.voided`, which is in the log of a disabled
+  // account; seller-verification.test.ts `seller.verified`, which needs a domain; mandate-amendments.test.ts
+  // `mandate.amended`; approvals.test.ts the events of approvals; operations/limits.test.ts `limit.exceeded`;
+  // and budget-changes.test.ts `budget.changed`.
   const made = new Set([
     ...changes.map(({ type }) => type),
     'approval.approved',
@@ -374,7 +374,7 @@ test('Every kind of event of the interface is one that these tests make', () => 
   assert.deepEqual([...made].sort(), [...auditEventTypes].sort())
 })
 
-test('The actor is the key that acted, whosever it is', async (context) => {
+test('The actor is the key that acted, whatever its account', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const merchant = await createMerchant(service)
@@ -393,7 +393,7 @@ test('The actor is the key that acted, whosever it is', async (context) => {
   assert.equal(events.filter(({ type }) => type === 'payment.verified').length, 2)
 })
 
-test('An event is written only when something changes [events.1]', async (context) => {
+test('An event is recorded only when something changes [events.1]', async (context) => {
   const service = await startTestService(context)
   const gone = await preparePurchase(service)
   const paused = await preparePurchase(service)
@@ -453,7 +453,7 @@ test('An event is written only when something changes [events.1]', async (contex
   }
 })
 
-test('The log is filtered by type and by subject', async (context) => {
+test('The log can be filtered by type and by subject', async (context) => {
   const service = await startTestService(context)
   const first = await preparePurchase(service)
   const second = await preparePurchase(service)
@@ -487,7 +487,7 @@ test('The log is filtered by type and by subject', async (context) => {
   assert.deepEqual(wrong.body.detail[0].loc, ['query', 'type'])
 })
 
-test('The log is an array, newest first, in pages that Link joins', async () => {
+test('The log is an array, newest first, in pages joined by Link', async () => {
   await preparePurchase(service)
   const { events } = await readLedger(service)
   const collected: AuditEvent[] = []
@@ -503,7 +503,7 @@ test('The log is an array, newest first, in pages that Link joins', async () => 
   assert.deepEqual(ids, ids.toSorted().toReversed())
 })
 
-test('Operator and owner read the log; agent and merchant may not', async () => {
+test('Operator and owner can read the log; agent and merchant cannot', async () => {
   const purchase = await preparePurchase(service)
   const rows = [
     [await issueKey(service, { role: 'owner' }), 200],
@@ -518,7 +518,7 @@ test('Operator and owner read the log; agent and merchant may not', async () => 
   }
 })
 
-test('An event is only in the log of the account and environment that it changed', async (context) => {
+test('An event appears only in the log of the account and environment that it changed', async (context) => {
   const service = await startTestService(context)
   const tenant = await createTenant(service)
   const productionKey = await issuedKey(service, { role: 'merchant', environment: 'production' })
@@ -542,7 +542,7 @@ test('An event is only in the log of the account and environment that it changed
   ])
 })
 
-test('The log shows no key and no signature', async () => {
+test('The log contains no key and no signature', async () => {
   await pay(service, await preparePurchase(service))
   const key = await issueKey(service, { role: 'merchant', label: 'shown once' })
   const { text } = await service.call('GET', '/v1/audit-log?limit=200')
@@ -576,7 +576,7 @@ async function issuedKey(
   return answer.body as { id: string; key: string }
 }
 
-/** The id of the sandbox key that came with the first start. */
+/** The id of the sandbox key from the first start. */
 async function firstKeyId(): Promise<string> {
   const { body } = await service.call('GET', '/accounts/api-keys')
   const keys = body as { id: string; label: string | null }[]

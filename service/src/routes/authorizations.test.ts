@@ -29,7 +29,7 @@ const voidAuthorization = (nonce: string, options: CallOptions = {}) =>
   service.call('POST', `/v1/payments/${nonce}/void`, options)
 
 for (const role of ['merchant', 'owner', 'operator'] as const) {
-  test(`The ${role} authorizes a payment, which reserves its amount, and captures a part of it`, async () => {
+  test(`The ${role} authorizes a payment, which reserves its amount, and captures part of it`, async () => {
     const purchase = await preparePurchase(service, { max_spend_total: '10.00' })
     const proof = await issueProof(service, purchase, '10.00')
     const key = keys[role]
@@ -63,7 +63,7 @@ for (const role of ['merchant', 'owner', 'operator'] as const) {
   })
 }
 
-test('An agent neither authorizes nor captures nor voids, and another account sees nothing', async () => {
+test('An agent cannot authorize, capture or void, and another account sees nothing', async () => {
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
   const stranger = await createTenant(service)
@@ -91,7 +91,7 @@ test('An agent neither authorizes nor captures nor voids, and another account se
   })
 })
 
-test('A refused proof is authorized for nobody, with the reasons of a verification', async () => {
+test('A refused proof cannot be authorized, for the same reasons as a verification', async () => {
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
   await changingNothing(service, async () => {
@@ -114,7 +114,7 @@ test('A refused proof is authorized for nobody, with the reasons of a verificati
   assert.deepEqual([expired.status, expired.body.reason], [402, 'proof_expired'])
 })
 
-test('A lost answer is asked for again with its key, also when the proof’s window is over', async () => {
+test('A lost answer can be repeated with its key, even after the proof’s window', async () => {
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase, '2.00')
   const options = { headers: { 'idempotency-key': 'order 1' } }
@@ -136,7 +136,7 @@ test('A lost answer is asked for again with its key, also when the proof’s win
   assert.deepEqual((await readSums(service, purchase))[0], '1.00')
 })
 
-test('An authorization ends by a void or at its deadline, and is then never charged', async () => {
+test('An authorization ends by a void or at its deadline, and can then never be charged', async () => {
   const purchase = await preparePurchase(service, { max_capture_seconds: 60 })
   const [voided, overdue] = [await issueProof(service, purchase), await issueProof(service, purchase)]
   for (const proof of [voided, overdue]) await authorize(proof, { capture_seconds: 86_400 })

@@ -18,7 +18,7 @@ service.clock.nowMs += 60_000
 
 const path = `/v1/mandates/${purchase.mandateId}/backtests`
 
-test('A back-test says what a draft would have decided differently, and changes nothing', async () => {
+test('A back-test reports what a draft would have decided differently, and changes nothing', async () => {
   const draft = { max_spend_per_transaction: '2.00', allowed_resources: ['https://api.example.com/*'] }
   const report = await changingNothing(service, () => purser.mandates.backtest(purchase.mandateId, { draft }))
   const { examples, ...toDenied } = report.to_denied
@@ -55,7 +55,7 @@ test('A back-test says what a draft would have decided differently, and changes 
   assert.deepEqual([judged, to_approved.payments, not_judged, is_complete], [3, 0, [], true])
 })
 
-test('Check 6a is named so, and a wider draft approves what was denied', async () => {
+test('Check 6a is named, and a wider draft approves what was denied', async () => {
   const draft = { allowed_resources: ['https://api.example.com/other'] }
   const narrow = await purser.mandates.backtest(purchase.mandateId, { draft })
   assert.deepEqual(

@@ -24,7 +24,7 @@ function change(service: TestService, id: string, version: number | null, body: 
   return service.call('PATCH', `/v1/budgets/${id}`, { body, headers })
 }
 
-test('PATCH /v1/budgets/{id} changes name and limits at once, and a limit over the same window keeps what it has counted', async (t) => {
+test('PATCH /v1/budgets/{id} changes name and limits at once, and a limit over the same window keeps its counts', async (t) => {
   const service = await startTestService(t)
   const budget = await createBudget(service, [{ window: daily, max_amount: '5.00' }])
   const purchase = await preparePurchase(service, { budget_id: budget.id })
@@ -57,7 +57,7 @@ test('PATCH /v1/budgets/{id} changes name and limits at once, and a limit over t
   )
 })
 
-test('A change of a budget needs its version, and one that changes nothing is no conflict', async (t) => {
+test('A change to a budget needs its version, but one that changes nothing never conflicts', async (t) => {
   const service = await startTestService(t)
   const limits = [{ window: daily, max_amount: '5.00' }]
   const { id } = await createBudget(service, limits)
@@ -97,7 +97,7 @@ test('A limit below what is committed is a 409 with the figures, unless open pro
   assert.deepEqual((await verifyProof(service, open)).body, { verified: false, reason: 'proof_expired' })
   assert.equal((await askForProof(service, purchase, '2.50')).status, 402)
   assert.equal((await askForProof(service, purchase, '2.00')).status, 201)
-  // What is spent cannot be ended: the cut stands, and nothing more is admitted.
+  // Spent amounts cannot be released: the cut stands, and no more payments are approved.
   const lower = [{ window: 'lifetime', max_amount: '1.00' }]
   assert.equal((await change(service, id, 2, { limits: lower, end_holds: true })).status, 200)
   assert.equal((await askForProof(service, purchase, '0.10')).body.reason_code, 'shared_budget_exceeded')

@@ -5,13 +5,13 @@ import { askForProof, preparePurchase, startTestService, type TestService } from
 
 const daily = { calendar: 'day', time_zone: 'Europe/Berlin' }
 
-/** A purchase of an agent whose mandate has some limits. */
+/** A purchase by an agent whose mandate has some limits. */
 async function purchaseWith(service: TestService, fields: Record<string, unknown>) {
   const purchase = await preparePurchase(service, fields)
   return { ...purchase, ask: (amount = '1.00') => askForProof(service, purchase, amount) }
 }
 
-test('A mandate shows its limits and how far they are used up', async (t) => {
+test('A mandate shows its limits and their usage', async (t) => {
   const service = await startTestService(t)
   const limits = [
     { window: daily, max_amount: '2.50' },
@@ -66,7 +66,7 @@ test('A proof above a limit is refused with the limit, and granted in the next p
   assert.equal((await ask()).status, 201)
 })
 
-test('evaluate and verify-agent judge limits and shared budgets, and hold nothing', async (t) => {
+test('evaluate and verify-agent check limits and shared budgets, and hold nothing', async (t) => {
   const service = await startTestService(t)
   const { body: budget } = await service.call('POST', '/v1/budgets', {
     body: { name: 'Team', limits: [{ window: daily, max_count: 1 }] },
@@ -115,7 +115,7 @@ test('A limit without a max, and one of a budget per seller, is a 422', async (t
   }
 })
 
-test('Budgets above each other are checked nearest first; more than four levels are refused', async (t) => {
+test('Nested budgets are checked nearest first, and more than four levels are refused', async (t) => {
   const service = await startTestService(t)
   const create = async (name: string, parentId: string | null, maxCount: number) => {
     const limits = [{ window: daily, max_count: maxCount }]
@@ -153,7 +153,7 @@ test('Budgets above each other are checked nearest first; more than four levels 
   )
 })
 
-test('An agent with a budget shares it over all its mandates', async (t) => {
+test('An agent with a budget shares it across all its mandates', async (t) => {
   const service = await startTestService(t)
   const { body: budget } = await service.call('POST', '/v1/budgets', {
     body: { name: 'Bot', limits: [{ window: { rolling_seconds: 600 }, max_amount: '1.50' }] },
@@ -169,7 +169,7 @@ test('An agent with a budget shares it over all its mandates', async (t) => {
   assert.equal((await ask()).status, 201)
 })
 
-test('A freeze voids open proofs below it for good, and nothing is paid until it is undone', async (t) => {
+test('A freeze permanently voids open proofs below the budget, and nothing is paid until it is undone', async (t) => {
   const service = await startTestService(t)
   const limits = [{ window: 'lifetime', max_amount: '5.00' }]
   const { body: parent } = await service.call('POST', '/v1/budgets', { body: { name: 'Company', limits } })

@@ -17,7 +17,7 @@ import { formatSum, parseAmount } from '../domain/money.ts'
 import type { PolicyDenial } from '../domain/policy.ts'
 import { toNullableTimestamp } from './context.ts'
 
-/** The errors of requested limits that their schemas do not show. */
+/** Errors of requested limits that their schemas cannot express. */
 export function limitFaults(
   limits: readonly NewLimit[],
   { maySplit }: { readonly maySplit: boolean },
@@ -56,7 +56,7 @@ export function toLimits(requested: readonly NewLimit[], nextId: () => string): 
   return requested.map((limit) => ({ id: nextId(), ...toTerms(limit) }))
 }
 
-/** A limit that was written as the interface spells it. */
+/** A limit given in the interface's format. */
 export function fromWireLimit({ id, ...limit }: WireLimit): Limit {
   return { id, ...toTerms(limit) }
 }
@@ -100,7 +100,7 @@ export function toWireUsage(usage: LimitUsage): WireUsage {
   }
 }
 
-/** What a refusal says about the limit and the shared budget that refuse a payment. */
+/** The limit and the shared budget that refuse a payment, as reported in the refusal. */
 export function refusalDetailsOf({ limit, budget }: Pick<PolicyDenial, 'limit' | 'budget'>) {
   return { ...(limit ? { limit: toRefusing(limit) } : {}), ...(budget ? { budget } : {}) }
 }

@@ -12,7 +12,7 @@ import {
 
 const unknownId = 'mandate_01jd0000000000000000000000'
 
-test('PATCH /v1/mandates/{id} changes terms at once, keeps the versions, and the audit log has before and after', async (t) => {
+test('PATCH /v1/mandates/{id} changes terms at once, keeps the versions, and logs values before and after', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service)
   const path = `/v1/mandates/${purchase.mandateId}`
@@ -70,7 +70,7 @@ test('PATCH /v1/mandates/{id} changes terms at once, keeps the versions, and the
   })
 })
 
-test('An amendment needs the version it was made for: 428 without, 412 with another; a repetition changes nothing', async (t) => {
+test('An amendment needs the current version: 428 without, 412 with another; a retry changes nothing', async (t) => {
   const service = await startTestService(t)
   const { mandateId } = await preparePurchase(service)
   const amend = (ifMatch: string | undefined, max_spend_total: string) =>
@@ -85,14 +85,14 @@ test('An amendment needs the version it was made for: 428 without, 412 with anot
     assert.deepEqual([mismatch.status, mismatch.body], [412, { detail: 'version_mismatch' }], tag)
   }
   assert.equal((await amend('W/"1"', '50.00')).body.version, 2)
-  // A client that did not see the answer sends the same again.
+  // A client that did not get the answer sends the same request again.
   const repeated = await amend('"1"', '50.00')
   assert.deepEqual([repeated.status, repeated.body.version], [200, 2])
   assert.equal((await amend('"1"', '60.00')).status, 412)
   assert.equal((await service.call('GET', '/v1/audit-log?type=mandate.amended')).body.length, 1)
 })
 
-test('An agent narrows its own mandate and widens none; other agents and tenants do not find it', async (t) => {
+test('An agent can narrow its own mandate but not widen it; other agents and tenants do not find it', async (t) => {
   const service = await startTestService(t)
   const { mandateId, agentId } = await preparePurchase(service)
   const other = await preparePurchase(service)
@@ -153,7 +153,7 @@ test('A cut below what is committed is refused with the figures; end_holds ends 
   assert.deepEqual([revoked.status, revoked.body], [409, { detail: 'mandate_revoked' }])
 })
 
-test('An open proof is not collected by a seller that an amendment has removed', async (t) => {
+test('A seller that an amendment removed cannot collect an open proof', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)

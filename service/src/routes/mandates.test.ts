@@ -71,7 +71,7 @@ test('currency is USDC and both lists are empty when absent; a new mandate is ac
   )
 })
 
-test('A default that was filled in is not shared between mandates [mandate.allowed_sellers]', async (t) => {
+test('Mandates do not share a default value [mandate.allowed_sellers]', async (t) => {
   const service = await startTestService(t)
   const agent_id = await createAgent(service)
   await service.call('POST', '/mandates', {
@@ -81,7 +81,7 @@ test('A default that was filled in is not shared between mandates [mandate.allow
   assert.deepEqual(body.allowed_sellers, [])
 })
 
-test('Each required field is required, and each has its type; nothing is created [mandate.agent_id] [mandate.purpose] [mandate.max_spend_total] [mandate.max_spend_per_transaction] [mandate.currency] [mandate.allowed_sellers] [mandate.allowed_categories] [mandate.expires_at] [errors.422] [endpoint.mandates.create]', async (t) => {
+test('Each required field is required and has its type; nothing is created otherwise [mandate.agent_id] [mandate.purpose] [mandate.max_spend_total] [mandate.max_spend_per_transaction] [mandate.currency] [mandate.allowed_sellers] [mandate.allowed_categories] [mandate.expires_at] [errors.422] [endpoint.mandates.create]', async (t) => {
   const service = await startTestService(t)
   const fit = { ...least, agent_id: await createAgent(service) }
   const missing = Object.keys(fit).map((field) => [{ [field]: undefined }, 'missing', [field]] as const)
@@ -112,7 +112,7 @@ test('Each required field is required, and each has its type; nothing is created
   assert.equal((await service.call('GET', '/v1/audit-log?type=mandate.created')).body.length, 0)
 })
 
-test('agent_id must be an agent of the account: 404 otherwise [mandate.agent_id]', async (t) => {
+test('agent_id must be an agent of the account, otherwise 404 [mandate.agent_id]', async (t) => {
   const service = await startTestService(t)
   const agent_id = await createAgent(service)
   for (const [key, id] of [
@@ -140,11 +140,11 @@ test('A mandate may be created already expired, and with a cap above its total',
   const over = await askForProof(service, capped, '2.00')
   assert.deepEqual([over.status, over.body.reason_code], [402, 'total_budget_exceeded'])
   const { body } = await service.call('GET', `/mandates/${expired.mandateId}`)
-  assert.equal(body.status, 'active', 'expiry is no status')
+  assert.equal(body.status, 'active', 'expired is not a status')
   assert.equal((await askForProof(service, capped, '1.00')).status, 201)
 })
 
-test('A mandate is invalid after expires_at, which is given back as it came when it is RFC 3339 [mandate.expires_at]', async (t) => {
+test('A mandate is invalid after expires_at, which is returned as sent if it is RFC 3339 [mandate.expires_at]', async (t) => {
   const service = await startTestService(t)
   const echoes = [
     ['2099-01-01T00:00:00Z', '2099-01-01T00:00:00Z'],
@@ -165,7 +165,7 @@ test('A mandate is invalid after expires_at, which is given back as it came when
   assert.equal((await askForProof(service, purchase)).body.reason_code, 'mandate_expired', 'at that moment')
 })
 
-test('GET /mandates lists mandates newest first, GET /mandates/{mandate_id} answers one [endpoint.mandates.list] [endpoint.mandates.get]', async (t) => {
+test('GET /mandates lists mandates newest first, GET /mandates/{mandate_id} returns one [endpoint.mandates.list] [endpoint.mandates.get]', async (t) => {
   const service = await startTestService(t)
   const agent_id = await createAgent(service)
   const made: { id: string }[] = []
@@ -204,7 +204,7 @@ test("An agent's key reads its own mandates and cannot change them [endpoint.man
   assert.equal(body.status, 'active')
 })
 
-test('A mandate is paused and resumed, and only an active one pays [mandate.status]', async (t) => {
+test('A mandate can be paused and resumed, and only an active one pays [mandate.status]', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service)
   const path = `/mandates/${purchase.mandateId}`
@@ -269,7 +269,7 @@ test('Changing an unknown mandate is 404, and records no event', async (t) => {
   assert.deepEqual(await movesOf(service, unknownId), [])
 })
 
-test('spent_total grows by each verified payment and remaining_budget shrinks by it; a hold changes neither [mandate.spent_total] [mandate.remaining_budget]', async (t) => {
+test('spent_total grows and remaining_budget shrinks with each verified payment; a hold changes neither [mandate.spent_total] [mandate.remaining_budget]', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service, { max_spend_total: '10.000001' })
   const sums = async () => {

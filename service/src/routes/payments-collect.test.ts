@@ -12,7 +12,7 @@ import {
   verifyProof,
 } from '../../testing/service.ts'
 
-// The first account pays. `merchant` sells under api.example.com; `stranger` sells under its own name only.
+// The first account pays. `merchant` sells under api.example.com; `stranger` sells only under its own name.
 const service = await startTestService({ after })
 const merchant = await createMerchant(service, 'api.example.com')
 const stranger = await createMerchant(service, 'stranger.example')
@@ -57,7 +57,7 @@ test('Another account that owns the seller may collect; the payment is recorded 
   assert.deepEqual(await readSums(service, purchase), ['5.00', '0.00', '95.00'])
 })
 
-test("A payment that its payer collects under a stranger's domain stays out of that account", async () => {
+test("A payment that its payer collects under another account's domain stays out of that account", async () => {
   const anywhere = await preparePurchase(service, { allowed_sellers: ['*'] })
   const proof = await issueProof(service, anywhere)
   await changingNothing(
@@ -85,7 +85,7 @@ const refusals: readonly Refused[] = [
   { title: 'a stranger', detail: 'seller_not_yours', key: stranger.ownerKey },
   { title: "a stranger's merchant", detail: 'seller_not_yours', key: stranger.merchantKey },
   {
-    title: 'a merchant under a domain that nobody registered',
+    title: 'a merchant under an unregistered domain',
     detail: 'seller_not_yours',
     key: merchant.merchantKey,
     merchantDomain: 'nobody.example',
@@ -93,7 +93,7 @@ const refusals: readonly Refused[] = [
     resourceUrl: 'https://nobody.example/',
   },
   {
-    title: "a merchant under the domain of another's seller",
+    title: "a merchant under the domain of another account's seller",
     detail: 'seller_not_yours',
     key: merchant.merchantKey,
     merchantDomain: 'stranger.example',
@@ -101,64 +101,64 @@ const refusals: readonly Refused[] = [
     resourceUrl: 'https://stranger.example/',
   },
   {
-    title: 'the owner under a domain that the mandate does not admit',
+    title: 'the owner under a domain that the mandate does not allow',
     detail: 'merchant_not_allowed',
     key: service.sandboxKey,
     merchantDomain: 'other.example',
   },
   {
-    title: 'the owner under a mandate that admits nobody',
+    title: 'the owner under a mandate that allows no seller',
     detail: 'merchant_not_allowed',
     key: service.sandboxKey,
     allowedSellers: [],
   },
   {
-    title: 'a merchant that the mandate does not admit',
+    title: 'a merchant that the mandate does not allow',
     detail: 'merchant_not_allowed',
     key: merchant.merchantKey,
     allowedSellers: ['shop.example.com', 'example.com'],
   },
   {
-    title: 'a merchant that is neither the host nor a parent of it',
+    title: 'a merchant that is neither the host nor a parent domain of it',
     detail: 'merchant_not_payee',
     key: merchant.merchantKey,
     resourceUrl: 'https://shop.example.com/api.example.com',
   },
   {
-    title: 'a merchant below the host',
+    title: 'a merchant on a subdomain of the host',
     detail: 'merchant_not_payee',
     key: merchant.merchantKey,
     resourceUrl: 'https://example.com/',
   },
   {
-    title: 'a merchant whose name only ends the host',
+    title: 'a merchant whose name is only the end of the host',
     detail: 'merchant_not_payee',
     key: merchant.merchantKey,
     allowedSellers: ['*'],
     resourceUrl: 'https://evil-api.example.com/',
   },
   {
-    title: 'a merchant whose name only begins the host',
+    title: 'a merchant whose name is only the start of the host',
     detail: 'merchant_not_payee',
     key: merchant.merchantKey,
     allowedSellers: ['*'],
     resourceUrl: 'https://api.example.com.evil.example/',
   },
   {
-    title: 'a merchant that stands before the @ of the address',
+    title: 'a merchant whose name is before the @ of the address',
     detail: 'merchant_not_payee',
     key: merchant.merchantKey,
     resourceUrl: 'https://api.example.com@evil.example/',
   },
   {
-    title: 'a stranger that the mandate does not admit either: the first refusal counts',
+    title: 'an unrelated account that the mandate does not allow either: the first refusal counts',
     detail: 'seller_not_yours',
     key: stranger.merchantKey,
     allowedSellers: [],
     resourceUrl: 'https://evil.example/',
   },
   {
-    title: 'a merchant neither admitted nor payee: the first refusal counts',
+    title: 'a merchant that is neither allowed nor the payee: the first refusal counts',
     detail: 'merchant_not_allowed',
     key: merchant.merchantKey,
     allowedSellers: [],
@@ -166,7 +166,7 @@ const refusals: readonly Refused[] = [
   },
 ]
 for (const { title, detail, key, merchantDomain = 'api.example.com', ...rest } of refusals) {
-  test(`403 ${detail} charges nothing and burns nothing: ${title}`, async () => {
+  test(`403 ${detail} charges nothing and leaves the proof usable: ${title}`, async () => {
     const { allowedSellers = ['api.example.com'], resourceUrl = 'https://api.example.com/data' } = rest
     const limits = { allowed_sellers: allowedSellers }
     const purchase = { ...(await preparePurchase(service, limits)), resourceUrl }
@@ -225,7 +225,7 @@ test('The refusals come after step 3 and before step 4 [verify.order]', async ()
   assert.equal((await verifyProof(service, proof)).body.reason, 'nonce_reused')
 })
 
-test('A seller of production collects nothing in the sandbox', async () => {
+test('A seller in production cannot collect in the sandbox', async () => {
   const tenant = await createTenant(service, 'idp_production_seller')
   await registerSeller(service, 'production.example', tenant.productionKey)
   const purchase = {

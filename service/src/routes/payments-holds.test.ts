@@ -25,7 +25,7 @@ test('The hold outlives the window by 60 s; after that the amount is free again 
   service.clock.nowMs += minuteMs - 2
   const refused = await askForProof(service, purchase, '0.01')
   assert.deepEqual([refused.status, refused.body.reason_code], [402, 'total_budget_exceeded'])
-  // A budget that is full is searched for expired holds once a second.
+  // A full budget is searched for expired holds once a second.
   service.clock.nowMs += 1_000
   const second = await issueProof(service, purchase, '10.00')
   assert.equal((await verifyProof(service, proof)).body.reason, 'proof_expired')
@@ -47,7 +47,7 @@ test('An expired hold is released without any request', async (context) => {
   await assertLedgerAddsUp(service)
 })
 
-test('A captured amount stays spent when its hold would have ended', async (context) => {
+test('A captured amount stays spent after the time when its hold would have expired', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service, { max_spend_total: '10.00' })
   await pay(service, purchase, '6.00')
@@ -91,7 +91,7 @@ for (const [what, path] of stops) {
   })
 }
 
-test('Resuming a mandate brings no ended hold back; a new proof is verified', async (context) => {
+test('Resuming a mandate does not restore ended holds, and a new proof can be verified', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
@@ -101,7 +101,7 @@ test('Resuming a mandate brings no ended hold back; a new proof is verified', as
   assert.equal((await verifyProof(service, await issueProof(service, purchase))).status, 200)
 })
 
-test('Revoking an agent ends the holds of every mandate of it [state.rule.3]', async (context) => {
+test('Revoking an agent ends the holds of all its mandates [state.rule.3]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const created = await service.call('POST', '/mandates', {
@@ -123,7 +123,7 @@ test('Revoking an agent ends the holds of every mandate of it [state.rule.3]', a
   assert.deepEqual([denied.status, denied.body.reason_code], [402, 'agent_revoked'])
 })
 
-test('A stop that races payments either precedes one or follows it, and the sums agree [verify.step.6]', async (context) => {
+test('A stop that races with payments comes before or after each, and the sums agree [verify.step.6]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const proofs = await Promise.all(Array.from({ length: 12 }, () => issueProof(service, purchase)))
@@ -140,7 +140,7 @@ test('A stop that races payments either precedes one or follows it, and the sums
   await assertLedgerAddsUp(service)
 })
 
-test('Holds count for a proof, and for evaluate they do not', async (context) => {
+test('Holds count for a proof, and not for evaluate', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service, { max_spend_total: '10.00' })
   await issueProof(service, purchase, '10.00')
@@ -148,7 +148,7 @@ test('Holds count for a proof, and for evaluate they do not', async (context) =>
   assert.equal((await evaluate(service, purchase, { amount: '10.00' })).status, 200)
 })
 
-/** The sums as soon as so much is held, or as they are after five seconds. */
+/** The sums once this much is held, or after five seconds. */
 async function soonSums(service: TestService, purchase: Purchase, held: string) {
   for (let tries = 0; tries < 100; tries++) {
     const sums = await readSums(service, purchase)

@@ -65,7 +65,7 @@ test('Another request with the same key is 422 idempotency_key_reused, and holds
   })
 })
 
-test('A key of another caller is another key', async () => {
+test("Another caller's key is a different key", async () => {
   const purchase = await preparePurchase(service)
   const agentKey = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
   const first = await ask(purchase, 'order-4')
@@ -84,7 +84,7 @@ test('An invalid Idempotency-Key is 400, and nothing is held', async () => {
   assert.deepEqual(await readSums(service, purchase), ['0.00', '1.00', '100.00'])
 })
 
-test('Without a key two equal requests make two proofs', async () => {
+test('Without a key, two equal requests create two proofs', async () => {
   const purchase = await preparePurchase(service)
   const [first, second] = [await askForProof(service, purchase), await askForProof(service, purchase)]
   assert.notEqual(first.body.proof.nonce, second.body.proof.nonce)

@@ -44,13 +44,13 @@ test('mandateId is the mandate drawn from [proof.mandateId]', async () => {
   assert.equal((await issueProof(service, purchase)).mandateId, purchase.mandateId)
 })
 
-test('amount is the text that was asked for, digit by digit [proof.amount] [what.amounts]', async () => {
+test('amount is the requested text, digit by digit [proof.amount] [what.amounts]', async () => {
   for (const amount of ['1', '1.0', '1.00', '1.000000', '0.000001', '007.50']) {
     assert.equal((await issueProof(service, purchase, amount)).amount, amount)
   }
 })
 
-test('currency is USDC, also when the request leaves it out [proof.currency] [limits.currency]', async () => {
+test('currency is USDC, also if the request omits it [proof.currency] [limits.currency]', async () => {
   for (const fields of [{}, { currency: 'USDC' }]) {
     const answer = await ask(fields)
     assert.equal(answer.status, 201, answer.text)
@@ -58,7 +58,7 @@ test('currency is USDC, also when the request leaves it out [proof.currency] [li
   }
 })
 
-test('resource is the address being purchased, as it was sent [proof.resource]', async () => {
+test('resource is the requested address, as sent [proof.resource]', async () => {
   for (const resource of [
     'https://api.example.com',
     'http://API.example.com:8080/a/../b?q=ä#x',
@@ -100,7 +100,7 @@ for (const field of ['agent_id', 'mandate_id', 'amount', 'resource_url']) {
   })
 }
 
-test('A proof in another currency than USDC is 422 [limits.currency] [proof.currency]', async () => {
+test('A proof in a currency other than USDC is 422 [limits.currency] [proof.currency]', async () => {
   for (const currency of ['EUR', 'usdc', '', null]) {
     const answer = await changingNothing(service, () => ask({ currency }))
     assert.equal(answer.status, 422, String(currency))
@@ -147,7 +147,7 @@ for (const [amount, type] of badAmounts) {
 interface Refusal {
   readonly title: string
   readonly reasonCode: string
-  /** Makes what the proof is asked for; a generous purchase when left out. */
+  /** Sets up what the proof needs; by default a generous purchase. */
   readonly prepare?: () => Promise<Purchase>
   readonly amount?: string
 }
@@ -206,7 +206,7 @@ const refusals: readonly Refusal[] = [
     },
   },
   {
-    title: 'check 5: the mandate expires this very moment',
+    title: 'check 5: the mandate expires at this moment',
     reasonCode: 'mandate_expired',
     prepare: mandateOf({ expires_at: '2026-11-20T12:00:00Z' }),
   },
@@ -313,7 +313,7 @@ test("Another tenant's agent and mandate are refused like unknown ones", async (
   )
 })
 
-test('A proof names no seller yet, so checks 6 and 7 wait', async () => {
+test('A proof names no seller yet, so checks 6 and 7 do not apply', async () => {
   const narrow = await preparePurchase(service, { allowed_sellers: [], allowed_categories: ['books'] })
   assert.equal((await askForProof(service, narrow)).status, 201)
 })
@@ -325,7 +325,7 @@ test('The amount may equal the cap, and exhaust the total budget [limits.total]'
   assert.equal((await askForProof(service, narrow, '0.000001')).status, 402)
 })
 
-test('A proof holds its amount; a hold is not spent and leaves no transaction and no event', async () => {
+test('A proof holds its amount; a hold is not spent and records no transaction or event', async () => {
   const fresh = await preparePurchase(service)
   const { mandates: _, ...before } = await readLedger(service)
   const proof = await issueProof(service, fresh, '2.500001')
@@ -366,7 +366,7 @@ test('A production key gets 400 production_payments_not_supported, whatever else
   )
 })
 
-test('Operator, owner and the agent itself may ask for a proof; another agent and a merchant may not [endpoint.proof]', async () => {
+test('Operator, owner and the agent itself may request a proof; another agent and a merchant may not [endpoint.proof]', async () => {
   const other = await preparePurchase(service)
   const keyed = (fields: Record<string, unknown>) => issueKey(service, fields)
   const rows = [

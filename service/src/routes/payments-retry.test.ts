@@ -32,7 +32,7 @@ test('The same caller with the same proof and Idempotency-Key gets the first ans
   })
 })
 
-test('The first answer comes again after the window has closed, and after agent and mandate are revoked', async (context) => {
+test('The first answer is repeated even after the window has closed and the agent and mandate are revoked', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
@@ -95,7 +95,7 @@ test('A retry must still pass steps 2 and 3 [verify.order]', async () => {
   assert.equal(forged.body.reason, 'invalid_signature')
 })
 
-test('A failure is not kept under its Idempotency-Key: the retry may succeed', async () => {
+test('A failure is not stored under its Idempotency-Key: a retry may succeed', async () => {
   const proof = await issueProof(service, purchase)
   assert.equal((await retry(proof, 'order-6', { expected_amount: '2.00' })).status, 402)
   const second = await retry(proof, 'order-6')
@@ -111,7 +111,7 @@ test('Another proof with the same Idempotency-Key is another payment', async () 
   assert.equal(second.headers.get('idempotent-replayed'), null)
 })
 
-test('If retries race, one pays and the others replay it [verify.step.6]', async (context) => {
+test('If retries race, one pays and the others replay its answer [verify.step.6]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
@@ -127,7 +127,7 @@ test('If retries race, one pays and the others replay it [verify.step.6]', async
   await assertLedgerAddsUp(service)
 })
 
-test('A collector of another account retries as safely', async (context) => {
+test('A collector of another account can retry just as safely', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const merchant = await createMerchant(service)
@@ -162,7 +162,7 @@ test('An Idempotency-Key may have 1 to 255 printable characters', async () => {
   }
 })
 
-test('The look-up says of a proof that it is open, and when its hold ends', async () => {
+test('The status of an open proof says when its hold ends', async () => {
   const proof = await issueProof(service, purchase, '2.5')
   assert.deepEqual((await lookUp(service, proof)).body, {
     nonce: proof.nonce,
@@ -180,7 +180,7 @@ test('The look-up says of a proof that it is open, and when its hold ends', asyn
   })
 })
 
-test('The look-up says of a proof that it is captured, and by which transaction', async () => {
+test('The status of a captured proof names its transaction', async () => {
   const proof = await issueProof(service, purchase)
   const open = await lookUp(service, proof)
   const { body } = await verifyProof(service, proof)
@@ -192,7 +192,7 @@ test('The look-up says of a proof that it is captured, and by which transaction'
   })
 })
 
-test('The look-up says expired after six minutes, and voided after a stop', async (context) => {
+test('The status of a proof is expired after six minutes and voided after a stop', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const [proof, paid] = [await issueProof(service, purchase), await issueProof(service, purchase)]

@@ -10,30 +10,30 @@ const service = await startTestService({ after })
 const purchase = await preparePurchase(service, { max_spend_total: '100000.00' })
 
 const tamperings: readonly (readonly [what: string, tamper: (proof: Proof) => object])[] = [
-  ['scheme', (proof) => ({ ...proof, scheme: 'exact' })],
-  ['network', (proof) => ({ ...proof, network: 'mainnet' })],
-  ['agentId', (proof) => ({ ...proof, agentId: 'agent_other' })],
-  ['mandateId', (proof) => ({ ...proof, mandateId: 'mandate_other' })],
-  ['amount', (proof) => ({ ...proof, amount: '1.000' })],
-  ['currency', (proof) => ({ ...proof, currency: 'EUR' })],
-  ['resource', (proof) => ({ ...proof, resource: `${proof.resource}/` })],
-  ['nonce', (proof) => ({ ...proof, nonce: '01890a5d-ac96-774b-bcce-b302099a8057' })],
-  ['nonce in upper case', (proof) => ({ ...proof, nonce: proof.nonce.toUpperCase() })],
-  ['timestamp', (proof) => ({ ...proof, timestamp: '2026-11-20T12:00:01.000+00:00' })],
-  ['timestamp as Z', (proof) => ({ ...proof, timestamp: proof.timestamp.replace('+00:00', 'Z') })],
-  ['signature, last digit', (proof) => ({ ...proof, signature: lastDigitChanged(proof.signature) })],
-  ['signature in upper case', (proof) => ({ ...proof, signature: proof.signature.toUpperCase() })],
-  ['signature cut short', (proof) => ({ ...proof, signature: proof.signature.slice(0, -1) })],
-  ['signature prolonged', (proof) => ({ ...proof, signature: `${proof.signature}0` })],
-  ['empty signature', (proof) => ({ ...proof, signature: '' })],
-  ['signature of wide characters', (proof) => ({ ...proof, signature: 'ü'.repeat(32) })],
+  ['another scheme', (proof) => ({ ...proof, scheme: 'exact' })],
+  ['another network', (proof) => ({ ...proof, network: 'mainnet' })],
+  ['another agentId', (proof) => ({ ...proof, agentId: 'agent_other' })],
+  ['another mandateId', (proof) => ({ ...proof, mandateId: 'mandate_other' })],
+  ['another amount', (proof) => ({ ...proof, amount: '1.000' })],
+  ['another currency', (proof) => ({ ...proof, currency: 'EUR' })],
+  ['another resource', (proof) => ({ ...proof, resource: `${proof.resource}/` })],
+  ['another nonce', (proof) => ({ ...proof, nonce: '01890a5d-ac96-774b-bcce-b302099a8057' })],
+  ['an uppercase nonce', (proof) => ({ ...proof, nonce: proof.nonce.toUpperCase() })],
+  ['another timestamp', (proof) => ({ ...proof, timestamp: '2026-11-20T12:00:01.000+00:00' })],
+  ['a timestamp that ends in Z', (proof) => ({ ...proof, timestamp: proof.timestamp.replace('+00:00', 'Z') })],
+  ['another last digit of the signature', (proof) => ({ ...proof, signature: lastDigitChanged(proof.signature) })],
+  ['an uppercase signature', (proof) => ({ ...proof, signature: proof.signature.toUpperCase() })],
+  ['a truncated signature', (proof) => ({ ...proof, signature: proof.signature.slice(0, -1) })],
+  ['an extended signature', (proof) => ({ ...proof, signature: `${proof.signature}0` })],
+  ['an empty signature', (proof) => ({ ...proof, signature: '' })],
+  ['a signature of two-byte characters', (proof) => ({ ...proof, signature: 'ü'.repeat(32) })],
   ['an added field', (proof) => ({ ...proof, note: 'x' })],
   ['an added null', (proof) => ({ ...proof, note: null })],
   ['an added object', (proof) => ({ ...proof, note: { a: [1] } })],
   ['an added __proto__', (proof) => JSON.parse(`{"__proto__":1,${JSON.stringify(proof).slice(1)}`) as object],
 ]
 for (const [what, tamper] of tamperings) {
-  test(`A proof with another ${what} is invalid_signature [verify.step.3]`, async () => {
+  test(`A proof with ${what} is invalid_signature [verify.step.3]`, async () => {
     const proof = await issueProof(service, purchase)
     const tampered = tamper(proof) as Proof
     assert.notDeepEqual(tampered, proof)
@@ -51,7 +51,7 @@ test('The order of the fields does not matter to the signature [verify.step.3]',
   assert.equal((await verifyProof(service, turned)).status, 200)
 })
 
-test('A sandbox proof is worthless in production [verify.step.3]', async () => {
+test('A sandbox proof is invalid in production [verify.step.3]', async () => {
   const proof = await issueProof(service, purchase)
   const answer = await changingNothing(service, () =>
     verifyProof(service, proof, {}, { key: service.productionKey }),
@@ -60,7 +60,7 @@ test('A sandbox proof is worthless in production [verify.step.3]', async () => {
   assert.equal((await verifyProof(service, proof)).status, 200)
 })
 
-test('The first secret signs, all verify; a proof of a removed secret is invalid_signature', async (context) => {
+test('The first secret signs, all verify; a proof signed with a removed secret is invalid_signature', async (context) => {
   const [old, young] = ['the first secret of this service', 'the next secret of this service!']
   const keys = {
     PURSER_BOOTSTRAP_SANDBOX_KEY: `svc_sand_${'s'.repeat(40)}`,

@@ -112,7 +112,7 @@ test('A signed proof that this store never held charges nothing and is proof_exp
   assert.deepEqual([answer.status, answer.body], [402, { verified: false, reason: 'proof_expired' }])
 })
 
-test('The nonce has not been used before, otherwise nonce_reused, for whoever asks [verify.step.4] [limits.nonce]', async () => {
+test('A nonce can be used only once, otherwise nonce_reused for every caller [verify.step.4] [limits.nonce]', async () => {
   const proof = await issueProof(service, purchase)
   const merchantKey = await issueKey(service, { role: 'merchant' })
   assert.equal((await verifyProof(service, proof)).status, 200)
@@ -124,7 +124,7 @@ test('The nonce has not been used before, otherwise nonce_reused, for whoever as
   })
 })
 
-test('The nonce is marked used with the payment: of many at once, one is paid [verify.step.5] [verify.step.6] [limits.nonce]', async (context) => {
+test('The nonce is marked used with the payment: of many concurrent attempts, one is paid [verify.step.5] [verify.step.6] [limits.nonce]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
@@ -138,7 +138,7 @@ test('The nonce is marked used with the payment: of many at once, one is paid [v
   await assertLedgerAddsUp(service)
 })
 
-test('The budget is incremented atomically: racing proofs and payments never spend more than it [verify.step.6] [limits.total]', async (context) => {
+test('The budget is incremented atomically: racing proofs and payments never exceed it [verify.step.6] [limits.total]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service, { max_spend_total: '10.00' })
   const asked = await Promise.all(
@@ -156,7 +156,7 @@ test('The budget is incremented atomically: racing proofs and payments never spe
   await assertLedgerAddsUp(service)
 })
 
-test('spent_total grows by each verified payment, and not by holds [mandate.spent_total] [mandate.remaining_budget]', async () => {
+test('spent_total grows with each verified payment, and not with holds [mandate.spent_total] [mandate.remaining_budget]', async () => {
   const purchase = await preparePurchase(service)
   const steps: readonly (readonly [amount: string, spent: string, remaining: string])[] = [
     ['1', '1.00', '99.00'],
@@ -207,7 +207,7 @@ test('A verification marks the nonce used, spends, records one paid transaction 
   assert.deepEqual([found.body.status, found.body.transaction_id], ['captured', answer.body.transaction_id])
 })
 
-test("The merchant is looked up by its domain: own sellers, none, and never a stranger's [verify.step.7] [transaction.fields]", async (context) => {
+test("The merchant is looked up by its domain: an own seller or none, and never another account's [verify.step.7] [transaction.fields]", async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service, { allowed_sellers: ['*'] })
   const ownId = await registerSeller(service, 'Shop.Example.com.')
@@ -251,7 +251,7 @@ test('The steps run in order and stop at the first failure [verify.order]', asyn
   assert.equal((await readLedger(service)).transactions.length, 1)
 })
 
-test('verify takes proof, merchant_domain, expected_amount, and expected_currency or USDC [endpoint.verify.request] [limits.currency]', async () => {
+test('verify takes proof, merchant_domain, expected_amount, and expected_currency, which defaults to USDC [endpoint.verify.request] [limits.currency]', async () => {
   for (const fields of [{}, { expected_currency: 'USDC' }]) {
     const answer = await verifyProof(service, await issueProof(service, purchase), fields)
     assert.equal(answer.status, 200, answer.text)
@@ -296,7 +296,7 @@ test('Operator, owner and merchant may verify; an agent may not collect for itse
   }
 })
 
-test('A verification is never undone: a refund would be a record of its own [state.rule.2]', async () => {
+test('A verification is never undone: a refund would be a separate record [state.rule.2]', async () => {
   const purchase = await preparePurchase(service)
   const id = await pay(service, purchase, '2.50')
   const { body: paid } = await service.call('GET', `/v1/transactions/${id}`)
@@ -313,7 +313,7 @@ test('A verification is never undone: a refund would be a record of its own [sta
   assert.deepEqual(await readSums(service, purchase), ['2.50', '0.00', '97.50'])
 })
 
-/** Does the act at another time, and sets the clock back. */
+/** Runs the function at another time, then sets the clock back. */
 async function at<Result>(
   clock: { nowMs: number },
   laterMs: number,

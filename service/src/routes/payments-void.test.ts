@@ -21,7 +21,7 @@ const voidProof = (nonce: string, options: CallOptions = {}) =>
   service.call('POST', `/v1/payments/proofs/${nonce}/void`, options)
 
 for (const role of ['agent', 'owner', 'operator'] as const) {
-  test(`The ${role} voids an open proof: its amount is free at once, and a verification is proof_expired`, async () => {
+  test(`The ${role} voids an open proof: its amount is released at once, and verifying it is proof_expired`, async () => {
     const own = { ...(await preparePurchase(service, { max_spend_total: '10.00' })) }
     const key = role === 'agent' ? await issueKey(service, { role, agent_id: own.agentId }) : keys[role]
     const proof = await issueProof(service, own, '10.00')
@@ -40,7 +40,7 @@ for (const role of ['agent', 'owner', 'operator'] as const) {
   })
 }
 
-test('A proof that is voided again answers the same, and the log has it once', async () => {
+test('Voiding a proof again gives the same answer, and the log has one event', async () => {
   const { nonce } = await issueProof(service, purchase)
   const first = await voidProof(nonce, { key: keys.agent })
   const [event] = (await readLedger(service)).events
@@ -78,7 +78,7 @@ test('An expired proof is reported as expired and its amount released, even befo
   assert.equal(events.filter(({ subject_id }) => subject_id === proof.nonce).length, 0)
 })
 
-test("A stranger's proof, another agent's and one that never was answer not_found, and stay as they are", async () => {
+test("Another account's or agent's proof, and one that never existed, answer not_found and do not change", async () => {
   const { nonce } = await issueProof(service, purchase)
   const other = await preparePurchase(service)
   const otherAgent = await issueKey(service, { role: 'agent', agent_id: other.agentId })

@@ -18,7 +18,7 @@ import {
 const service = await startTestService({ after })
 const purchase = await preparePurchase(service, { max_spend_total: '100000.00' })
 
-test('When every check passes it is approved: HTTP 200 with within_policy and no detail [state.approved] [evaluate.response] [what.2]', async () => {
+test('If every check passes it is approved: HTTP 200 with within_policy and no detail [state.approved] [evaluate.response] [what.2]', async () => {
   const answer = await evaluate(service, purchase)
   assert.equal(answer.status, 200)
   assert.deepEqual(answer.body, {
@@ -31,7 +31,7 @@ test('When every check passes it is approved: HTTP 200 with within_policy and no
   })
 })
 
-test('evaluate creates a transaction and records the outcome; it spends and holds nothing [state.evaluated] [transaction.fields]', async () => {
+test('evaluate records a transaction with its outcome; it spends and holds nothing [state.evaluated] [transaction.fields]', async () => {
   const before = await readLedger(service)
   const answer = await evaluate(service, purchase, { amount: '2.50', category: 'data' })
   const { transactions, ...after } = await readLedger(service)
@@ -193,7 +193,7 @@ test('Check 9: spent_total + amount <= max_spend_total, otherwise total_budget_e
   await assertDecision('total_budget_exceeded', await preparePurchase(service, { max_spend_total: '0.00' }))
 })
 
-test('evaluate counts what is spent, not what proofs hold and not what was approved before [policy.9]', async () => {
+test('evaluate counts what is spent, but not holds or earlier approvals [policy.9]', async () => {
   const purchase = await preparePurchase(service, { max_spend_total: '10.00' })
   await issueProof(service, purchase, '10.00')
   for (let count = 0; count < 3; count++) {
@@ -202,7 +202,7 @@ test('evaluate counts what is spent, not what proofs hold and not what was appro
   assert.deepEqual(await readSums(service, purchase), ['0.00', '10.00', '10.00'])
 })
 
-test('The first failure ends evaluation: mended one after the other, the checks fail in their order [policy.order]', async () => {
+test('Evaluation stops at the first failure: fixed one by one, the checks fail in order [policy.order]', async () => {
   const wrong: Fields = { agent_id: 'agent_unknown', merchant_domain: 'evil.example', amount: '50.00' }
   const mandate = {
     max_spend_total: '5.00',
@@ -228,7 +228,7 @@ test('The first failure ends evaluation: mended one after the other, the checks 
   await assertDecision('agent_revoked', valid, request)
 })
 
-test('The paid transaction is a record of its own, never the approved one [state.rule.5] [state.approved]', async () => {
+test('The paid transaction is a separate record, never the approved one [state.rule.5] [state.approved]', async () => {
   const purchase = await preparePurchase(service)
   const { body: approved } = await evaluate(service, purchase)
   const paidId = await pay(service, purchase)
@@ -243,7 +243,7 @@ test('The paid transaction is a record of its own, never the approved one [state
   )
 })
 
-test("The merchant is looked up from its domain, and a stranger's seller is not told [transaction.fields]", async () => {
+test("The merchant is looked up by its domain, and another account's seller is not disclosed [transaction.fields]", async () => {
   const purchase = await preparePurchase(service, { allowed_sellers: ['*'] })
   const sellerId = await registerSeller(service, 'own.example')
   const tenant = await createTenant(service, 'idp_seller')
@@ -261,7 +261,7 @@ test("The merchant is looked up from its domain, and a stranger's seller is not 
   assert.deepEqual((await readLedger(service, tenant.sandboxKey)).transactions, [])
 })
 
-test('Another tenant, and another environment, are unknown to evaluate; the owner sees no record of it [policy.1]', async () => {
+test('Another tenant or environment is unknown to evaluate, and its owner sees no record [policy.1]', async () => {
   const tenant = await createTenant(service, 'idp_evaluating')
   for (const key of [tenant.sandboxKey, tenant.productionKey, service.productionKey]) {
     const answer = await changingNothing(service, () => evaluate(service, purchase, {}, { key }))
@@ -271,7 +271,7 @@ test('Another tenant, and another environment, are unknown to evaluate; the owne
   }
 })
 
-test('evaluate takes a proposed payment; category may be absent or null, currency is USDC or absent [evaluate.request] [limits.currency]', async () => {
+test('evaluate takes a proposed payment; category may be absent or null, and currency is USDC or absent [evaluate.request] [limits.currency]', async () => {
   const fine: readonly Fields[] = [
     {},
     { currency: 'USDC' },
@@ -336,7 +336,7 @@ test('A production key evaluates in production [auth.2]', async () => {
   assert.equal((await service.call('GET', path)).status, 404)
 })
 
-/** The answer, after making sure of its every field and that it spent and held nothing. */
+/** The answer, after checking every field and that it spent and held nothing. */
 async function assertDecision(
   reasonCode: DenialCode | 'within_policy',
   purchase: Purchase,

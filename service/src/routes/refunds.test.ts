@@ -49,7 +49,7 @@ for (const role of ['merchant', 'owner', 'operator'] as const) {
   })
 }
 
-test('A refund needs a key of its own, and a retry with it gets the same refund', async () => {
+test('Each refund needs its own key, and a retry with it gets the same refund', async () => {
   const purchase = await preparePurchase(service)
   const id = await pay(service, purchase, '4.00')
   await changingNothing(service, async () => {
@@ -81,7 +81,7 @@ test('A refund needs a key of its own, and a retry with it gets the same refund'
   })
 })
 
-test('A payment that another account collected is refunded by that account only', async () => {
+test('Only the account that collected a payment can refund it', async () => {
   const merchant = await createMerchant(service, 'refunds.example.com')
   const purchase = {
     ...(await preparePurchase(service, { allowed_sellers: ['refunds.example.com'] })),
@@ -118,7 +118,7 @@ test('A payment that another account collected is refunded by that account only'
   for (const reader of [key, service.sandboxKey]) {
     const { body } = await service.call('GET', `/v1/transactions/${made.body.id}`, { key: reader })
     assert.deepEqual([body.status, body.refund_of, body.amount], ['refunded', id, '3.00'])
-    // What the payer has noted stays with the payer.
+    // The payer's notes are visible only to the payer.
     const noted = reader === key ? [null, {}] : ['research', { project: 'secret' }]
     assert.deepEqual([body.category, body.metadata], noted)
   }

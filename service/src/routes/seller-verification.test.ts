@@ -31,7 +31,7 @@ const databases: readonly {
 
 for (const { name, settings } of databases) {
   describe(name, () => {
-    test('A pending seller collects nothing until it verifies its domain, and blocks nobody', async (context) => {
+    test('A pending seller cannot collect until it verifies its domain, and blocks no other', async (context) => {
       const zone: Zone = {}
       const service = await start(context, await settings(context), zone)
       const squatter = await createTenant(service, 'idp_squatter')
@@ -74,7 +74,7 @@ for (const { name, settings } of databases) {
       })
       assert.equal(events.body.length, 1, events.text)
 
-      // What the other buys there is no sale of its own, although it has a seller for the domain.
+      // The other account's purchases there are not its own sales, although it has a seller for the domain.
       const theirOwn = await preparePurchase(service, { allowed_sellers: [domain] }, squatter.sandboxKey)
       const bought = await askForProof(service, { ...theirOwn, resourceUrl: `https://${domain}/b` }, '2.00', {
         key: squatter.sandboxKey,
@@ -105,7 +105,7 @@ for (const { name, settings } of databases) {
       assert.deepEqual(await revenue(squatter.sandboxKey), [0, '0.00', 0])
       assert.deepEqual(await revenue(merchant.sandboxKey), [2, '2.50', 3])
 
-      // The other shows a proof, too late.
+      // The other account verifies the domain too late.
       const { text: theirs } = await verification(service, squatter.sandboxKey, 'GET')
       zone.txt = { [recordName]: [text, theirs] }
       const late = await service.call('POST', path, { key: squatter.sandboxKey })
@@ -114,14 +114,14 @@ for (const { name, settings } of databases) {
   })
 }
 
-test('Without the setting a seller collects at once, and its answer is as it was', async (context) => {
+test('Without the setting a seller can collect at once, and its answer has no new fields', async (context) => {
   const service = await startTestService(context)
   const created = await register(service, service.sandboxKey)
   assert.deepEqual(Object.keys(created.body), ['id', 'name', 'domain', 'price_config', 'created_at'])
   assert.equal((await verification(service, service.sandboxKey)).status, 'verified')
 })
 
-test('An account may have the service look ten times a minute', async (context) => {
+test('An account may request ten domain checks a minute', async (context) => {
   const service = await start(context, {}, {})
   await register(service, service.sandboxKey)
   for (let look = 0; look < 10; look++) {
@@ -131,7 +131,7 @@ test('An account may have the service look ten times a minute', async (context) 
   assert.deepEqual([answer.status, answer.headers.get('retry-after')], [429, '6'])
 })
 
-test('A domain that the account has no seller for has no verification', async (context) => {
+test('A domain for which the account has no seller has no verification', async (context) => {
   const service = await start(context, {}, {})
   for (const method of ['GET', 'POST']) assert.equal((await service.call(method, path)).status, 404)
 })

@@ -52,7 +52,7 @@ test("The keys and values inside price_config are the seller's own [seller.field
   )
 })
 
-test('Numbers in price_config come back digit by digit', async (t) => {
+test('Numbers in price_config are returned digit by digit', async (t) => {
   const service = await startTestService(t)
   const text =
     '{"big":12345678901234567890,"beyond":1e400,"fine":0.1234567890123456789,"given":[1.10,-0,2E3]}'
@@ -88,7 +88,7 @@ test('A domain is unique in its environment, whoever registers it: 409 seller_ex
     assert.deepEqual([status, body], [409, { detail: 'seller_exists' }])
   }
   const elsewhere = await service.call('POST', '/sellers', { key: tenant.productionKey, body: shop })
-  assert.equal(elsewhere.status, 201, 'the other environment has domains of its own')
+  assert.equal(elsewhere.status, 201, 'the other environment has separate domains')
   const late = await service.call('POST', '/sellers', { key: service.productionKey, body: shop })
   assert.equal(late.status, 409)
   assert.equal((await service.call('GET', '/sellers')).body.length, 1)
@@ -96,7 +96,7 @@ test('A domain is unique in its environment, whoever registers it: 409 seller_ex
   assert.equal((await service.call('GET', '/sellers', { key: service.productionKey })).body.length, 0)
 })
 
-test('If sellers of one domain race, one is created', async (t) => {
+test('If registrations of one domain race, one seller is created', async (t) => {
   const service = await startTestService(t)
   const tenant = await createTenant(service)
   const answers = await Promise.all(
@@ -123,7 +123,7 @@ const spellings: [sent: string, kept: string][] = [
   ['192.0.2.7', '192.0.2.7'],
 ]
 
-test('A domain is kept as a lower-case ASCII host name without a trailing dot', async (t) => {
+test('A domain is stored as a lower-case ASCII host name without a trailing dot', async (t) => {
   const service = await startTestService(t)
   for (const [sent, kept] of spellings) {
     const { status, body } = await service.call('POST', '/sellers', { body: { ...shop, domain: sent } })

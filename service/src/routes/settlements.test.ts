@@ -131,7 +131,7 @@ for (const store of serviceStores) {
       const proof = await issueProof(service, purchase, '1.25')
       const paid = await verifyProof(service, proof, { merchant_domain: domain }, { key: next.sandboxKey })
       assert.equal(paid.status, 200, paid.text)
-      // What the former account buys there is not its sale.
+      // The former account's later purchases there are not its own sales.
       const former = await preparePurchase(service, { allowed_sellers: [domain] }, ownerKey)
       const asked = await askForProof(service, { ...former, resourceUrl: `https://${domain}/b` }, '2.00', {
         key: ownerKey,
@@ -153,7 +153,7 @@ for (const store of serviceStores) {
         ['expense', 'wallet'],
       )
 
-      // The former account gets the domain back, and with it the sales that it made under it, and no others.
+      // The former account gets the domain back with the sales that it made under it, and no others.
       assert.equal((await service.call('DELETE', `/sellers/domains/${domain}`)).status, 200)
       const againId = await registerSeller(service, domain, ownerKey)
       assert.deepEqual((await settlements('', merchantKey, againId)).body.total, before)
@@ -161,7 +161,7 @@ for (const store of serviceStores) {
   )
 }
 
-test('Every cell of the journal that a buyer or an agent wrote is text in a spreadsheet, never a formula', async (t) => {
+test('Every journal cell written by a buyer or an agent is text in a spreadsheet, never a formula', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service)
   const orders = ['=1+1', '+1', '-1+1', '@SUM(A1)', '\t=1', '\r=1', ' =1', '"=1"', 'a,b', '1001']
@@ -191,7 +191,7 @@ test('Every cell of the journal that a buyer or an agent wrote is text in a spre
   }
 })
 
-test('The journal is read page by page, with every line once', async (t) => {
+test('The journal is read page by page, with every line exactly once', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service, { max_spend_total: '1000.00' })
   const paid = new Set<string>()

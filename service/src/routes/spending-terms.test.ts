@@ -15,7 +15,7 @@ import {
 const service = await startTestService({ after })
 const merchant = await createMerchant(service)
 
-/** Asks for a proof; the fields override or add. */
+/** Requests a proof; the fields override or add. */
 function ask(purchase: Purchase, fields: Record<string, unknown> = {}, options: CallOptions = {}) {
   const { agentId: agent_id, mandateId: mandate_id, resourceUrl: resource_url } = purchase
   const body = { agent_id, mandate_id, amount: '1.00', resource_url, ...fields }
@@ -28,7 +28,7 @@ async function get(path: string, key?: string) {
   return answer.body
 }
 
-test('A mandate shows its optional terms, and their defaults where there are none', async () => {
+test('A mandate shows its optional terms, with defaults for absent ones', async () => {
   const terms = {
     allowed_resources: ['https://API.example.com/data', 'https://api.example.com/reports/*'],
     category_check: 'enforced',
@@ -89,7 +89,7 @@ for (const [fields, loc, msg] of invalid) {
   })
 }
 
-test('Proofs, evaluations and verify-agent keep to the allowed resources, with a rung 6a in the console', async () => {
+test('Proofs, evaluations and verify-agent respect the allowed resources, and the console shows check 6a', async () => {
   const purchase = await preparePurchase(service, { allowed_resources: ['https://api.example.com/data*'] })
   const other = { resource_url: 'https://api.example.com/other' }
   const code = 'resource_not_allowed'
@@ -131,7 +131,7 @@ test('A mandate that enforces categories issues proofs only for an allowed one, 
   assert.deepEqual([checks[6].name, checks[6].state, checks[6].value], ['category_allowed', 'passed', 'data'])
 })
 
-test('A verification that names another category than the proof is 403 and charges nothing', async () => {
+test("A verification that names a category other than the proof's is 403 and charges nothing", async () => {
   const purchase = await preparePurchase(service)
   for (const [ofProof, named] of [
     ['data', 'games'],
@@ -143,7 +143,7 @@ test('A verification that names another category than the proof is 403 and charg
     )
     assert.deepEqual([refused.status, refused.body], [403, { detail: 'category_mismatch' }])
     const { status } = await verifyProof(service, body.proof, { category: null })
-    assert.equal(status, 200, 'the proof is not used up')
+    assert.equal(status, 200, 'the proof is still usable')
   }
 })
 
@@ -160,7 +160,7 @@ test('A retry with the same Idempotency-Key must have the same category and meta
   }
 })
 
-test('Metadata filters lists and exports, and is not shown to the account that collects', async () => {
+test('Metadata filters lists and exports, and is hidden from the account that collects', async () => {
   const metadata = { project: 'apollo', 'a]b': 'x,y "z"' }
   const { mandateId, ...purchase } = await preparePurchase(service, { metadata })
   const proof = (await ask({ mandateId, ...purchase }, { metadata })).body.proof
@@ -207,7 +207,7 @@ test('Metadata filters lists and exports, and is not shown to the account that c
   }
 })
 
-test('A dry run of evaluate decides as evaluate does, and records nothing', async () => {
+test('A dry run of evaluate decides the same way and records nothing', async () => {
   const purchase = await preparePurchase(service)
   for (const amount of ['1.00', '99.00']) {
     const dry = await changingNothing(service, () => evaluate(service, purchase, { amount, dry_run: true }))
@@ -216,7 +216,7 @@ test('A dry run of evaluate decides as evaluate does, and records nothing', asyn
   }
 })
 
-test('A metadata filter that is no map, or has a wrong entry, is 422', async () => {
+test('A metadata filter that is not a map, or has an invalid entry, is 422', async () => {
   for (const [query, loc] of [
     ['metadata=apollo', ['query', 'metadata']],
     ['metadata[]=apollo', ['query', 'metadata', '']],
@@ -230,7 +230,7 @@ test('A metadata filter that is no map, or has a wrong entry, is 422', async () 
   }
 })
 
-test("An agent's key filters the mandates of its own agent only", async () => {
+test("An agent's key filters only its own agent's mandates", async () => {
   const purchase = await preparePurchase(service, { metadata: { team: 'red' } })
   await preparePurchase(service, { metadata: { team: 'red' } })
   const key = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })

@@ -15,7 +15,8 @@ import {
   type TestAnswer,
 } from '../../testing/service.ts'
 
-// Two agents of the first account; each has bought, asked and been denied, here or there.
+// Two agents of the first account; each has bought something, had an evaluation and been denied, in various
+// places.
 const service = await startTestService({ after })
 const sellerId = await registerSeller(service, 'own.example')
 const merchant = await createMerchant(service, 'api.example.com')
@@ -42,7 +43,7 @@ test('Transactions are listed newest first, each with all its fields [transactio
   for (const transaction of answer.body) assert.deepEqual(Object.keys(transaction), fields.split(' '))
 })
 
-test('One transaction is answered as the list has it [transaction.fields]', async () => {
+test('A single transaction is the same as in the list [transaction.fields]', async () => {
   const { body } = await list('')
   for (const listed of body) {
     const answer = await service.call('GET', `/v1/transactions/${listed.id}`)
@@ -69,7 +70,7 @@ test('One transaction is answered as the list has it [transaction.fields]', asyn
   })
 })
 
-test("An unknown transaction is 404 not_found, and another tenant's is the same, byte for byte", async () => {
+test("An unknown transaction is 404 not_found, and another tenant's gives the same answer, byte for byte", async () => {
   const tenant = await createTenant(service, 'idp_curious')
   const unknown = await service.call('GET', '/v1/transactions/txn_unknown')
   assert.deepEqual([unknown.status, unknown.text], [404, '{"detail":"not_found"}'])
@@ -101,7 +102,7 @@ const filters: readonly (readonly [query: string, ids: readonly string[]])[] = [
 ]
 for (const [query, ids] of filters) {
   const shown = query.replace(first.agentId, 'first').replace(second.agentId, 'second')
-  test(`The filter ${shown.replaceAll(/mandate_[0-9a-z]{26}/g, 'mandate')} gives ${ids.length} transactions`, async () => {
+  test(`The filter ${shown.replaceAll(/mandate_[0-9a-z]{26}/g, 'mandate')} returns ${ids.length} transactions`, async () => {
     assert.deepEqual(idsOf(await list(query)), ids)
   })
 }
@@ -112,7 +113,7 @@ test('An unknown status is 422', async () => {
   assert.deepEqual(answer.body.detail[0].loc, ['query', 'status'])
 })
 
-test('Following Link to the end gives every transaction once, in order, under the same filter', async () => {
+test('Following Link to the end returns every transaction once, in order, with the same filter', async () => {
   for (const [query, expected] of [
     ['limit=1', all],
     ['limit=2', all],
@@ -128,7 +129,7 @@ test('Following Link to the end gives every transaction once, in order, under th
   }
 })
 
-test('A page that holds all has no Link; limit is 1 to 200; a cursor that was not given out is 422', async () => {
+test('A page with everything has no Link; limit is 1 to 200; an invalid cursor is 422', async () => {
   for (const limit of [all.length, all.length + 1, 200]) {
     const answer = await list(`limit=${limit}`)
     assert.deepEqual(idsOf(answer), all)
@@ -164,7 +165,7 @@ test('Without a limit a page has 50 items', async (context) => {
   assert.equal(new Set(pages.flat()).size, 51)
 })
 
-test('An agent sees its own transactions, whatever it asks for', async () => {
+test('An agent sees only its own transactions, whatever it filters by', async () => {
   const key = await issueKey(service, { role: 'agent', agent_id: first.agentId })
   const own = [approved, paidNobody, paidOwn]
   const rows: readonly (readonly [query: string, ids: readonly string[]])[] = [
@@ -178,7 +179,7 @@ test('An agent sees its own transactions, whatever it asks for', async () => {
   assert.deepEqual(await visibleOnes(key), own)
 })
 
-test('A merchant sees what was paid to its account, and nothing else', async () => {
+test('A merchant sees payments to its account and nothing else', async () => {
   const own = await issueKey(service, { role: 'merchant' })
   assert.deepEqual(idsOf(await list('', own)), [paidNobody, paidOwn])
   assert.deepEqual(idsOf(await list('status=denied', own)), [])
@@ -191,7 +192,7 @@ test('A merchant sees what was paid to its account, and nothing else', async () 
   assert.deepEqual(await visibleOnes(merchant.merchantKey), [paidMerchant])
 })
 
-test('Operator and owner see their account, both sides of a payment the same record', async () => {
+test('Operator and owner see their account, and both sides of a payment are the same record', async () => {
   const owner = await issueKey(service, { role: 'owner' })
   assert.deepEqual(idsOf(await list('', owner)), all)
   const theirs = await list('', merchant.ownerKey)
@@ -200,7 +201,7 @@ test('Operator and owner see their account, both sides of a payment the same rec
   assert.equal(theirs.body[0].seller_id, merchant.sellerId)
 })
 
-test('Sandbox and production, and every tenant, have transactions of their own', async () => {
+test('Sandbox and production, and all tenants, have separate transactions', async () => {
   const tenant = await createTenant(service, 'idp_empty')
   for (const key of [service.productionKey, tenant.sandboxKey, merchant.productionKey]) {
     assert.deepEqual((await list('', key)).body, [])
@@ -229,7 +230,7 @@ function idsOf({ body, text }: TestAnswer): string[] {
   return (body as Transaction[]).map(({ id }) => id)
 }
 
-/** The transactions that the key may get one by one. */
+/** The transactions that the key can read one by one. */
 async function visibleOnes(key: string): Promise<string[]> {
   const found: string[] = []
   for (const id of all) {
@@ -244,7 +245,7 @@ async function visibleOnes(key: string): Promise<string[]> {
 async function follow(path: string, from = service): Promise<string[][]> {
   const pages: string[][] = []
   for (let next: string | undefined = path; next !== undefined;) {
-    assert(pages.length < 20, 'the list has an end')
+    assert(pages.length < 20, 'the list never ends')
     const answer = await from.call('GET', next)
     pages.push(idsOf(answer))
     next = nextOf(answer)

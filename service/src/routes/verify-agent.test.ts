@@ -19,7 +19,7 @@ type Fields = Record<string, unknown>
 const service = await startTestService({ after })
 const purchase = await preparePurchase(service)
 
-/** What is said of an agent that cannot be resolved, with the ids that were asked for. */
+/** The report about an agent that cannot be resolved, with the requested ids. */
 const unresolved = ({ agentId, mandateId }: Purchase) => ({
   verified: false,
   authorized: false,
@@ -67,7 +67,7 @@ test('An authorized agent is reported with 200 and every fact [verify-agent.stat
   })
 })
 
-test('An agent report has the id that was asked for [agent.id]', async () => {
+test('An agent report has the requested id [agent.id]', async () => {
   for (const agentId of [purchase.agentId, 'agent_unknown', '']) {
     const { body } = await verifyAgent(service, { ...purchase, agentId })
     assert.equal(body.agent.id, agentId)
@@ -120,7 +120,7 @@ interface Denial {
   readonly title: string
   readonly reasonCode: DenialCode
   readonly mandate?: Fields
-  /** The change of state before the question. */
+  /** The change of state before the request. */
   readonly path?: (purchase: Purchase) => string
   readonly spent?: string
   readonly request?: Fields
@@ -148,12 +148,12 @@ const denials: readonly Denial[] = [
     mandate: { expires_at: '2026-11-20T12:00:00Z' },
   },
   {
-    title: 'check 6: a merchant off the list',
+    title: 'check 6: a seller that is not on the list',
     reasonCode: 'merchant_not_allowed',
     request: { merchant_domain: 'evil.example' },
   },
   {
-    title: 'check 7: a category off the list',
+    title: 'check 7: a category that is not on the list',
     reasonCode: 'merchant_not_allowed',
     mandate: { allowed_categories: ['data'] },
     request: { category: 'games' },
@@ -207,7 +207,7 @@ for (const { title, reasonCode, mandate = {}, path, spent, request = {} } of den
   })
 }
 
-test('remaining_budget is total minus spent; what proofs hold does not count [mandate.remaining_budget] [verify-agent.mandate]', async () => {
+test('remaining_budget is total minus spent, whatever is held [mandate.remaining_budget] [verify-agent.mandate]', async () => {
   const purchase = await preparePurchase(service, { max_spend_total: '10' })
   const remaining = async () => (await verifyAgent(service, purchase)).body.mandate.remaining_budget as string
   assert.equal(await remaining(), '10.00')
@@ -231,7 +231,7 @@ test('verify-agent creates no transaction, changes no mandate and writes no even
   })
 })
 
-test('It resolves for another account only under the domain of a seller of that account', async (context) => {
+test('verify-agent answers another account only under the domain of a seller of that account', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service, { allowed_sellers: ['api.example.com'] })
   const merchant = await createMerchant(service, 'api.example.com')
@@ -330,7 +330,7 @@ test('verify-agent takes what evaluate takes, in USDC [limits.currency] [evaluat
   }
 })
 
-test('Risk is 0 without flags when nothing speaks, and each signal adds its flag and its weight [verify-agent.risk]', async (context) => {
+test('Risk is 0 without signals, and each signal adds its flag and its weight [verify-agent.risk]', async (context) => {
   const service = await startTestService(context)
   const minuteMs = 60_000
   async function assertRisk(

@@ -38,7 +38,7 @@ test('Without settings, the defaults apply', (context) => {
 interface Setting {
   readonly variable: string
   readonly flag: string
-  /** Two values to tell the sources apart, and the parsed values. */
+  /** Two values that distinguish the sources, and the parsed values. */
   readonly given: readonly [text: string, expected: unknown]
   readonly other: readonly [text: string, expected: unknown]
   readonly read: (config: Config) => unknown
@@ -530,7 +530,7 @@ for (const { settings: wrong, fault } of wrongMetrics) {
     assert.match(named, fault)
     assert.deepEqual(others, [])
     // A token is a secret, so it is not echoed.
-    assert.ok(!named.includes(wrong.PURSER_METRICS_TOKEN ?? 'nothing of the kind'))
+    assert.ok(!named.includes(wrong.PURSER_METRICS_TOKEN ?? 'none of these'))
   })
 }
 

@@ -10,7 +10,7 @@ const projectFolder = join(import.meta.dirname, '../../..')
 
 test(
   'Every variable name in this repository is a setting or a known variable of another part, and each of those is used',
-  { skip: !existsSync(join(projectFolder, '.git')) && 'this is no checkout' },
+  { skip: !existsSync(join(projectFolder, '.git')) && 'this is not a checkout' },
   () => {
     const found = execFileSync(
       'git',

@@ -51,7 +51,7 @@ describe('PgBouncer before 1.21', { skip: pgBouncerMissing ?? false }, () => {
       )
       const limit = 'max_client_conn' in settings ? settings.max_client_conn : settings.default_pool_size
       const isRefused = outcome === 'refused'
-      // The connection that looks first is one of them.
+      // The connection that checks first is one of them.
       const words = `${isRefused ? 'refused: ' : ''}\\S+ allows (${limit}|${limit - 1}) connections, .*; set max_client_conn`
       assert.match(said, new RegExp(`^${words}`))
     })
@@ -95,7 +95,7 @@ describe('A server with few connections', () => {
 })
 
 test(
-  'npm start behind PgBouncer before 1.21 in transaction mode says what would help, instead of failing payments',
+  'npm start behind PgBouncer before 1.21 in transaction mode names a remedy instead of failing payments',
   {
     skip: pgBouncerMissing ?? false,
   },
@@ -114,7 +114,7 @@ test(
   },
 )
 
-/** A user who may open so many connections to a database; 200 are all that the server has. */
+/** A user who may open this many connections to a database; the server itself allows 200. */
 async function limitedUser(context: Pick<TestContext, 'after'>, limit: number): Promise<string> {
   const { url, drop } = await postgres18.createEmptyDatabase()
   const name = `limited_${process.pid}_${limit}`

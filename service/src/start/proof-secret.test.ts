@@ -69,7 +69,7 @@ test('Two ledgers have two secrets', (context) => {
   assert.notEqual(first, second)
 })
 
-test('Configured secrets take precedence, in their order, and no file is created', (context) => {
+test('Configured secrets take precedence, in order, and no file is created', (context) => {
   const databasePath = databaseFor(context)
   const other = `${configured}-2`
   assert.deepEqual(loadProofSecrets([configured, other], databasePath), [configured, other])

@@ -21,7 +21,7 @@ export interface EarlierPayment {
 export interface PolicyCase {
   readonly name: string
   readonly mandate: Fields
-  /** In order of time. */
+  /** In chronological order. */
   readonly before: readonly EarlierPayment[]
   readonly payment: Fields
   readonly atMs: number

@@ -12,7 +12,7 @@ export interface CaseAnswer {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** A service of its own, whose clock stands still until it is set. */
+/** A separate service whose clock stands still until it is set. */
 export interface CaseService {
   setClock: (nowMs: number) => void
   post: (path: string, body: object) => Promise<CaseAnswer>

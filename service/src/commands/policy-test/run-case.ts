@@ -12,14 +12,14 @@ export interface CaseResult {
   readonly detail: string | null
 }
 
-/** An answer that a case has no use for: its mandate or a payment is not valid. */
+/** An answer that the case cannot use: its mandate or a payment is not valid. */
 class CaseError extends Error {
   override readonly name = 'CaseError'
 }
 
 /**
- * Runs a case: creates the mandate, makes the earlier payments, and asks for the payment as an agent does, first for an
- * evaluation and then for a proof.
+ * Runs a case: creates the mandate, makes the earlier payments, and requests the payment like an agent does,
+ * first as an evaluation and then as a proof.
  */
 export async function runCase(one: PolicyCase, service: CaseService): Promise<CaseResult> {
   const { name, expected } = one
@@ -86,7 +86,7 @@ function decisionOf(answer: CaseAnswer): Fields {
   return answer.body
 }
 
-/** What the service says is wrong. */
+/** What the service reports as wrong. */
 function textOf({ body }: CaseAnswer): string {
   const { detail, reason, reason_code: code, reason_detail: why } = body
   if (!Array.isArray(detail)) return [code ?? detail ?? reason, why].filter(Boolean).join(': ')

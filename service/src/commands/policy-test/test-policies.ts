@@ -12,7 +12,7 @@ export async function testPolicies(
   { json }: { readonly json?: true },
   io: Io,
 ): Promise<void> {
-  // All files are read first: a mistake in the last one should not cost the time of the others.
+  // All files are read first: a mistake in the last one should not waste the time of the others.
   const read = files.map((file) => ({ file, cases: readCases(textOf(resolve(io.folder, file), file), file) }))
   const results = await runAll(read)
   const all = results.flatMap(({ cases }) => cases)

@@ -24,7 +24,7 @@ test('a timestamp with a zone is an instant, rounded down to the millisecond', (
     assert.deepEqual(parseDateTime(input), { epochMs: Date.parse(iso) }, String(input))
 })
 
-test('a number is a Unix time: seconds up to 2e10, positive or negative, milliseconds beyond', () => {
+test('a number is a Unix time: seconds up to 2e10, positive or negative, and milliseconds beyond', () => {
   const moments: [input: unknown, epochMs: number][] = [
     [0, 0],
     [1.5, 1500],

@@ -156,12 +156,12 @@ const jsonValues = [null, true, 0, 1.5, 'word', [], {}]
 function* casesOf(path: string, schema: Schema, required: boolean): Generator<Case> {
   const kind = kindOf(schema)
   yield {
-    title: `${path} is left out`,
+    title: `${path} is absent`,
     change: { [path]: absent },
     ...(required && { errors: { [path]: missing } }),
   }
   for (const value of jsonValues) {
-    // Whether a number fits depends on its bounds.
+    // A number may or may not fit, depending on its bounds.
     if (typeof value === 'number' && typeof kind.fits === 'number') continue
     const title = `${path} is ${JSON.stringify(value)}`
     const fits =
@@ -193,7 +193,11 @@ function* casesOfLimits(path: string, schema: Schema): Generator<Case> {
       msg: 'Input should be a valid string, unable to parse raw data as a unicode string',
       echo,
     }
-    yield { title: `${path} is half a character`, change: { [path]: '\uD800' }, errors: { [path]: wrong } }
+    yield {
+      title: `${path} is half a surrogate pair`,
+      change: { [path]: '\uD800' },
+      errors: { [path]: wrong },
+    }
   }
   if (schema.maxLength !== undefined && (isPlain || isUrl)) {
     const error = 'NUL characters are not allowed'
@@ -209,7 +213,7 @@ function* casesOfLimits(path: string, schema: Schema): Generator<Case> {
     const type = isPlain ? 'string_too_long' : 'url_too_long'
     const wrong = { type, msg: `${isPlain ? 'String' : 'URL'} ${said}`, ctx: { max_length: most } }
     if (schema['x-max-whole-digits'] === undefined) {
-      yield { title: `${path} is as long as can be`, change: { [path]: longest } }
+      yield { title: `${path} has the max length`, change: { [path]: longest } }
     }
     yield { title: `${path} is too long`, change: { [path]: `${longest}x` }, errors: { [path]: wrong } }
   }
@@ -221,14 +225,14 @@ function* casesOfLimits(path: string, schema: Schema): Generator<Case> {
       msg: `Decimal input should have no more than ${digits} digits before the decimal point`,
       ctx: { whole_digits: digits },
     }
-    yield { title: `${path} is as much as can be`, change: { [path]: `${most}.999999` } }
-    yield { title: `${path} is too much`, change: { [path]: `1${most}` }, errors: { [path]: wrong } }
+    yield { title: `${path} is the max amount`, change: { [path]: `${most}.999999` } }
+    yield { title: `${path} is above the max`, change: { [path]: `1${most}` }, errors: { [path]: wrong } }
   }
   if (schema.pattern !== undefined) {
     const wrong = { type: 'greater_than', msg: 'Input should be greater than 0', ctx: { gt: 0 } }
     const errors = schema['x-above-zero'] ? { errors: { [path]: wrong } } : {}
     yield { title: `${path} is nothing`, change: { [path]: '0.000000' }, ...errors }
-    yield { title: `${path} is next to nothing`, change: { [path]: '0.000001' } }
+    yield { title: `${path} is almost zero`, change: { [path]: '0.000001' } }
   }
 }
 

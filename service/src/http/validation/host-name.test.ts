@@ -20,7 +20,7 @@ test('a host name is passed on unchanged', () => {
   for (const name of names) assert.equal(hostNameReader(name), name)
 })
 
-test('anything else than a host name is a value error', () => {
+test('anything other than a host name is a value error', () => {
   const texts = [
     '',
     '.',

@@ -27,7 +27,7 @@ test('the table is complete', () => {
 function outcomeOf(vector: Vector): Outcome {
   const address = new URL(vector.path, 'http://localhost')
   const endpoint = endpoints.find(({ method, path }) => method === vector.method && path === address.pathname)
-  assert.ok(endpoint, `${vector.method} ${vector.path} is no endpoint`)
+  assert.ok(endpoint, `${vector.method} ${vector.path} is not an endpoint`)
   if (vector.method === 'GET') return answerToQuery(endpoint, Object.fromEntries(address.searchParams))
   return answerToBody(endpoint, vector.body ?? Buffer.alloc(0), vector.headers['content-type'])
 }

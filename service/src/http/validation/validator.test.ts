@@ -20,7 +20,7 @@ test('unknown fields are dropped and defaults added, as new objects each time', 
   assert.notEqual(first.value.tags, second.value.tags)
 })
 
-test('an object that keeps unknown fields is passed on itself', () => {
+test('an object that keeps unknown fields is returned itself', () => {
   const validate = compileValidator(Type.Object({ a: Type.String() }, { additionalProperties: true }), 'body')
   const input = { b: 1, a: 'x' }
   const checked = validate(input)

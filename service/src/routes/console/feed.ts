@@ -25,7 +25,7 @@ import { nameTransactions } from '../named-transactions.ts'
 /** The open feeds of a process. */
 export interface Feeds {
   readonly open: number
-  /** Tells every reader that the service is stopping, and ends their streams. */
+  /** Notifies every reader that the service is stopping, and ends their streams. */
   readonly end: () => void
 }
 
@@ -163,7 +163,7 @@ function shareLooks(look: (scope: Scope, id: string) => Promise<Look>) {
  */
 class FeedStream extends Readable {
   override _read(): void {
-    // What there is has been pushed.
+    // Everything available has been sent.
   }
 
   transactions(

@@ -8,12 +8,12 @@ import { startTestService } from '../../../testing/service.ts'
 const day = { calendar: 'day', time_zone: 'Europe/Berlin' } as const
 const url = 'https://api.example.com/data'
 
-test('A mandate without limits, shared budgets and approvals keeps the nine checks', async (context) => {
+test('A mandate without limits, shared budgets and approvals has the nine checks', async (context) => {
   const { evaluate, labels } = await start(context, {})
   assert.deepEqual(labels(await evaluate('1.00')), ['1', '2', '3', '4', '5', '6', '7', '8', '9'])
 })
 
-test('A denial by a limit names it, with what is committed, its max and its reset', async (context) => {
+test('A denial by a limit names it, with the committed amount, its max and its reset', async (context) => {
   const { purser, agentId, mandateId, evaluate, labels } = await start(context, {
     limits: [{ window: day, max_amount: '5.00' }],
   })
@@ -70,7 +70,7 @@ test('A denial by a shared budget names the budget, for an evaluation and for a 
   )
 })
 
-test('Check 12 says why a person was needed, and that one has approved', async (context) => {
+test('Check 12 says why approval was needed, and that a person approved', async (context) => {
   const { purser, agentId, mandateId, evaluate, newest, withKey } = await start(context, {
     approval: { above: '2.00' },
   })
@@ -100,7 +100,7 @@ test('Check 12 says why a person was needed, and that one has approved', async (
   )
 })
 
-test('Old decisions keep the terms that they were made under', async (context) => {
+test('Earlier decisions are shown with the terms that applied to them', async (context) => {
   const { purser, mandateId, transactionOf, evaluate, labels } = await start(context, {
     limits: [{ window: day, max_amount: '5.00' }],
     allowed_resources: ['https://api.example.com/*'],

@@ -5,7 +5,7 @@ import { Purser } from '@purser/client'
 
 import { startTestService } from '../../../testing/service.ts'
 
-test('A check that was not reached says truly what it would have compared', async (context) => {
+test('A check that was not reached shows what it would have compared', async (context) => {
   const service = await startTestService(context)
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const agent = await purser.agents.create({ name: 'research-bot' })

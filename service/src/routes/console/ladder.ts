@@ -22,7 +22,7 @@ const checkByCode: Partial<Record<NonNullable<Transaction['reasonCode']>, CheckN
 
 type CheckName = PolicyCheck['name']
 
-/** The number of each check, as it is shown. */
+/** The displayed number of each check. */
 const labels: Record<CheckName, string> = {
   agent_exists: '1',
   agent_active: '2',
@@ -74,7 +74,7 @@ export function ladderOf(decision: Decision): PolicyCheck[] {
   }
 }
 
-/** The mandate with the terms that were looked at. */
+/** The mandate with the terms that the decision used. */
 function mandateLookedAt({ mandate, version }: Decision): Mandate | undefined {
   if (!mandate || !version) return mandate
   const { limits, ...terms } = version.terms
@@ -100,7 +100,7 @@ function isAdded(name: CheckName, facts: Decision): boolean {
   return added[name]?.(facts) ?? true
 }
 
-/** What a check refuses the payment for, besides what it compared. */
+/** Why a check refuses the payment, in addition to the compared values. */
 function refusedBy({ refusedBy: by }: Decision): Pick<PolicyCheck, 'limit' | 'budget'> {
   const { limit } = refusalDetailsOf(by ?? {})
   return {
@@ -109,7 +109,7 @@ function refusedBy({ refusedBy: by }: Decision): Pick<PolicyCheck, 'limit' | 'bu
   }
 }
 
-/** Whether the checks are those of a proof that was paid. */
+/** Whether the checks are those of a paid proof. */
 function isOfPayment({ status }: Transaction): boolean {
   return status === 'paid' || status === 'refunded'
 }
@@ -130,7 +130,7 @@ function compare(facts: Decision): Record<CheckName, () => Comparison | undefine
   const askedAt = new Date(askedAtMs).toISOString()
   const wasDenied = (check: number) => failedCheck === check
   const { merchantDomain, category } = transaction
-  // A part of it may have been captured or refunded.
+  // Part of it may have been captured or refunded.
   const amountText = hold?.amountText ?? transaction.amountText
   return {
     agent_exists: () => only(agent?.name ?? `no agent ${transaction.agentId}`),
@@ -219,7 +219,7 @@ function compareTotal(facts: Decision): Comparison | undefined {
   const spent = hold ? facts.holdSpentBeforeMicro : facts.spentBeforeMicro
   if (!mandate || spent === null) return undefined
   const held = hold ? (facts.holdHeldBeforeMicro ?? (0n as MicroUsdc)) : (0n as MicroUsdc)
-  // A part of it may have been captured or refunded.
+  // Part of it may have been captured or refunded.
   const { amountMicro, amountText } = hold ?? transaction
   const sum = addMicro(addMicro(spent, held), amountMicro)
   const parts = [formatSum(spent), ...(held > 0n ? [`${formatSum(held)} held`] : []), amountText]

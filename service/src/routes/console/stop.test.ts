@@ -11,12 +11,12 @@ import { postgres18 } from '../../../testing/postgres.ts'
 import { serviceStores } from '../../../testing/service-stores.ts'
 import { createTenant, startTestService, type TestService } from '../../../testing/service.ts'
 
-/** More than one step of a stop moves. */
+/** More mandates than one step of a stop handles. */
 const many = 205
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} a stop reaches every mandate of the account and environment, and no other; only the undo of the last stop resumes them`,
+    `On ${name} a stop pauses every mandate of its account and environment, and only undoing the last stop resumes them`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()
@@ -54,7 +54,8 @@ for (const { name, missing, open } of serviceStores) {
       assert.equal((await clientOf(service.productionKey).mandates.get(elsewhere.id)).status, 'active')
       assert.equal((await stranger.mandates.get(ofStranger.id)).status, 'active')
 
-      // A second stop takes over what the first has stopped; one mandate is resumed by hand, and stopped by the third.
+      // A second stop takes over what the first stopped; one mandate is resumed by hand, and stopped by the
+      // third.
       assert.equal((await purser.console.stop()).paused_mandates, 0)
       await purser.mandates.resume(first.id)
       const third = await purser.console.stop()
@@ -71,7 +72,7 @@ for (const { name, missing, open } of serviceStores) {
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} a stop and a resumption are one entry each in the audit log, and each mandate keeps its own history`,
+    `On ${name} a stop and its undo are one audit log entry each, and each mandate keeps its own history`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()
@@ -114,7 +115,7 @@ for (const { name, missing, open } of serviceStores) {
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} a stop whose answer was lost is told whole when it is repeated under its Idempotency-Key, and can be taken back`,
+    `On ${name} a stop with a lost answer reports everything when retried under its Idempotency-Key, and can be undone`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()
@@ -136,7 +137,7 @@ for (const { name, missing, open } of serviceStores) {
           }),
         )
 
-      // The first two answers are lost, and with them how many were paused.
+      // The first two answers are lost, and with them the number of paused mandates.
       const losing = losingAnswers(service, 2)
       const whole = await losing.purser.console.stop()
       assert.equal(losing.keys.length, 3)
@@ -144,18 +145,26 @@ for (const { name, missing, open } of serviceStores) {
       assert.deepEqual([whole.paused_mandates, whole.voided_holds], [many, 1])
       assert.deepEqual(await stopped(), [whole], 'one stop, one event')
 
-      // What was resumed meanwhile is paused again by a repetition, and then the log says so.
+      // A retry pauses mandates that were resumed meanwhile again, and then the log says so.
       const [key = ''] = losing.keys
       await purser.mandates.resume(second.id)
       await purser.mandates.pause(third.id)
       const again = await purser.console.stop({ idempotencyKey: key })
-      assert.deepEqual(again, { ...whole, paused_mandates: many - 1 }, 'without what its owner paused')
+      assert.deepEqual(
+        again,
+        { ...whole, paused_mandates: many - 1 },
+        'without the one that its owner paused',
+      )
       assert.deepEqual(await stopped(), [again, whole])
 
       const other = await purser.console.stop()
       assert.deepEqual([other.paused_mandates, other.voided_holds], [0, 0])
       assert.notEqual(other.stop_id, whole.stop_id)
-      assert.equal((await purser.console.resume(whole.stop_id)).resumed_mandates, 0, 'the other took over')
+      assert.equal(
+        (await purser.console.resume(whole.stop_id)).resumed_mandates,
+        0,
+        'the other stop took over',
+      )
       assert.equal((await purser.console.resume(other.stop_id)).resumed_mandates, many - 1)
       assert.equal((await purser.mandates.get(first.id)).status, 'active')
       assert.equal((await purser.mandates.get(third.id)).status, 'paused')
@@ -163,7 +172,7 @@ for (const { name, missing, open } of serviceStores) {
   )
 
   test(
-    `On ${name} the Idempotency-Key of a stop names it within its account and environment alone`,
+    `On ${name} the Idempotency-Key of a stop is scoped to its account and environment`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()
@@ -209,7 +218,7 @@ test('A retried stop reports everything, even if an earlier attempt ended halfwa
   forget.exec("delete from audit_events where type = 'agents.stopped'")
   forget.close()
   const [newest] = (await purser.auditLog.list().page()).items
-  assert.equal(newest?.type, 'mandate.paused', 'without the event of the stop its parts stand in the log')
+  assert.equal(newest?.type, 'mandate.paused', "until the stop's event is written, its parts are in the log")
   await makeMandates(purser, 1)
   const whole = await purser.console.stop({ idempotencyKey })
   assert.deepEqual(whole, { ...first, paused_mandates: 2 })
@@ -220,7 +229,7 @@ test('A retried stop reports everything, even if an earlier attempt ended halfwa
   )
 })
 
-test('A stop reports a locked mandate, which blocks no other, and stops it once possible', async (context) => {
+test('A stop reports a locked mandate, which blocks no other, and stops it as soon as possible', async (context) => {
   const { url, drop } = await postgres18.createDatabase()
   const frozen = new Client({ connectionString: url })
   await frozen.connect()
@@ -264,7 +273,7 @@ test('A stop reports a locked mandate, which blocks no other, and stops it once 
   assert.equal((await purser.console.resume(stop.stop_id)).resumed_mandates, mandates.length)
 })
 
-/** A client whose first stops are heard, and whose answers are lost. */
+/** A client whose first stops arrive, but whose answers are lost. */
 function losingAnswers(service: TestService, count: number) {
   const keys: (string | null)[] = []
   const purser = new Purser({

@@ -8,7 +8,7 @@ import { issueKey, startTestService } from '../../../testing/service.ts'
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} an operator is told how the service is: version, store, queue, latency, disk`,
+    `On ${name} an operator sees the service's state: version, store, queue, latency, disk`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()
@@ -38,7 +38,7 @@ for (const { name, missing, open } of serviceStores) {
         assert.deepEqual(
           [free_bytes, total_bytes],
           [null, null],
-          'the disk of a server is not seen from here',
+          'the disk of a database server is not visible',
         )
 
       const owner = new Purser({ apiKey: await issueKey(service, { role: 'owner' }), baseUrl: service.url })

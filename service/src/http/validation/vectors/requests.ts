@@ -50,7 +50,7 @@ export const requestVectors: Vector[] = [
   {
     ...get,
     id: 'v378',
-    title: 'junk in the body of a list is not read',
+    title: 'the invalid body of a list request is not read',
     path: '/mandates',
     headers: json,
     body: Buffer.from('{'),
@@ -60,7 +60,7 @@ export const requestVectors: Vector[] = [
   {
     ...get,
     id: 'v385',
-    title: 'junk in the body of a revocation is not read',
+    title: 'the invalid body of a revocation is not read',
     method: 'PATCH',
     path: '/agents/agent_1/revoke',
     headers: json,
@@ -70,7 +70,7 @@ export const requestVectors: Vector[] = [
   {
     ...get,
     id: 'v386',
-    title: 'junk in the body of a deletion is not read',
+    title: 'the invalid body of a deletion is not read',
     method: 'DELETE',
     path: '/accounts/api-keys/key_1',
     headers: json,
