@@ -20,8 +20,14 @@ const tamperings: readonly (readonly [what: string, tamper: (proof: Proof) => ob
   ['another nonce', (proof) => ({ ...proof, nonce: '01890a5d-ac96-774b-bcce-b302099a8057' })],
   ['an uppercase nonce', (proof) => ({ ...proof, nonce: proof.nonce.toUpperCase() })],
   ['another timestamp', (proof) => ({ ...proof, timestamp: '2026-11-20T12:00:01.000+00:00' })],
-  ['a timestamp that ends in Z', (proof) => ({ ...proof, timestamp: proof.timestamp.replace('+00:00', 'Z') })],
-  ['another last digit of the signature', (proof) => ({ ...proof, signature: lastDigitChanged(proof.signature) })],
+  [
+    'a timestamp that ends in Z',
+    (proof) => ({ ...proof, timestamp: proof.timestamp.replace('+00:00', 'Z') }),
+  ],
+  [
+    'another last digit of the signature',
+    (proof) => ({ ...proof, signature: lastDigitChanged(proof.signature) }),
+  ],
   ['an uppercase signature', (proof) => ({ ...proof, signature: proof.signature.toUpperCase() })],
   ['a truncated signature', (proof) => ({ ...proof, signature: proof.signature.slice(0, -1) })],
   ['an extended signature', (proof) => ({ ...proof, signature: `${proof.signature}0` })],
