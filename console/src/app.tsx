@@ -19,6 +19,7 @@ import { Notice } from './ui/notice.tsx'
 const Mandates = lazyScreen(async () => (await import('./screens/mandates/mandates.tsx')).Mandates)
 const NewMandate = lazyScreen(async () => (await import('./screens/mandates/new-mandate.tsx')).NewMandate)
 const Mandate = lazyScreen(async () => (await import('./screens/mandates/mandate.tsx')).Mandate)
+const EditMandate = lazyScreen(async () => (await import('./screens/mandates/edit-mandate.tsx')).EditMandate)
 const Transactions = lazyScreen(
   async () => (await import('./screens/transactions/transactions.tsx')).Transactions,
 )
@@ -56,6 +57,7 @@ export function App() {
             <Route path="mandates" element={<Mandates />} />
             <Route path="mandates/new" element={<NewMandate />} />
             <Route path="mandates/:id" element={<Mandate />} />
+            <Route path="mandates/:id/edit" element={<EditMandate />} />
             <Route path="transactions" element={<Transactions />} />
             <Route path="transactions/:id" element={<Transaction />} />
             <Route path="agents" element={<Agents />} />

@@ -21,6 +21,8 @@ const strokes = {
   stop: 'M8 3h8l5 5v8l-5 5H8l-5-5V8zM9 9l6 6M15 9l-6 6',
   pause: 'M9 5v14M15 5v14',
   play: 'M7 5l12 7-12 7z',
+  edit: 'M4 20h4L19.5 8.5l-4-4L4 16zM13 7l4 4',
+  budget: 'M12 3v6M5 15h4v6H5zM15 15h4v6h-4zM7 15v-3h10v3M9 3h6v6H9z',
   copy: 'M9 9h11v11H9zM15 9V4H4v11h5',
   download: 'M12 4v11M7 11l5 5 5-5M5 20h14',
   plus: 'M12 5v14M5 12h14',

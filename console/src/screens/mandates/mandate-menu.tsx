@@ -10,7 +10,7 @@ import { Menu, MenuItem } from '../../ui/menu.tsx'
 import { sayDone } from '../../ui/toast.tsx'
 import { moveOf } from './mandate-status.ts'
 
-/** The actions for a mandate: pause, resume, duplicate, revoke. */
+/** The actions for a mandate: pause, resume, edit, duplicate, revoke. */
 export function MandateMenu({ mandate }: { readonly mandate: ListedMandate }) {
   const { pause, resume } = usePauseAndResume(mandate)
   const [isRevoking, setRevoking] = useState(false)
@@ -34,6 +34,11 @@ export function MandateMenu({ mandate }: { readonly mandate: ListedMandate }) {
         {moveOf(mandate) === 'resume' && (
           <MenuItem icon="play" onClick={() => resume.mutate(undefined)}>
             Resume
+          </MenuItem>
+        )}
+        {mandate.status !== 'revoked' && (
+          <MenuItem icon="edit" onClick={() => void navigate(path(`mandates/${mandate.id}/edit`))}>
+            Edit
           </MenuItem>
         )}
         <MenuItem icon="copy" onClick={() => void navigate(path(`mandates/new?like=${mandate.id}`))}>

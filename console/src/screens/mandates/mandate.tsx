@@ -4,14 +4,14 @@ import { useParams } from 'react-router'
 
 import { useRead } from '../../api/queries.ts'
 import { SpendChart } from '../../charts/spend-chart.tsx'
-import { Go } from '../../shell/go.tsx'
+import { Go, usePath } from '../../shell/go.tsx'
 import { readMicro } from '../../text/amounts.ts'
 import { counted, secondsInWords } from '../../text/counts.ts'
 import { approvalInWords } from '../../text/terms.ts'
 import { Amount } from '../../ui/amount.tsx'
 import { Badge, StatusBadge } from '../../ui/badge.tsx'
 import { BudgetBar } from '../../ui/budget-bar.tsx'
-import { Button } from '../../ui/button.tsx'
+import { Button, ButtonLink } from '../../ui/button.tsx'
 import { CopyableIdentifier, Identifier } from '../../ui/code.tsx'
 import { DataTable, type Column } from '../../ui/data-table.tsx'
 import { Fact, Facts, Panel } from '../../ui/panel.tsx'
@@ -24,6 +24,7 @@ import { Allowed } from './allowed.tsx'
 import { categoryRule, enforcedCategoryRule } from './category-rule.ts'
 import { MandateMenu, usePauseAndResume } from './mandate-menu.tsx'
 import { MandateLimits } from './mandate-limits.tsx'
+import { MandateVersions } from './mandate-versions.tsx'
 import { isOver, moveOf, statusNow } from './mandate-status.ts'
 
 /** Refresh interval of an open screen. */
@@ -47,6 +48,7 @@ export function Mandate() {
 
 function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
   const { pause, resume } = usePauseAndResume(mandate)
+  const path = usePath()
   const name = mandate.purpose || 'Mandate without purpose'
   return (
     <Screen
@@ -78,6 +80,11 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
             <Button icon="play" onClick={() => resume.mutate(undefined)} disabled={resume.isPending}>
               Resume
             </Button>
+          )}
+          {mandate.status !== 'revoked' && (
+            <ButtonLink icon="edit" to={path(`mandates/${mandate.id}/edit`)}>
+              Edit
+            </ButtonLink>
           )}
           <MandateMenu mandate={mandate} />
         </>
@@ -153,11 +160,13 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
           )}
           <Approval mandate={mandate} />
           <Metadata metadata={mandate.metadata} />
+          <Fact name="Version">{mandate.version}</Fact>
           <Fact name="Identifier" isWide>
             <CopyableIdentifier id={mandate.id} />
           </Fact>
         </Facts>
       </Panel>
+      <MandateVersions mandate={mandate} />
       <Panel title={`Open holds (${mandate.open_holds.length})`} flush={mandate.open_holds.length > 0}>
         <Holds holds={mandate.open_holds} />
       </Panel>

@@ -1,8 +1,8 @@
-import type { Mandate } from '@purser/client'
+import type { Mandate, MandateAmendment } from '@purser/client'
 
 import { readMicro } from '../../text/amounts.ts'
 import { limitDraftOf, newLimitOf } from '../budgets/limit-draft.ts'
-import type { LimitTerms, TermName, Terms } from './mandate-draft.ts'
+import type { LimitTerms, MandateDraft, TermName, Terms } from './mandate-draft.ts'
 
 /** Whether a change allows more than before, less, or both, or is only text that people read. */
 export type Direction = 'more' | 'less' | 'both' | 'neither'
@@ -15,8 +15,8 @@ export interface TermChange {
   readonly direction: Direction
 }
 
-/** The terms of a mandate, with limits as they are requested. */
-export function termsOfMandate(mandate: Mandate): Terms {
+/** The terms of a mandate, or of a version, with limits as they are requested. */
+export function termsOfMandate(mandate: Pick<Mandate, TermName>): Terms {
   return { ...mandate, limits: mandate.limits.map((limit) => newLimitOf(limitDraftOf(limit))) }
 }
 
@@ -28,7 +28,7 @@ export function changesOf(before: Terms, after: Terms): readonly TermChange[] {
 }
 
 /** The changes as the service takes them. */
-export function amendmentOf(changes: readonly TermChange[]): Partial<Terms> {
+export function amendmentOf(changes: readonly TermChange[]): MandateAmendment {
   return Object.fromEntries(changes.map(({ name, after }) => [name, after[name]]))
 }
 
@@ -130,4 +130,11 @@ function asksLess(before: Terms['approval'], after: Terms['approval']): boolean 
   return (
     (before.first_purchase_at_seller && !after.first_purchase_at_seller) || after.required < before.required
   )
+}
+
+/** What was typed over earlier terms, on the current ones: a field that was not changed shows what is in force. */
+export function mergeDraft(typed: MandateDraft, over: MandateDraft, current: MandateDraft): MandateDraft {
+  const fields = Object.keys(current) as (keyof MandateDraft)[]
+  const changed = fields.filter((field) => JSON.stringify(typed[field]) !== JSON.stringify(over[field]))
+  return { ...current, ...Object.fromEntries(changed.map((field) => [field, typed[field]])) }
 }

@@ -1,0 +1,158 @@
+import type { Backtest as Report, BacktestFlips, MandateAmendment, MandateDraft } from '@purser/client'
+import { useState } from 'react'
+
+import { useRead } from '../../api/queries.ts'
+import { Go } from '../../shell/go.tsx'
+import { counted } from '../../text/counts.ts'
+import { reasonInWords } from '../../text/reasons.ts'
+import { Amount } from '../../ui/amount.tsx'
+import { Button } from '../../ui/button.tsx'
+import { SelectField } from '../../ui/field.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { Panel } from '../../ui/panel.tsx'
+import { Failed, Waiting } from '../../ui/waiting.tsx'
+import { Minute } from '../../ui/when.tsx'
+import './backtest.css'
+
+const dayMs = 24 * 3_600_000
+
+const periods = [
+  { value: '1', text: 'The last 24 hours' },
+  { value: '7', text: 'The last 7 days' },
+  { value: '30', text: 'The last 30 days' },
+  { value: '90', text: 'The last 90 days' },
+]
+
+interface Asked {
+  readonly draft: MandateDraft
+  readonly from: string
+  readonly to: string
+}
+
+/** Tries the terms of a form on the history of a mandate: which decisions would have been different. */
+export function Backtest({
+  mandateId,
+  draft,
+}: {
+  readonly mandateId: string
+  /** The changed terms; undefined while the form is not valid. */
+  readonly draft: MandateAmendment | undefined
+}) {
+  const [days, setDays] = useState('30')
+  const [asked, setAsked] = useState<Asked>()
+  const query = useRead(
+    'backtest',
+    (purser, signal) => purser.mandates.backtest(mandateId, asked ?? { draft: {} }, { signal }),
+    { parameters: [mandateId, asked], isEnabled: asked !== undefined },
+  )
+  const ask = () => {
+    const { budget_id: _budget, end_holds: _ends, ...terms } = draft ?? {}
+    const nowMs = Date.now()
+    setAsked({
+      draft: terms,
+      from: new Date(nowMs - Number(days) * dayMs).toISOString(),
+      to: new Date(nowMs).toISOString(),
+    })
+  }
+  return (
+    <Panel title="Back-test">
+      <div className="stack">
+        <p className="quiet small">
+          Which past decisions would these terms have changed? Nothing is changed by trying. Shared budgets
+          are not replayed.
+        </p>
+        <div className="backtest-ask">
+          <SelectField label="Period" value={days} onChange={setDays} options={periods} />
+          <Button disabled={draft === undefined || query.isFetching} onClick={ask}>
+            {query.isFetching ? 'Trying…' : 'Try on past decisions'}
+          </Button>
+        </div>
+        <div className="stack" aria-live="polite">
+          {query.isFetching ? (
+            <Waiting lines={3} />
+          ) : query.isError ? (
+            <Failed error={query.error} onRetry={() => void query.refetch()} />
+          ) : (
+            asked && query.data && <Result report={query.data} />
+          )}
+        </div>
+      </div>
+    </Panel>
+  )
+}
+
+function Result({ report }: { readonly report: Report }) {
+  const { judged, to_denied, to_approved, not_judged, is_complete, from, to } = report
+  const isSame = [to_denied, to_approved].every(({ payments, evaluations }) => payments + evaluations === 0)
+  return (
+    <>
+      <p>
+        {counted(judged, 'decision')} judged, from <Minute at={from} /> to <Minute at={to} />.{' '}
+        {isSame && judged > 0 && <strong>None would have been different.</strong>}
+      </p>
+      {!is_complete && (
+        <Notice tone="warn">There are too many records: those after this time were not judged.</Notice>
+      )}
+      <Flips title="Would have been denied" flips={to_denied} />
+      <Flips title="Would have been approved" flips={to_approved} />
+      {not_judged.length > 0 && (
+        <section className="stack-tight">
+          <h3>Could not be judged</h3>
+          <ul className="backtest-list">
+            {not_judged.map(({ reason, count }) => (
+              <li key={reason}>
+                {counted(count, 'record')}: {notJudgedWords[reason]}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </>
+  )
+}
+
+const notJudgedWords = {
+  shared_budget: 'denied by a shared budget, in which other mandates count too.',
+  only_counted: 'denied proofs that were only counted, without a record.',
+  not_reproduced: 'their circumstances are not known exactly, such as concurrent requests.',
+} as const satisfies Record<Report['not_judged'][number]['reason'], string>
+
+/** What changes in one direction: how many, by check, and examples. */
+function Flips({ title, flips }: { readonly title: string; readonly flips: BacktestFlips }) {
+  const { payments, evaluations, amount, by_check, examples } = flips
+  if (payments + evaluations === 0) return null
+  return (
+    <section className="stack-tight">
+      <h3>
+        {title}: {counted(payments, 'payment')} over <Amount value={amount} currency="USDC" />
+        {evaluations > 0 && `, and ${counted(evaluations, 'evaluation')}`}
+      </h3>
+      <ul className="backtest-list">
+        {by_check.map(({ check, reason_code, payments: count, evaluations: asked, amount: sum }) => (
+          <li key={`${check} ${reason_code}`}>
+            Check {check}, {reasonInWords(reason_code)}: {counted(count, 'payment')} over{' '}
+            <Amount value={sum} currency="USDC" />
+            {asked > 0 && `, ${counted(asked, 'evaluation')}`}
+          </li>
+        ))}
+      </ul>
+      <details>
+        <summary>{counted(examples.length, 'example')}</summary>
+        <ul className="backtest-list">
+          {examples.map((example) => (
+            <li key={`${example.created_at} ${example.transaction_id ?? example.nonce}`}>
+              <Minute at={example.created_at} />: <Amount value={example.amount} currency="USDC" /> for{' '}
+              {example.transaction_id === null ? (
+                <span className="breakable">{example.resource_url}</span>
+              ) : (
+                <Go to={`transactions/${example.transaction_id}`}>{example.resource_url}</Go>
+              )}
+              .{' '}
+              <span className="quiet">{example.drafted.reason_detail ?? example.recorded.reason_detail}</span>
+            </li>
+          ))}
+        </ul>
+      </details>
+    </section>
+  )
+}
