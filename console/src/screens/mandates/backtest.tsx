@@ -119,20 +119,17 @@ const notJudgedWords = {
 
 /** What changes in one direction: how many, by check, and examples. */
 function Flips({ title, flips }: { readonly title: string; readonly flips: BacktestFlips }) {
-  const { payments, evaluations, amount, by_check, examples } = flips
+  const { payments, evaluations, by_check, examples } = flips
   if (payments + evaluations === 0) return null
   return (
     <section className="stack-tight">
       <h3>
-        {title}: {counted(payments, 'payment')} over <Amount value={amount} currency="USDC" />
-        {evaluations > 0 && `, and ${counted(evaluations, 'evaluation')}`}
+        {title}: <Sum of={flips} />
       </h3>
       <ul className="backtest-list">
-        {by_check.map(({ check, reason_code, payments: count, evaluations: asked, amount: sum }) => (
-          <li key={`${check} ${reason_code}`}>
-            Check {check}, {reasonInWords(reason_code)}: {counted(count, 'payment')} over{' '}
-            <Amount value={sum} currency="USDC" />
-            {asked > 0 && `, ${counted(asked, 'evaluation')}`}
+        {by_check.map((part) => (
+          <li key={`${part.check} ${part.reason_code}`}>
+            Check {part.check}, {reasonInWords(part.reason_code)}: <Sum of={part} />
           </li>
         ))}
       </ul>
@@ -154,5 +151,17 @@ function Flips({ title, flips }: { readonly title: string; readonly flips: Backt
         </ul>
       </details>
     </section>
+  )
+}
+
+/** `2 payments over 9.00 USDC, and 1 evaluation`. */
+function Sum({ of }: { readonly of: Pick<BacktestFlips, 'payments' | 'evaluations' | 'amount'> }) {
+  const { payments, evaluations, amount } = of
+  if (payments === 0) return counted(evaluations, 'evaluation')
+  return (
+    <>
+      {counted(payments, 'payment')} over <Amount value={amount} currency="USDC" />
+      {evaluations > 0 && `, and ${counted(evaluations, 'evaluation')}`}
+    </>
   )
 }
