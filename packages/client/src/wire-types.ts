@@ -1112,6 +1112,8 @@ export interface ConsoleStatus {
   at: string
   /** Number of mandates paused by a stop and still paused. */
   stopped_mandates: number
+  /** Number of approvals that wait for a decision. */
+  pending_approvals: number
 }
 
 export interface Resumed {

@@ -9,6 +9,9 @@ export const ConsoleStatus = Type.Object({
   stopped_mandates: Type.Integer({
     description: 'Number of mandates paused by a stop and still paused.',
   }),
+  pending_approvals: Type.Integer({
+    description: 'Number of approvals that wait for a decision.',
+  }),
 })
 export type ConsoleStatus = Static<typeof ConsoleStatus>
 
@@ -18,7 +21,7 @@ export const getConsoleStatus = endpoint({
   path: '/v1/console/status',
   tag: 'Console',
   summary:
-    'Returns whether agents are stopped; a response also means that the database is reachable. Cheap enough to poll every two seconds, and does not count as use of a session.',
+    'Returns whether agents are stopped, and how many approvals wait; a response also means that the database is reachable. Cheap enough to poll every two seconds, and does not count as use of a session.',
   roles: readerRoles,
   responses: { 200: ConsoleStatus },
   responseDescriptions: { 200: 'The database is reachable.' },

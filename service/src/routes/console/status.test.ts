@@ -5,6 +5,7 @@ import { Purser } from '@purser/client'
 
 import { serviceStores } from '../../../testing/service-stores.ts'
 import {
+  askForProof,
   createTenant,
   issueKey,
   preparePurchase,
@@ -37,6 +38,27 @@ for (const { name, missing, open } of serviceStores) {
     },
   )
 }
+
+test('The status counts the approvals that wait for a decision', async (context) => {
+  const service = await startTestService(context)
+  const clientOf = (apiKey: string) => new Purser({ apiKey, baseUrl: service.url })
+  const purser = clientOf(service.sandboxKey)
+  const pending = async (one = purser) => (await one.console.status()).pending_approvals
+  const purchase = await preparePurchase(service, { approval: { above: '1.00' } })
+  const key = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
+  assert.equal(await pending(), 0)
+  for (const amount of ['2.00', '3.00', '4.00'])
+    assert.equal((await askForProof(service, purchase, amount, { key })).status, 402)
+  assert.equal(await pending(), 3)
+  for (const other of [service.productionKey, (await createTenant(service)).sandboxKey])
+    assert.equal(await pending(clientOf(other)), 0)
+  const [last, first] = await purser.approvals.list().toArray({ limit: 3 })
+  await purser.approvals.approve(first?.id ?? '')
+  await purser.approvals.deny(last?.id ?? '')
+  assert.equal(await pending(), 1)
+  service.clock.nowMs += 15 * 60_000
+  assert.equal(await pending(), 0)
+})
 
 test('Polling the status does not keep a session alive', async (context) => {
   const service = await startTestService(context)

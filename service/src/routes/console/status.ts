@@ -8,8 +8,15 @@ export function serveConsoleStatus(serve: Serve, { store, now }: Pick<RouteConte
   serve(
     getConsoleStatus,
     async ({ caller }) => {
-      const stopped_mandates = await store.countStoppedMandates(caller)
-      return ok({ at: toTimestamp(now()), stopped_mandates }, { 'cache-control': 'no-store' })
+      const nowMs = now()
+      const [stopped_mandates, pending_approvals] = await Promise.all([
+        store.countStoppedMandates(caller),
+        store.countPendingApprovals(caller, nowMs),
+      ])
+      return ok(
+        { at: toTimestamp(nowMs), stopped_mandates, pending_approvals },
+        { 'cache-control': 'no-store' },
+      )
     },
     { isPolled: true },
   )

@@ -86,6 +86,8 @@ export interface ConsoleReads {
   readBudgets(scope: Scope, nowMs: number): Promise<Budgets>
   /** The number of mandates that a stop has paused and that are still paused. */
   countStoppedMandates(scope: Scope): Promise<number>
+  /** The number of approvals that wait for a decision and have not expired. */
+  countPendingApprovals(scope: Scope, nowMs: number): Promise<number>
   readChecklist(scope: Scope): Promise<ChecklistFacts>
   /** Failed verifications, as far as `addTallies` has recorded them. */
   readRefusals(scope: Scope, question: RefusalQuestion): Promise<Refusal[]>

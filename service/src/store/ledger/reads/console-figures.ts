@@ -5,7 +5,17 @@ import type { Scope } from '../../../domain/records.ts'
 import type { Activity, ActivityQuestion, Budgets, ConsoleReads, Refusal } from '../../console/store.ts'
 import { sumOfHalves, sumsOfParts, type ActivityPart } from '../activity.ts'
 import type { Table } from '../table.ts'
-import { activity, activityParts, agents, mandates, payments, refunds, refusals, sellers } from '../tables.ts'
+import {
+  activity,
+  activityParts,
+  agents,
+  mandates,
+  openApprovals,
+  payments,
+  refunds,
+  refusals,
+  sellers,
+} from '../tables.ts'
 import { toConsoleMandate, withAgent, type ConsoleMandateRow } from './console-mandates.ts'
 import { idOf, tableOf, type ReadDialect, type Reader, type Int } from './dialect.ts'
 import { amountFrom, countFrom, sumAmount, sumWhere, type Sums } from './sums.ts'
@@ -28,6 +38,7 @@ type Figures = Pick<
   | 'topSubjects'
   | 'readBudgets'
   | 'countStoppedMandates'
+  | 'countPendingApprovals'
   | 'readChecklist'
   | 'readRefusals'
   | 'readOpenHolds'
@@ -138,6 +149,13 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
         db,
       )
       return countFrom(rows[0], 'stopped')
+    },
+
+    async countPendingApprovals(scope, nowMs): Promise<number> {
+      const { rows } = await sql<Sums>`
+        select count(*) as pending from ${from(openApprovals)}
+        where ${inScope(scope)} and status = 'pending' and expires_at_ms > ${nowMs} ${inTime}`.execute(db)
+      return countFrom(rows[0], 'pending')
     },
 
     async readChecklist(scope) {
