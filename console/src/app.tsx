@@ -26,6 +26,8 @@ const Transactions = lazyScreen(
 const Transaction = lazyScreen(
   async () => (await import('./screens/transactions/transaction.tsx')).Transaction,
 )
+const Approvals = lazyScreen(async () => (await import('./screens/approvals/approvals.tsx')).Approvals)
+const Approval = lazyScreen(async () => (await import('./screens/approvals/approval.tsx')).Approval)
 const Agents = lazyScreen(async () => (await import('./screens/agents/agents.tsx')).Agents)
 const Agent = lazyScreen(async () => (await import('./screens/agents/agent.tsx')).Agent)
 const Sellers = lazyScreen(async () => (await import('./screens/sellers/sellers.tsx')).Sellers)
@@ -54,6 +56,8 @@ export function App() {
           <Route index element={<Navigate to={`/${session.data.environments[0]}`} replace />} />
           <Route path=":environment" element={<InEnvironment session={session.data} />}>
             <Route index element={<Overview />} />
+            <Route path="approvals" element={<Approvals />} />
+            <Route path="approvals/:id" element={<Approval />} />
             <Route path="mandates" element={<Mandates />} />
             <Route path="mandates/new" element={<NewMandate />} />
             <Route path="mandates/:id" element={<Mandate />} />

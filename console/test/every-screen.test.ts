@@ -11,6 +11,7 @@ import { everyEmptyScreen, everyFurtherState } from './every-state.ts'
 import { chooseFromMenu } from './menu.ts'
 import { seedSandbox } from './seeded-sandbox.ts'
 import { visit, type Visitor } from './visitor.ts'
+import { askForApproval } from './waiting-requests.ts'
 import { layWire } from './wire.ts'
 
 let browser: Browser
@@ -20,6 +21,7 @@ after(() => browser.close())
 test('Every screen and dialog: axe finds nothing in either theme nor on a phone, and each says which environment it is', async (context) => {
   const service = await startTestService(context)
   const { purser, mandates, agents } = await seedSandbox(service, Date.now(), { hours: 2, days: 5 })
+  const { payment, increase } = await askForApproval(service, agents.research)
   const find = async (status: 'denied' | 'paid') =>
     (await purser.transactions.list({ status, limit: 1 }).page()).items[0]?.id ?? ''
   const ids = {
@@ -27,6 +29,8 @@ test('Every screen and dialog: axe finds nothing in either theme nor on a phone,
     mandate: mandates[0]?.id ?? '',
     denied: await find('denied'),
     paid: await find('paid'),
+    approval: payment.id,
+    increase: increase.id,
     keyHint: service.sandboxKey.slice(-4),
   }
   const visitor = await visit(browser, service, { colorScheme: 'light' })

@@ -21,6 +21,8 @@ export function everyScreen(ids: {
   readonly mandate: string
   readonly denied: string
   readonly paid: string
+  readonly approval: string
+  readonly increase: string
 }): readonly ScreenStop[] {
   return [
     { name: 'overview', path: 'sandbox', isReady: text('Spent today') },
@@ -62,6 +64,13 @@ export function everyScreen(ids: {
     { name: 'transactions', path: 'sandbox/transactions', isReady: table('Transactions') },
     { name: 'denial', path: `sandbox/transactions/${ids.denied}`, isReady: text('The nine checks') },
     { name: 'payment', path: `sandbox/transactions/${ids.paid}`, isReady: text('The nine checks') },
+    {
+      name: 'approvals',
+      path: 'sandbox/approvals',
+      isReady: (page) => page.getByRole('article', { name: /reports\.energy\.example/ }).waitFor(),
+    },
+    { name: 'approval', path: `sandbox/approvals/${ids.approval}`, isReady: text('are left in the mandate') },
+    { name: 'increase', path: `sandbox/approvals/${ids.increase}`, isReady: table('Terms before and after') },
     { name: 'agents', path: 'sandbox/agents', isReady: table('Agents') },
     {
       name: 'new-agent',

@@ -103,7 +103,12 @@ export function everyFurtherState(ids: {
       path: 'sandbox/audit-log?subject_id=nothing',
       isReady: text('No events match your filters'),
     },
-    ...['mandates', 'transactions', 'agents'].map((screen) => ({
+    {
+      name: 'approvals with a filter that does not work',
+      path: 'sandbox/approvals?status=foo',
+      isReady: text('This filter does not work'),
+    },
+    ...['mandates', 'transactions', 'agents', 'approvals'].map((screen) => ({
       name: `${screen} of an id that is none`,
       path: `sandbox/${screen}/nothing`,
       isReady: text('It does not exist here'),
@@ -114,6 +119,7 @@ export function everyFurtherState(ids: {
 /** Every screen of an account that has nothing yet, in both environments. */
 export const everyEmptyScreen: readonly ScreenStop[] = [
   { name: 'empty overview', path: 'sandbox', isReady: text('Your first purchase') },
+  { name: 'empty approvals', path: 'sandbox/approvals', isReady: text('No requests yet') },
   { name: 'empty mandates', path: 'sandbox/mandates', isReady: text('No mandates yet') },
   { name: 'empty transactions', path: 'sandbox/transactions', isReady: text('No transactions yet') },
   { name: 'empty agents', path: 'sandbox/agents', isReady: text('No agents yet') },

@@ -10,6 +10,7 @@ import { startBrowser } from './browser.ts'
 import { everyScreen, type ScreenStop } from './every-screen.ts'
 import { seedSandbox } from './seeded-sandbox.ts'
 import { visit } from './visitor.ts'
+import { askForApproval } from './waiting-requests.ts'
 
 /** Takes the pictures of docs/console: every screen in both themes and on a phone, over a believable sandbox. */
 const folder = join(projectFolder, 'docs/console')
@@ -57,6 +58,7 @@ try {
 async function pictureFullConsole(browser: Browser, service: TestService): Promise<void> {
   const { purser, mandates, agents } = await seedSandbox(service, Date.now())
   await signIn(service, await issueKey(service, { role: 'owner', label: 'finance' }))
+  const { payment, increase } = await askForApproval(service, agents.research)
   const denials = await purser.transactions.list({ status: 'denied', limit: 200 }).toArray({ limit: 200 })
   const payments = await purser.transactions.list({ status: 'paid', limit: 1 }).page()
   const screens = everyScreen({
@@ -64,6 +66,8 @@ async function pictureFullConsole(browser: Browser, service: TestService): Promi
     mandate: mandates[0]?.id ?? '',
     denied: denials.find(({ reason_code }) => reason_code === 'total_budget_exceeded')?.id ?? '',
     paid: payments.items[0]?.id ?? '',
+    approval: payment.id,
+    increase: increase.id,
   })
   for (const { name: look, ...options } of looks) {
     const { page, ...visitor } = await visit(browser, service, options)

@@ -3,9 +3,17 @@ import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
 
-import { issueProof, preparePurchase, startTestService, verifyProof } from '../../service/testing/service.ts'
+import {
+  issueKey,
+  issueProof,
+  preparePurchase,
+  startTestService,
+  verifyProof,
+} from '../../service/testing/service.ts'
 import { startBrowser } from './browser.ts'
+import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
+import { askForApproval } from './waiting-requests.ts'
 
 const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }
 
@@ -74,5 +82,137 @@ test('The form, the mandate and the ladder say that a category limit is not chec
   const check = page.getByRole('listitem', { name: 'Check 7' })
   await check.getByText(/Not checked at payment/).waitFor()
   await check.getByText('not asked').waitFor()
+  await visitor.leave()
+})
+
+test('A payment above the threshold is refused, its owner approves it in the inbox with one key, and it is paid', async (context) => {
+  const service = await startTestService(context)
+  service.clock.nowMs = Date.now()
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const agent = await purser.agents.create({ name: 'research-bot' })
+  const browser = await startBrowser()
+  context.after(() => browser.close())
+  const visitor = await visit(browser, service)
+  const { page } = visitor
+  const chapter = storyOf(context)
+  await visitor.signIn(service.sandboxKey)
+  const badge = page.getByRole('link', { name: /^Approvals/ })
+  assert.equal(await badge.innerText(), 'Approvals')
+  const { asAgent, mandate, payment, increase } = await askForApproval(service, agent)
+  const purchase = {
+    agent_id: agent.id,
+    mandate_id: mandate.id,
+    amount: payment.amount ?? '',
+    resource_url: payment.resource_url ?? '',
+  }
+  const ask = (approval_id?: string, change = {}) =>
+    asAgent.payments.requestProof({ ...purchase, ...change, ...(approval_id && { approval_id }) })
+  /** Another payment that waits. */
+  const askAnew = async (amount: string): Promise<string> => {
+    const refused = await ask(undefined, { amount, resource_url: `${purchase.resource_url}/${amount}` })
+    assert.ok(refused.decision === 'denied' && refused.approval)
+    return refused.approval.id
+  }
+
+  await chapter(
+    'The navigation says how many wait, and the refusal leads to the page that decides',
+    async () => {
+      await page.getByRole('link', { name: 'Approvals (2 approvals waiting)' }).waitFor()
+      const refused = await ask()
+      assert.ok(refused.decision === 'denied' && refused.approval?.id === payment.id)
+      await page.goto(refused.approval.url)
+      await page.getByRole('heading', { level: 1, name: '42.50 USDC at reports.energy.example' }).waitFor()
+      await page.getByText('More than 10.00 USDC').waitFor()
+      await page.getByText('After this payment, 107.50 of 150.00 USDC are left in the mandate.').waitFor()
+      assert.equal(new URL(page.url()).pathname, `/console/sandbox/approvals/${payment.id}`)
+    },
+  )
+
+  await chapter(
+    'A key typed into the note decides nothing; the same key outside of it approves',
+    async () => {
+      await page.getByLabel('Note (optional)').pressSequentially('a good deal')
+      assert.equal((await purser.approvals.get(payment.id)).status, 'pending')
+      await page.getByRole('group', { name: 'Decision' }).press('a')
+      await page.getByText('Approved. The agent can pay once').waitFor()
+      const { status, decisions } = await purser.approvals.get(payment.id)
+      assert.deepEqual([status, decisions.map(({ note }) => note)], ['approved', ['a good deal']])
+      const proof = await ask(payment.id)
+      assert.ok(proof.decision === 'approved')
+      const charge = { merchant_domain: 'reports.energy.example', expected_amount: purchase.amount }
+      assert.ok((await purser.payments.verify({ ...charge, proof: proof.proof })).verified)
+      await page.getByText('Used. The agent has its proof of payment.').waitFor()
+      await page.getByText('used', { exact: true }).waitFor()
+    },
+  )
+
+  await chapter('In the inbox, a request is denied with one key, and an approval is taken back', async () => {
+    const [first, second] = [await askAnew('20.00'), await askAnew('30.00')]
+    await page.getByRole('link', { name: 'Approvals (3 approvals waiting)' }).click()
+    const waiting = page.getByRole('list', { name: 'Requests that wait' }).getByRole('article')
+    await waiting.nth(2).waitFor()
+    // Not while the focus is elsewhere.
+    await page.keyboard.press('d')
+    await waiting.nth(0).getByRole('link', { name: '20.00 USDC' }).focus()
+    await page.keyboard.press('j')
+    await page.keyboard.press('k')
+    await page.keyboard.press('d')
+    await page.getByText('Denied: 20.00 USDC at reports.energy.example').waitFor()
+    await page.getByText('2 requests, soonest to expire first.').waitFor()
+    assert.equal((await purser.approvals.get(first)).status, 'denied')
+    assert.equal((await purser.approvals.get(second)).status, 'pending')
+    await waiting.filter({ hasText: '30.00' }).getByRole('button', { name: 'Approve' }).click()
+    const toast = page.locator('.toast', { hasText: 'Approved: 30.00 USDC at reports.energy.example' })
+    await toast.getByRole('button', { name: 'Take back' }).click()
+    await page.getByText('Taken back: 30.00 USDC at reports.energy.example').waitFor()
+    assert.equal((await purser.approvals.get(second)).status, 'denied')
+  })
+
+  await chapter('What another person has decided meanwhile is told in plain words', async () => {
+    const id = await askAnew('40.00')
+    const card = page.getByRole('article', { name: /40\.00/ })
+    await card.waitFor()
+    await page.route('**/v1/approvals?*', () => undefined)
+    await purser.approvals.deny(id)
+    await card.getByRole('button', { name: 'Approve' }).click()
+    await page.getByText(/Not approved: 40\.00 USDC .* Somebody has decided otherwise/).waitFor()
+    await page.unroute('**/v1/approvals?*')
+  })
+
+  await chapter('An increase shows both terms, and takes effect when it is approved', async () => {
+    await visitor.go(`sandbox/approvals/${increase.id}`)
+    const row = page
+      .getByRole('table', { name: 'Terms before and after' })
+      .getByRole('row', { name: /Total/ })
+    assert.deepEqual(await row.getByRole('cell').allInnerTexts(), ['150.00 USDC', '400.00 USDC'])
+    await page.getByRole('button', { name: 'Approve' }).click()
+    await page.getByText('Approved. The mandate has its new terms.').waitFor()
+    assert.equal((await purser.mandates.get(mandate.id)).max_spend_total, '400.00')
+    assert.deepEqual(await row.getByRole('cell').allInnerTexts(), ['150.00 USDC', '400.00 USDC'])
+  })
+
+  await chapter('Two people decide where two must, and nobody decides a request of their own', async () => {
+    const both = await askForApproval(service, agent, { required: 2 })
+    const second = await issueKey(service, { role: 'approver', label: 'Grace' })
+    await visitor.go(`sandbox/approvals/${both.payment.id}`)
+    await page.getByText('0 of 2 approvals').waitFor()
+    await page.getByRole('button', { name: 'Approve' }).click()
+    await page.getByText('1 of 2 approvals').waitFor()
+    await page.getByText('You have approved it. Another person must approve it, too.').waitFor()
+    assert.ok(await page.getByRole('button', { name: 'Approve' }).isDisabled())
+    await new Purser({ apiKey: second, baseUrl: service.url }).approvals.approve(both.payment.id)
+    await page.getByText('Approved. The agent can pay once').waitFor()
+    await page.getByRole('listitem').filter({ hasText: 'Grace' }).waitFor()
+
+    const own = await purser.payments.requestProof({
+      ...purchase,
+      mandate_id: both.mandate.id,
+      resource_url: 'https://reports.energy.example/own',
+    })
+    assert.ok(own.decision === 'denied' && own.approval)
+    await visitor.go(`sandbox/approvals/${own.approval.id}`)
+    await page.getByText('You made this request yourself. Another person must decide.').waitFor()
+    assert.ok(await page.getByRole('button', { name: 'Deny' }).isDisabled())
+  })
   await visitor.leave()
 })

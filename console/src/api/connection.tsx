@@ -12,6 +12,10 @@ export interface Connection {
   readonly answeredAtMs: number
   /** Mandates paused by a stop, as of the last response. */
   readonly stoppedMandates: number
+  /** Approvals that wait for a decision, as of the last response. */
+  readonly pendingApprovals: number
+  /** By how much the service's clock is ahead of this machine's. */
+  readonly clockAheadMs: number
   /** Polls now; resolves to whether the service answered. */
   readonly check: () => Promise<boolean>
 }
@@ -55,7 +59,14 @@ export function Connected({ children }: { readonly children: ReactNode }) {
   const { refetch, data, dataUpdatedAt } = status
   const check = useCallback(async () => stateOf((await refetch()).error) === 'up', [refetch])
   const connection = useMemo<Connection>(
-    () => ({ state, check, answeredAtMs: dataUpdatedAt, stoppedMandates: data?.stopped_mandates ?? 0 }),
+    () => ({
+      state,
+      check,
+      answeredAtMs: dataUpdatedAt,
+      stoppedMandates: data?.stopped_mandates ?? 0,
+      pendingApprovals: data?.pending_approvals ?? 0,
+      clockAheadMs: data ? Date.parse(data.at) - dataUpdatedAt : 0,
+    }),
     [state, check, dataUpdatedAt, data],
   )
   return <ConnectionContext value={connection}>{children}</ConnectionContext>

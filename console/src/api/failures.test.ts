@@ -48,3 +48,24 @@ test('What is wrong with a form is said once: beside its field, or below where n
   const conflict = await failureOf(409, { error: 'seller_exists' })
   assert.deepEqual(formFaults(conflict, ['domain']), { byField: {}, rest: explainFailure(conflict) })
 })
+
+test('What can happen to an approval, an amendment or a refund is told with a remedy', async () => {
+  for (const [status, code] of [
+    [403, 'own_request'],
+    [409, 'approval_decided'],
+    [409, 'approval_expired'],
+    [409, 'nothing_to_increase'],
+    [409, 'too_many_approvals'],
+    [403, 'widening_needs_owner'],
+    [428, 'if_match_required'],
+    [412, 'version_mismatch'],
+    [409, 'budget_below_committed'],
+    [409, 'refund_exceeds_payment'],
+    [400, 'idempotency_key_required'],
+    [422, 'idempotency_key_reused'],
+  ] as const) {
+    const words = explainFailure(await failureOf(status, { detail: code }))
+    assert.match(words, /^[A-Z].*\.$/, code)
+    assert.doesNotMatch(words, /The service answered|_/, code)
+  }
+})

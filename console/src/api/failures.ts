@@ -6,6 +6,28 @@ const sentences: Record<string, string> = {
   agent_revoked: 'The agent is revoked. Create another one.',
   mandate_revoked: 'The mandate is revoked. Create another one.',
   seller_exists: 'A seller with this domain is already registered.',
+  own_request: 'You made this request yourself. Another person must decide.',
+  approval_decided:
+    'Somebody has decided otherwise, or the approval was used. The screen shows what is true now.',
+  approval_expired: 'It was not decided, or not used, in time. The agent must ask again.',
+  nothing_to_increase: 'The mandate already allows this.',
+  too_many_approvals: 'Too many requests of this mandate wait. Decide some of them first.',
+  widening_needs_owner: 'Only an owner can allow more. Narrower terms need no owner.',
+  if_match_required: 'The version that you changed is unknown. Load the page again, and repeat the change.',
+  version_mismatch: 'It was changed after you opened it. Look at the current terms, and repeat the change.',
+  budget_below_committed:
+    'This is less than what is already spent, authorized and held. Choose more, or also end the open proofs.',
+  budget_not_found: 'This shared budget does not exist here.',
+  budget_too_deep: 'Budgets can be four levels deep, and this one would be the fifth.',
+  history_too_long: 'The new limit would have to count too many earlier payments. Choose a shorter window.',
+  seller_not_yours: 'Another account collected this payment, so only that account can refund it.',
+  not_refundable: 'Only a payment that was charged can be refunded.',
+  refund_exceeds_payment: 'This is more than what is left of the payment. Nothing was refunded.',
+  too_many_refunds: 'The payment has 100 refunds, which is the most that it can have.',
+  idempotency_key_required:
+    'The refund was sent without its key, so nothing was refunded. Load the page again.',
+  idempotency_key_reused:
+    'Another refund was sent with the same key, so nothing was refunded. Load the page again.',
   last_owner_key: 'This is the last working owner key of the account. Issue another one first.',
   insufficient_scope: 'Your key is not allowed to do this.',
   invalid_api_key: 'The service does not know this key, or it is revoked.',

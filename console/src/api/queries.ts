@@ -90,7 +90,10 @@ export function useReadPages<Item>(
   name: string,
   read: (purser: Purser, cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
   parameters: readonly unknown[] = [],
-  { isEnabled = true }: { readonly isEnabled?: boolean } = {},
+  {
+    isEnabled = true,
+    refetchMs = false,
+  }: { readonly isEnabled?: boolean; readonly refetchMs?: number | false } = {},
 ): ReadPages<Item> {
   const { purser, environment } = useSeen()
   return useInfiniteQuery({
@@ -98,7 +101,7 @@ export function useReadPages<Item>(
     queryFn: ({ pageParam, signal }) => readFullPage((cursor) => read(purser, cursor, signal), pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.nextCursor ?? undefined,
-    refetchInterval: (query) => refetchAfter(query, false),
+    refetchInterval: (query) => refetchAfter(query, refetchMs),
     enabled: isEnabled,
     placeholderData: keepPreviousData,
   })

@@ -2,8 +2,10 @@ import { Dialog } from '@base-ui/react/dialog'
 import { Suspense, useEffect, useRef, useState } from 'react'
 import { NavLink, Outlet, useLocation } from 'react-router'
 
+import { useConnection } from '../api/connection.tsx'
 import { useSeen } from '../api/seen.tsx'
 import { useSignOut } from '../api/session.ts'
+import { counted } from '../text/counts.ts'
 import { timeZoneInWords } from '../text/times.ts'
 import { BrandMark } from '../ui/brand.tsx'
 import { IconButton } from '../ui/button.tsx'
@@ -38,7 +40,10 @@ export function Frame() {
         <Banners />
       </div>
       <header className="top-bar">
-        <IconButton label="Menu" icon="menu" onClick={() => setMenuOpen(true)} />
+        <span className="menu-button">
+          <IconButton label="Menu" icon="menu" onClick={() => setMenuOpen(true)} />
+          <PendingApprovals />
+        </span>
         <Brand />
         <IconButton label="Search" icon="search" onClick={() => setPaletteOpen(true)} />
       </header>
@@ -108,6 +113,7 @@ function SidebarBody({ onGo, onSearch }: { readonly onGo?: () => void; readonly 
               <NavLink to={path(place.path)} end={place.path === ''} className="place" onClick={onGo}>
                 <Icon name={place.icon} size={18} />
                 {place.name}
+                {place.path === 'approvals' && <PendingApprovals />}
               </NavLink>
             </li>
           ))}
@@ -126,6 +132,18 @@ function SidebarBody({ onGo, onSearch }: { readonly onGo?: () => void; readonly 
         <IconButton label="Sign out" icon="signOut" onClick={() => signOut.mutate()} />
       </div>
     </>
+  )
+}
+
+/** How many approvals wait; nothing if none does. */
+function PendingApprovals() {
+  const { pendingApprovals } = useConnection()
+  if (pendingApprovals === 0) return null
+  return (
+    <span className="place-count">
+      <span aria-hidden="true">{pendingApprovals > 99 ? '99+' : pendingApprovals}</span>
+      <span className="only-read-aloud">{` (${counted(pendingApprovals, 'approval')} waiting)`}</span>
+    </span>
   )
 }
 

@@ -20,7 +20,8 @@ export function useShortcuts(openPalette: () => void): void {
   }, [])
 }
 
-function isTyping(target: EventTarget | null): boolean {
+/** Whether a key is typed into a field. */
+export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null
   )

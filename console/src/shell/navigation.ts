@@ -12,6 +12,7 @@ interface Place {
 /** The screens in the sidebar and the palette, in order. */
 const places: readonly Place[] = [
   { path: '', name: 'Overview', icon: 'overview' },
+  { path: 'approvals', name: 'Approvals', icon: 'approval' },
   { path: 'mandates', name: 'Mandates', icon: 'mandate' },
   { path: 'transactions', name: 'Transactions', icon: 'transaction' },
   { path: 'agents', name: 'Agents', icon: 'agent' },

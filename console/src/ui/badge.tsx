@@ -17,13 +17,16 @@ const statuses: Record<string, { readonly tone: Tone; readonly icon: IconName; r
   open: { tone: 'warn', icon: 'hold' },
   captured: { tone: 'good', icon: 'check' },
   voided: { tone: 'quiet', icon: 'cross' },
+  authorized: { tone: 'warn', icon: 'hold' },
+  refunded: { tone: 'quiet', icon: 'refund' },
+  consumed: { tone: 'good', icon: 'check', word: 'used' },
 }
 
 export function StatusBadge({ status }: { readonly status: string }) {
-  const { tone, icon } = statuses[status] ?? { tone: 'quiet', icon: 'clock' }
+  const { tone, icon, word = status } = statuses[status] ?? { tone: 'quiet', icon: 'clock' }
   return (
     <Badge tone={tone} icon={icon}>
-      {status}
+      {word}
     </Badge>
   )
 }

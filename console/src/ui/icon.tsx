@@ -3,6 +3,8 @@ const strokes = {
   overview: 'M4 13h6V4H4zM14 20h6V10h-6zM4 20h6v-3H4zM14 6h6V4h-6z',
   mandate: 'M6 3h9l4 4v14H6zM14 3v5h5M9 13h7M9 17h5',
   transaction: 'M4 8h14M14 4l4 4-4 4M20 16H6M10 12l-4 4 4 4',
+  refund: 'M9 7L4 12l5 5M4 12h10a5 5 0 0 1 5 5v2',
+  approval: 'M4 4h16v16H4zM8 12.5l3 3 5.5-6.5',
   agent: 'M6 9h12v10H6zM12 9V5M10 5h4M9.5 13.5v1M14.5 13.5v1M3 13v3M21 13v3',
   seller: 'M4 10v10h16V10M3 10l2-6h14l2 6zM10 20v-5h4v5',
   key: 'M15 9.5a5 5 0 1 0-4.6 5L12 16h2v2h2v2h4v-3l-5.4-5.4a5 5 0 0 0 .4-2.1zM8.5 8h.01',
