@@ -1,7 +1,7 @@
 import { nameOf, type Report, type Row } from './report.ts'
 import type { Verdict } from './verdicts.ts'
 
-/** The colours stand in the file itself, on a ground of its own, so it reads well wherever it is shown. */
+/** The colors are in the file itself, on its own background, so that it is readable on any page. */
 const style = `
   text { font: 13px system-ui, -apple-system, 'Segoe UI', sans-serif; fill: #1f2328 }
   .title { font-size: 17px; font-weight: 600 }
@@ -63,7 +63,7 @@ export function drawChart(report: Report): string {
   ].join('\n')
 }
 
-/** What 64 clients get, and raw SQL over its connections, the fastest first. */
+/** The rates with 64 clients, and of raw SQL over its connections, fastest first. */
 function rowsToDraw(rows: readonly Row[]): Row[] {
   return rows
     .filter(
@@ -87,7 +87,7 @@ function drawRow(row: Row, y: number, largest: number): string {
   ].join('\n')
 }
 
-/** A bar on a scale that ends at twice the target, so that the target stands in the middle of all. */
+/** A bar on a scale that ends at twice the target, so the target is in the middle of every bar. */
 function drawVerdict({ name, median, bound, unit, isMet }: Verdict, y: number): string {
   const target = 'least' in bound ? bound.least : bound.most
   const sign = 'least' in bound ? '≥' : '≤'

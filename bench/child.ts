@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** What a child process does when it is asked: a name, one input, an outcome. */
+/** A question that a child process answers: a name, one input, a result. */
 export type Acts = Record<string, (input: never) => unknown>
 
 /** A child process that answers one question after the other. */
@@ -20,7 +20,7 @@ interface Question {
 
 type Reply = { readonly outcome: unknown } | { readonly failure: string }
 
-/** Starts a child process from a file beside this one. */
+/** Starts a child process from a file in this folder. */
 export function startChild<A extends Acts>(file: string, nodeFlags: readonly string[] = []): Child<A> {
   const path = fileURLToPath(new URL(file, import.meta.url))
   const child = fork(path, { execArgv: [...nodeFlags], serialization: 'advanced' })
@@ -37,7 +37,7 @@ export function startChild<A extends Acts>(file: string, nodeFlags: readonly str
 function ask(child: ChildProcess, file: string, question: Question): Promise<unknown> {
   return new Promise((resolve, reject) => {
     function onExit(code: number | null, signal: string | null): void {
-      reject(new Error(`${file} ended (${signal ?? code}) while it was asked to ${question.name}`))
+      reject(new Error(`${file} ended (${signal ?? code}) while asked to ${question.name}`))
     }
     child.once('exit', onExit)
     child.once('message', (reply: Reply) => {
@@ -49,13 +49,13 @@ function ask(child: ChildProcess, file: string, question: Question): Promise<unk
   })
 }
 
-/** In a child process: answers the parent's questions until it lets go, then tidies up. */
+/** In a child process: answers the parent's questions until it disconnects, then cleans up. */
 export function answerParent(acts: Acts, tidyUp: () => Promise<void> = () => Promise.resolve()): void {
   process.on('message', ({ name, input }: Question) => {
     void answer(acts, name, input).then((reply) => process.send?.(reply))
   })
   process.on('disconnect', () => void tidyUp().finally(() => process.exit()))
-  // The parent decides when a run ends; an interrupt of the terminal reaches the whole group.
+  // The parent decides when a run ends; an interrupt in the terminal reaches the whole group.
   process.on('SIGINT', () => undefined)
 }
 

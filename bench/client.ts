@@ -11,17 +11,17 @@ import {
 } from './flows.ts'
 import { putUnderLoad, type LoadReport } from './load.ts'
 
-/** A short time of load of one kind. */
+/** A short run of one kind of load. */
 export interface BlockOrder {
   readonly service: string
-  /** `echo` sends the very requests that the service had in its last `verify` over many mandates. */
+  /** `echo` sends the same requests that the service received in its last `verify` over many mandates. */
   readonly flow: Flow | 'echo'
   readonly clients: number
   readonly spread: Spread
   readonly seconds: number
 }
 
-/** What a block gave. */
+/** The result of a block. */
 export interface BlockReport extends LoadReport {
   /** How often a client was told that its payment is verified. */
   readonly captured: number
@@ -32,17 +32,17 @@ interface Service {
   readonly exchanges: Exchanges | undefined
   readonly fresh: Record<Spread, FreshProof[]>
   turn: number
-  /** How many proofs of the pool the block that runs has used. */
+  /** How many proofs of the pool the current block has used. */
   taken: number
 }
 
-/** A proof that is ready to be verified, while it is fresh. */
+/** A proof that is ready to be verified while it is fresh. */
 interface FreshProof {
   readonly exchange: Exchange
   readonly staleAtMs: number
 }
 
-/** Proofs are valid for five minutes; what is older than four is not used any more. */
+/** Proofs are valid for five minutes; those older than four are not used. */
 const freshMs = 4 * 60_000
 const seedingClients = 64
 
@@ -50,7 +50,7 @@ const services = new Map<string, Service>()
 let lastVerified: Exchange[] = []
 
 export const clientActs = {
-  /** Tells where a service answers; what was prepared for one of this name is forgotten. */
+  /** Sets the address of a service; drops what was prepared for an earlier one of this name. */
   know({
     name,
     target,
@@ -62,7 +62,7 @@ export const clientActs = {
     services.set(name, { port: target.port, exchanges, fresh: { uniform: [], hot: [] }, turn: 0, taken: 0 })
   },
 
-  /** Asks for proofs until so many are ready to be verified. */
+  /** Requests proofs until this many are ready to be verified. */
   async seed(order: {
     readonly service: string
     readonly spread: Spread
@@ -102,11 +102,11 @@ answerParent(clientActs)
 
 function known(name: string): Service {
   const service = services.get(name)
-  assert(service, `no service ${name} is known`)
+  assert(service, `unknown service ${name}`)
   return service
 }
 
-/** Where a block takes its exchanges from; undefined when there are no more. */
+/** The source of a block's exchanges; undefined when there are no more. */
 function supply(service: Service, { service: name, flow, spread }: BlockOrder): () => Exchange | undefined {
   if (flow === 'echo') {
     let index = 0
@@ -136,7 +136,7 @@ function supply(service: Service, { service: name, flow, spread }: BlockOrder): 
   }
 }
 
-/** The next in turn; the stride takes neighbours in time far apart in the store. */
+/** The next item; the stride keeps consecutive items far apart in the store. */
 function inTurn(service: Service, exchanges: readonly Exchange[], spread: Spread): Exchange {
   service.turn = (service.turn + stride) % exchanges.length
   const exchange = exchanges[spread === 'hot' ? 0 : service.turn]
@@ -144,5 +144,5 @@ function inTurn(service: Service, exchanges: readonly Exchange[], spread: Spread
   return exchange
 }
 
-/** Prime, so that every mandate has its turn before one has its second. */
+/** A prime, so that every mandate is used once before any is used twice. */
 const stride = 617

@@ -41,13 +41,13 @@ interface Side {
 interface Measured {
   readonly perSecond: number
   readonly cpuMicros: number
-  /** Of the database server, where there is one. */
+  /** Of the database server, if there is one. */
   readonly serverMicros: number
 }
 
 type Round = Record<Side['name'], Measured>
 
-/** The last verification rate of each side, which says how many proofs its next block needs. */
+/** The last verification rate of each side, which determines how many proofs its next block needs. */
 const rates = new Map<string, number>()
 
 const { values, positionals } = parseArgs({
@@ -113,7 +113,7 @@ async function compare(other: string): Promise<boolean> {
   }
 }
 
-/** Blocks of one flow on both sides in turn, in changing order. The first round only warms them up. */
+/** Blocks of one flow, alternating between both sides in changing order. The first round only warms up. */
 async function runRounds(
   client: Child<typeof clientActs>,
   sides: readonly Side[],

@@ -1,14 +1,14 @@
 import { connect, type Socket } from 'node:net'
 
-/** The status of an answer; its body only when it is asked for. */
+/** The status of a response, and its body only on request. */
 export interface Answer {
   readonly status: number
   readonly body: () => string
 }
 
 /**
- * One keep-alive connection that carries one request at a time. It reads no more of HTTP than the answers
- * of a service need, whose cost would otherwise hide behind that of a client.
+ * One keep-alive connection with one request at a time. It parses only as much HTTP as a service's responses
+ * need, so that the client's own cost does not hide the server's.
  */
 export class Connection {
   readonly #socket: Socket
@@ -17,7 +17,7 @@ export class Connection {
   #onFailure: (error: Error) => void = () => undefined
   #isClosing = false
 
-  /** A connection to a port of this machine, once it is open. */
+  /** Resolves to a connection to a local port once it is open. */
   static open(port: number): Promise<Connection> {
     return new Promise((resolve, reject) => {
       const connection = new Connection(port)
@@ -31,7 +31,7 @@ export class Connection {
       host: '127.0.0.1',
       port,
       noDelay: true,
-      // One buffer for every answer, instead of one for each.
+      // One buffer for all responses instead of one for each.
       onread: {
         buffer: Buffer.allocUnsafe(65_536),
         callback: (length, buffer) => this.#receive(buffer as Buffer, length),
@@ -43,7 +43,7 @@ export class Connection {
     })
   }
 
-  /** Says where answers go; they come in the order of the requests. */
+  /** Sets the receiver of responses; they arrive in the order of the requests. */
   listen(onAnswer: (answer: Answer) => void, onFailure: (error: Error) => void): void {
     this.#onAnswer = onAnswer
     this.#onFailure = onFailure

@@ -1,12 +1,12 @@
 import { closeSync, fdatasyncSync, openSync, readFileSync, realpathSync, rmSync, writeSync } from 'node:fs'
 import { join, sep } from 'node:path'
 
-/** The file system that a folder lies on, and how long it takes to make a write durable there. */
+/** The file system of a folder, and how long a durable write takes there. */
 export interface DiskReport {
   readonly folder: string
   /** Such as `ext4 on /dev/vda`. */
   readonly fileSystem: string
-  /** Whether writes end up in memory, so that nothing is made durable. */
+  /** Whether writes stay in memory, so that nothing is durable. */
   readonly isMemory: boolean
   readonly syncMicros: { readonly p50: number; readonly p99: number }
 }
@@ -21,14 +21,14 @@ export function measureDisk(folder: string): DiskReport {
   }
 }
 
-/** The mount with the longest path that leads to the folder; undefined where no list of mounts is kept. */
+/** The mount with the longest path that contains the folder; undefined without a list of mounts. */
 function findMount(folder: string): { device: string; type: string } | undefined {
   const path = join(realpathSync(folder), sep)
   let found: { device: string; type: string; length: number } | undefined
   for (const line of readMounts().split('\n')) {
     const [device = '', point = '', type = ''] = line.split(' ')
     const isAbove = point !== '' && path.startsWith(join(point.replaceAll('\\040', ' '), sep))
-    // Of two mounts on one point, the later one is seen.
+    // Of two mounts at one point, the later one is visible.
     if (isAbove && point.length >= (found?.length ?? 0)) found = { device, type, length: point.length }
   }
   return found
@@ -44,7 +44,7 @@ function readMounts(): string {
 
 const syncs = 200
 
-/** Appends 4 KiB and waits for the disk, as the commit of a small transaction does. */
+/** Appends 4 KiB and waits for the disk, like the commit of a small transaction. */
 function measureSync(folder: string): DiskReport['syncMicros'] {
   const path = join(folder, 'sync-probe')
   const file = openSync(path, 'a')

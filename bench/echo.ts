@@ -6,8 +6,8 @@ import { connectionLimits, keepAliveTimeoutMs, maxBodyBytes } from '../service/s
 import { answerParent } from './child.ts'
 
 /**
- * The least that an HTTP service of this kind can do: Fastify with the service's own options reads the
- * JSON of a request and answers JSON of the same size, with no check, no key and no store.
+ * The minimum work of such an HTTP service: Fastify with the service's own options parses a JSON request and
+ * responds with JSON of the same size, without checks, keys or a store.
  */
 const app = fastify({
   bodyLimit: maxBodyBytes,

@@ -21,7 +21,7 @@ test('A percentile is within 1/64 of the exact one, however large the durations 
   }
 })
 
-test('A histogram that was carried over and added counts the same', () => {
+test('A histogram that is serialized and added counts the same', () => {
   const histogram = new Histogram()
   for (const micros of [0, 3, 63, 64, 65, 127, 128, 129, 2 ** 31, Number.MAX_SAFE_INTEGER]) {
     histogram.record(micros)
@@ -34,13 +34,13 @@ test('A histogram that was carried over and added counts the same', () => {
   assert.ok(Number.isNaN(new Histogram().percentile(0.5)))
 })
 
-test('The median of an even number of rounds lies between the two in the middle', () => {
+test('The median of an even number of rounds is between the middle two', () => {
   assert.equal(medianOf([9, 1, 5]), 5)
   assert.equal(medianOf([4, 1, 2, 9]), 3)
   assert.ok(Number.isNaN(medianOf([])))
 })
 
-test('In every comparison each process has each place in both directions equally often', () => {
+test('In every comparison each process runs equally often in each position and direction', () => {
   for (const flags of [[], ['--quick'], ['--store', 'postgres'], ['--store', 'postgres', '--quick']]) {
     const reading = readOptions(flags)
     assert('options' in reading)
@@ -74,7 +74,7 @@ function block(order: Partial<Order>, perSecond: number, latency = quickly): Blo
   }
 }
 
-/** Rounds that meet every target exactly, but for what is overridden. */
+/** Rounds that meet every target exactly, except for overrides. */
 function rounds({ verify = 450, alone = 95, latency = quickly } = {}): Block[][] {
   const without = { service: 'service without group commit' } as const
   return [
@@ -85,7 +85,7 @@ function rounds({ verify = 450, alone = 95, latency = quickly } = {}): Block[][]
       block({ service: 'echo', flow: 'echo' }, 1_000),
     ],
     [block({ clients: 1 }, alone), block({ ...without, clients: 1 }, 100)],
-    // Other flows are never mistaken for the one that is compared.
+    // Other flows are never mistaken for the compared one.
     [block({ flow: 'evaluate' }, 1), block({ flow: 'evaluate', spread: 'hot' }, 1)],
   ]
 }
@@ -94,7 +94,7 @@ function missed(measured: Block[][], store: StoreKind = 'sqlite'): string[] {
   return judge(measured, store).flatMap(({ id, isMet }) => (isMet ? [] : [id]))
 }
 
-test('Targets that are just met are met, and each is missed by itself', () => {
+test('Targets that are just met are met, and each can be missed separately', () => {
   const slowly = new Histogram()
   slowly.record(11_000)
   assert.deepEqual(missed(rounds()), [])
@@ -111,7 +111,7 @@ test('A target that was not measured is missed', () => {
 
 const singles = ['one-transaction-a-request', 'one-transaction-a-request-hot']
 
-/** Rounds on PostgreSQL that meet every target exactly, but for what is overridden. */
+/** Rounds on PostgreSQL that meet every target exactly, except for overrides. */
 function postgresRounds({
   verify = 500,
   hot = 450,
@@ -132,7 +132,7 @@ function postgresRounds({
       block({ spread: 'hot' }, hot),
       block({}, verify),
       block({ service: 'echo', flow: 'echo' }, echo),
-      // What is there to be read, and no target.
+      // Informational figures, not targets.
       block(without, 10_000),
       block({ service: 'raw SQL', clients: 16 }, 10_000),
       block({ service: 'raw SQL', clients: 16, spread: 'hot' }, 10_000),
@@ -145,7 +145,7 @@ function missedOnPostgres(changes: Parameters<typeof postgresRounds>[0]): string
   return missed(postgresRounds(changes), 'postgres')
 }
 
-test('On PostgreSQL, too, targets that are just met are met, and each is missed by itself', () => {
+test('On PostgreSQL, too, targets that are just met are met, and each can be missed separately', () => {
   assert.deepEqual(missedOnPostgres({}), [])
   assert.deepEqual(missedOnPostgres({ locked: 201 }), ['one-transaction-a-request'])
   assert.deepEqual(missedOnPostgres({ lockedHot: 76 }), ['one-transaction-a-request-hot'])
@@ -154,7 +154,7 @@ test('On PostgreSQL, too, targets that are just met are met, and each is missed 
   assert.deepEqual(missedOnPostgres({ alone: 94 }), ['one-client'])
 })
 
-test('The better form of one transaction a request is what counts, whichever it is', () => {
+test('The better of the two one-transaction-per-request variants counts', () => {
   const swapped = { guarded: 201, locked: 100, guardedHot: 76, lockedHot: 50 }
   assert.deepEqual(missedOnPostgres(swapped), singles)
 })
@@ -167,13 +167,13 @@ test('Where a round has several blocks of a kind, their mean counts', () => {
   assert.deepEqual(verdict?.values, [1])
 })
 
-test('A round that lacks one of the forms says nothing of the best of them', () => {
+test('A round without one of the variants has no best variant', () => {
   const [many = [], one = []] = postgresRounds()
   const without = many.filter(({ service }) => service !== 'guarded update')
   assert.deepEqual(missed([without, one], 'postgres'), singles)
 })
 
-test('A ledger that holds one payment more or less than clients were told of is at fault', () => {
+test('A ledger with one payment more or less than clients were told is reported', () => {
   for (const [spent, faults] of [
     [7n, 0],
     [6n, 1],
@@ -188,7 +188,7 @@ test('A ledger that holds one payment more or less than clients were told of is 
   }
 })
 
-test('Every fault that the store finds in its ledger is told', () => {
+test('Every fault that the store finds in its ledger is reported', () => {
   const ledger = new LedgerCheck()
   ledger.begin('service')
   const fault = { accountId: 'acct', subjectId: 'txn', fault: 'paid without its audit event' }

@@ -1,18 +1,18 @@
-/** What the clients do to the service, over and over. */
+/** The repeated operations of the clients. */
 export const flows = ['verify', 'proof', 'lifecycle', 'evaluate', 'verify-agent'] as const
 export type Flow = (typeof flows)[number]
 
-/** Over how many mandates: all of them in turn, or the first one only. */
+/** The mandates used: all of them in turn, or only the first one. */
 export const spreads = ['uniform', 'hot'] as const
 export type Spread = (typeof spreads)[number]
 
-/** Who buys: one agent under its mandate. */
+/** The buyer: one agent under its mandate. */
 export interface Purchase {
   readonly agentId: string
   readonly mandateId: string
 }
 
-/** Where requests go, and as whom. */
+/** The target of requests, and their key. */
 export interface Target {
   readonly port: number
   readonly key: string
@@ -22,18 +22,18 @@ export interface Target {
 export const merchantDomain = 'api.example.com'
 const resourceUrl = 'https://api.example.com/v1/reports/2026-11'
 
-/** The amount of every payment: one unit of the currency, so that sums can be counted on fingers. */
+/** The amount of every payment: one unit of the currency, so that sums are easy to count. */
 export const amount = '1.00'
 
-/** A request and what must come of it. */
+/** A request and its expected result. */
 export interface Exchange {
   readonly request: Buffer
   readonly status: number
-  /** What follows from the answer's body before the operation is complete. */
+  /** What the response's body leads to before the operation is complete. */
   readonly follow?: (body: string) => Exchange | undefined
 }
 
-/** What writes the bytes of requests to a service. */
+/** Serializes requests to a service. */
 export function requestsTo({ port, key }: Pick<Target, 'port' | 'key'>) {
   return (path: string, body: string): Buffer =>
     Buffer.from(
@@ -42,7 +42,7 @@ export function requestsTo({ port, key }: Pick<Target, 'port' | 'key'>) {
     )
 }
 
-/** The requests of the flows to one target, their bytes made before they are needed. */
+/** The requests of the flows to one target, serialized in advance. */
 export function prepareExchanges(target: Target) {
   const { purchases } = target
   const post = requestsTo(target)
@@ -60,7 +60,7 @@ export function prepareExchanges(target: Target) {
   const verifyTail = `,"merchant_domain":"${merchantDomain}","expected_amount":"${amount}"}`
 
   return {
-    /** Asking for the proof of each purchase. */
+    /** The proof requests of each purchase. */
     proof: proofs.map((request): Exchange => ({ request, status: 201 })),
     evaluate: purchases.map((purchase): Exchange => ({
       request: post('/v1/policy/evaluate', proposal(purchase)),
@@ -71,7 +71,7 @@ export function prepareExchanges(target: Target) {
       status: 200,
     })),
 
-    /** Having a proof verified, from the answer that brought it: `{"proof":{…}}`. */
+    /** Verifies a proof, given the response that contains it: `{"proof":{…}}`. */
     verify(body: string): Exchange {
       const proof = body.slice('{"proof":'.length, -1)
       return { request: post('/v1/payments/verify', verifyHead + proof + verifyTail), status: 200 }

@@ -1,4 +1,4 @@
-/** How many buckets each doubling has: a value is known to within 1/64 of itself. */
+/** Buckets per doubling: a value is known to within 1/64 of itself. */
 const bucketsPerDoubling = 64
 const bucketBits = 6
 const largestMicros = 2 ** 31 - 1
@@ -8,7 +8,7 @@ const size = (31 - bucketBits) * bucketsPerDoubling + bucketsPerDoubling
 export class Histogram {
   readonly #counts: number[]
 
-  /** A histogram of these counts, as `counts` gave them; an empty one without them. */
+  /** A histogram from the result of `counts`; empty without it. */
   constructor(counts: readonly number[] = []) {
     this.#counts = Array.from({ length: size }, (_, index) => counts[index] ?? 0)
   }
@@ -33,7 +33,7 @@ export class Histogram {
     }
   }
 
-  /** The duration that this share of all (0 to 1) does not exceed; NaN when there is none. */
+  /** The duration that this share of all (0 to 1) does not exceed; NaN if there are none. */
   percentile(share: number): number {
     let missing = Math.max(1, Math.ceil(this.total * share))
     for (const [bucket, count] of this.#counts.entries()) {

@@ -1,14 +1,14 @@
 import type { Scope } from '../service/src/domain/records.ts'
 import type { LedgerFault, Store } from '../service/src/store/store.ts'
 
-/** What a service says of its ledger. */
+/** What a service reports about its ledger. */
 export interface LedgerReport {
   readonly faults: readonly LedgerFault[]
   /** The sum of what all mandates have spent. */
   readonly spentMicro: bigint
 }
 
-/** What a store says of its ledger, whose account has so many mandates. */
+/** What a store reports about its ledger, whose account has this many mandates. */
 export async function reportLedger(store: Store, owner: Scope, mandates: number): Promise<LedgerReport> {
   const faults = await store.findLedgerFaults()
   const { items } = await store.listMandates(owner, {}, { limit: mandates + 1 })
@@ -18,7 +18,7 @@ export async function reportLedger(store: Store, owner: Scope, mandates: number)
 /** The payment of every flow, in millionths of a unit. */
 const paymentMicro = 1_000_000n
 
-/** Counts what clients were told, and holds it against what the ledgers say. */
+/** Counts what clients were told, and compares it with the ledgers. */
 export class LedgerCheck {
   readonly #captured = new Map<string, number>()
   #checks = 0
@@ -32,17 +32,17 @@ export class LedgerCheck {
     return this.#faults
   }
 
-  /** A service has begun a new ledger. */
+  /** Call this when a service starts a new ledger. */
   begin(service: string): void {
     this.#captured.set(service, 0)
   }
 
-  /** Clients were told so many times that their payment is verified. */
+  /** Call this when clients were told this many times that a payment is verified. */
   count(service: string, captured: number): void {
     this.#captured.set(service, (this.#captured.get(service) ?? 0) + captured)
   }
 
-  /** Whether every sum agrees with its records, and the whole with what clients were told. */
+  /** Whether every sum agrees with its records, and the total with what clients were told. */
   check(service: string, { faults, spentMicro }: LedgerReport): void {
     this.#checks++
     const captured = BigInt(this.#captured.get(service) ?? 0)

@@ -6,34 +6,34 @@ import type { Buyers, Ledger, serverActs } from './server.ts'
 import { PostgresBed } from './postgres-bed.ts'
 import { singleForms } from './single-transactions.ts'
 
-/** The stores that a run can be about. */
+/** The stores that can be benchmarked. */
 export const storeKinds = ['sqlite', 'postgres'] as const
 export type StoreKind = (typeof storeKinds)[number]
 
-/** The services of a run: ours, and what it is compared with. */
+/** The services of a run: ours, and those that it is compared with. */
 export const services = ['service', 'service without group commit', ...singleForms] as const
 export type Service = (typeof services)[number]
 
-/** How many mandates the load is spread over. */
+/** The number of mandates that share the load. */
 export const mandates = 1_000
 
-/** A new ledger, and who buys under its mandates if it is a copy of one that has them. */
+/** A new ledger, and the buyers under its mandates if it is a copy that has them. */
 export interface NewLedger {
   readonly ledger: Ledger
   readonly buyers?: Buyers
 }
 
-/** Where the ledgers of a run are kept. */
+/** The location of a run's ledgers. */
 export interface Ledgers {
-  /** Which services there are. */
+  /** The available services. */
   readonly services: readonly Service[]
-  /** What else is to be known of the place, for the report. */
+  /** Further details of the location for the report. */
   readonly server: string | undefined
-  /** A new ledger for a service; nothing uses the one that it had before. */
+  /** A new ledger for a service, whose earlier ledger is no longer in use. */
   readonly create: (service: Service, generation: number) => Promise<NewLedger>
-  /** A new ledger with mandates for raw SQL, and whose they are; only where there is SQL to be sent. */
+  /** A new ledger with mandates for raw SQL, and their owner; only for an SQL server. */
   readonly createRaw?: (generation: number) => Promise<RawLedger>
-  /** The processor time of what keeps the ledgers besides the services, if it can be seen. */
+  /** The processor time of the database server, if visible. */
   readonly cpuMicros: () => number | undefined
   readonly close: () => Promise<void>
 }
@@ -59,7 +59,7 @@ export function sqliteLedgers(folder: string): Ledgers {
   }
 }
 
-/** Databases of one server, all of them copies of one that a service has filled with its mandates. */
+/** Databases of one server, all copied from one that a service has filled with its mandates. */
 export async function postgresLedgers(
   parentFolder: string,
   process: Child<typeof serverActs>,

@@ -2,20 +2,20 @@ import { Connection } from './connection.ts'
 import type { Exchange } from './flows.ts'
 import { Histogram } from './histogram.ts'
 
-/** What came of a short time of load. */
+/** The result of a short load. */
 export interface LoadReport {
   readonly seconds: number
   readonly operations: number
   /** Latency of the operations, in microseconds. */
   readonly latency: readonly number[]
-  /** The share of one processor that this process took. */
+  /** This process's share of one processor. */
   readonly clientShare: number
-  /** Answers of another status than the one that must come, counted, with a sample. */
+  /** The number of responses with an unexpected status, with a sample. */
   readonly unexpected: number
   readonly sample: string | undefined
 }
 
-/** Keeps so many connections busy until the time is over or nothing is left, and waits for every answer. */
+/** Keeps this many connections busy until the time is up or nothing is left, and waits for every response. */
 export async function putUnderLoad(
   port: number,
   clients: number,
@@ -37,7 +37,7 @@ export async function putUnderLoad(
       let sentMs = performance.now()
       if (!exchange) return resolve()
       connection.listen((answer) => {
-        if (!exchange) return reject(new Error('an answer that nobody asked for'))
+        if (!exchange) return reject(new Error('an unexpected response'))
         const isExpected = answer.status === exchange.status
         const following = isExpected ? exchange.follow?.(answer.body()) : undefined
         if (following) {

@@ -38,7 +38,7 @@ async function measure(options: Options): Promise<Report> {
   }
 }
 
-/** The rounds of all sections, as they were measured; those that only warm the processes are left out. */
+/** The measured rounds of all sections, without warm-up rounds. */
 async function runPlan(rig: Rig, options: Options): Promise<Block[][]> {
   const plan = makePlan(options)
   const progress = new Progress(countBlocks(plan))
@@ -64,7 +64,7 @@ function countBlocks(plan: readonly Section[]): number {
   return plan.reduce((sum, { rounds }) => sum + rounds.reduce((blocks, round) => blocks + round.length, 0), 0)
 }
 
-/** Writes the report beside this file, and for the documentation when it is to be published. */
+/** Writes the report next to this file, and to the documentation if it is to be published. */
 function keep(report: Report, { store, publish }: Options): void {
   const suffix = store === 'sqlite' ? '' : `-${store}`
   const results = fileURLToPath(new URL('results/', import.meta.url))

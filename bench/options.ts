@@ -7,10 +7,10 @@ import { storeKinds, type StoreKind } from './ledgers.ts'
 export interface Options {
   readonly store: StoreKind
   readonly flows: readonly Flow[]
-  /** Rounds of the comparisons with many clients, and how long each of their blocks lasts. */
+  /** Rounds of the comparisons with many clients, and the duration of their blocks. */
   readonly rounds: number
   readonly blockSeconds: number
-  /** The same for the comparison with one client, whose figures hang on the disk's mood. */
+  /** The same for the comparison with one client, whose figures depend on the disk's latency. */
   readonly singleRounds: number
   readonly singleSeconds: number
   readonly warmUpSeconds: number
@@ -18,8 +18,8 @@ export interface Options {
   readonly publish: boolean
 }
 
-// Four rounds, or twice or thrice as many: only then has each process had each place in both directions as often as the
-// others. One process is often some percent faster than the next that runs the same code, all through its life.
+// Four rounds, or a multiple of four: only then has each process had each position in both directions equally
+// often. One process is often a few percent faster than another with the same code, for its whole life.
 const full = { rounds: 8, blockSeconds: 1.5, singleRounds: 24, singleSeconds: 0.5, warmUpSeconds: 1.5 }
 const quick = { rounds: 4, blockSeconds: 0.6, singleRounds: 8, singleSeconds: 0.25, warmUpSeconds: 1 }
 
@@ -34,7 +34,7 @@ export const help = `npm run bench -- [--store <store>] [--quick] [--only <flow>
 PURSER_BENCH_POSTGRES names a PostgreSQL server; one of the bench's own is started otherwise.
 PURSER_BENCH_DIR names the folder for the databases; the system's folder for temporary files otherwise.`
 
-/** The options of the command line, or what to print instead. */
+/** The options from the command line, or what to print instead. */
 export function readOptions(
   argv: readonly string[],
 ): { readonly options: Options } | { readonly text: string; readonly isFault: boolean } {
@@ -68,12 +68,12 @@ export function readOptions(
 
 function readFlow(text: string): Flow {
   const flow = flows.find((known) => known === text)
-  if (!flow) throw new Error(`There is no flow ${JSON.stringify(text)}.`)
+  if (!flow) throw new Error(`Unknown flow ${JSON.stringify(text)}.`)
   return flow
 }
 
 function readStore(text: string): StoreKind {
   const store = storeKinds.find((known) => known === text)
-  if (!store) throw new Error(`There is no store ${JSON.stringify(text)}.`)
+  if (!store) throw new Error(`Unknown store ${JSON.stringify(text)}.`)
   return store
 }

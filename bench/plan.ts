@@ -3,15 +3,15 @@ import type { Options } from './options.ts'
 import type { Order } from './rig.ts'
 import { singleConnections, singleForms } from './single-transactions.ts'
 
-/** A part of a run: its blocks in the order in which they run, on ledgers that begin with it. */
+/** A part of a run: its blocks in order, on ledgers that are new for it. */
 export interface Section {
   readonly name: string
   readonly isMeasured: boolean
-  /** Rounds that are compared block by block; one round where nothing is compared. */
+  /** Rounds that are compared block by block; one round if nothing is compared. */
   readonly rounds: readonly (readonly Order[])[]
 }
 
-/** Everything that a run does, in order. */
+/** All steps of a run, in order. */
 export function makePlan(options: Options): Section[] {
   const isPostgres = options.store === 'postgres'
   const first = isPostgres ? warmUpPostgres(options) : warmUp(options)
@@ -22,7 +22,7 @@ export function makePlan(options: Options): Section[] {
 }
 
 /**
- * A new database means new connections, which have no plans yet; a new file, a ledger thread that has
+ * A new database needs new connections, which have no plans yet; a new file needs a ledger thread, which has
  * compiled nothing yet. So each round begins with a rehearsal.
  */
 function rehearsed(section: Section): Section {
@@ -41,7 +41,7 @@ function rehearsed(section: Section): Section {
 
 const rehearsalSeconds = 0.5
 
-/** Before anything counts, every process compiles what it will run, in both places that it will take. */
+/** Before anything is measured, every process compiles what it will run, in both positions. */
 function warmUp({ warmUpSeconds: seconds }: Options): Section {
   const kind = { clients: 64, spread: 'uniform' } as const
   const round: Order[] = [
@@ -56,7 +56,7 @@ function warmUp({ warmUpSeconds: seconds }: Options): Section {
   return { name: 'warming up', rounds: [round, round], isMeasured: false }
 }
 
-/** The same for the four services, in all four places. */
+/** The same for the four services, in all four positions. */
 function warmUpPostgres({ warmUpSeconds: seconds }: Options): Section {
   const kind = { clients: 64, spread: 'uniform' } as const
   const round: Order[] = [
@@ -70,10 +70,13 @@ function warmUpPostgres({ warmUpSeconds: seconds }: Options): Section {
   return { name: 'warming up', rounds: services.map(() => round), isMeasured: false }
 }
 
-/** As many connections as the services with one transaction a request have. */
+/** As many connections as the services with one transaction per request have. */
 const rawSql = { service: 'raw SQL', flow: 'verify', clients: singleConnections } as const
 
-/** The service beside the echo, and beside those that write one transaction a request, spread and hot. */
+/**
+ * The service compared with the echo, and with those that write one transaction per request, with many
+ * mandates and one hot mandate.
+ */
 function manyClientsOnPostgres({ rounds, blockSeconds: seconds }: Options): Section {
   const kind = { clients: 64, spread: 'uniform', seconds, flow: 'verify' } as const
   const singles = singleForms.flatMap((service): Order[] => [
@@ -92,7 +95,9 @@ function manyClientsOnPostgres({ rounds, blockSeconds: seconds }: Options): Sect
   return { name: '64 clients', isMeasured: true, rounds: backAndForth(round, rounds) }
 }
 
-/** The service beside the echo, beside itself without group commit, and beside itself on one hot mandate. */
+/**
+ * The service compared with the echo, with itself without group commit, and with itself on one hot mandate.
+ */
 function manyClients({ rounds, blockSeconds: seconds }: Options): Section {
   const kind = { clients: 64, spread: 'uniform', seconds, flow: 'verify' } as const
   const round: Order[] = [
@@ -104,12 +109,15 @@ function manyClients({ rounds, blockSeconds: seconds }: Options): Section {
   return { name: '64 clients', isMeasured: true, rounds: backAndForth(round, rounds) }
 }
 
-/** What waiting for company costs when there is none. */
+/** The cost of group commit when there is only one client. */
 function oneClient({ singleRounds, singleSeconds: seconds }: Options): Section {
   return { name: 'one client', isMeasured: true, rounds: backAndForth(lonely(seconds), singleRounds) }
 }
 
-/** To make databases takes longer than a block, so there are half as many rounds with three times the blocks, in turn. */
+/**
+ * Creating databases takes longer than a block, so there are half as many rounds with three times the blocks,
+ * in turn.
+ */
 function oneClientOnPostgres({ singleRounds, singleSeconds: seconds }: Options): Section {
   const once = lonely(seconds)
   const round = [...once, ...once.toReversed(), ...once]
@@ -138,8 +146,9 @@ function survey({ flows, blockSeconds: seconds }: Options): Section {
 }
 
 /**
- * Half of the rounds run backwards, so that no block always has the better place. The processes change
- * places every round and the direction every second one, so each place is taken in both directions.
+ * Half of the rounds run in reverse order, so that no block always has the better position. The processes
+ * swap positions every round and the direction changes every second one, so each position is taken in both
+ * directions.
  */
 function backAndForth(round: readonly Order[], rounds: number): Order[][] {
   return Array.from({ length: rounds }, (_, index) =>

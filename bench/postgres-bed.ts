@@ -4,7 +4,7 @@ import { describeUrl } from '../service/src/store/ledger/postgres/address.ts'
 import { openPool } from '../service/src/store/ledger/postgres/connection.ts'
 import { startPostgres18 } from '../service/testing/postgres.ts'
 
-/** As an operator would set a small server up: everything is durable, and there is memory for the tables. */
+/** The settings of a small production server: everything is durable, and there is memory for the tables. */
 const settings = {
   fsync: 'on',
   full_page_writes: 'on',
@@ -15,18 +15,18 @@ const settings = {
   min_wal_size: '512MB',
 }
 
-/** The PostgreSQL server of a run, and the databases on it. */
+/** The PostgreSQL server of a run, and its databases. */
 export class PostgresBed {
   readonly url: string
   readonly #pool: ReturnType<typeof openPool>
-  /** What ran on, for the report. */
+  /** The environment, for the report. */
   readonly server: string
-  /** The first process of the server, when it runs on this machine and its processes can be seen. */
+  /** The server's first process, if it runs on this machine and its processes are visible. */
   readonly #mainProcess: number | undefined
   readonly #run = `purser_bench_${process.pid}`
   readonly #made = new Set<string>()
 
-  /** The server that `PURSER_BENCH_POSTGRES` names, or else one of this run's own. */
+  /** The server named by `PURSER_BENCH_POSTGRES`, or a separate one for this run. */
   static async open(parentFolder: string): Promise<PostgresBed> {
     const named = process.env['PURSER_BENCH_POSTGRES']
     const url = named ?? (await startPostgres18({ settings, parentFolder }))
@@ -53,7 +53,7 @@ export class PostgresBed {
     this.#mainProcess = parts.mainProcess
   }
 
-  /** A new database, as a copy of another of this run if one is named; its address. */
+  /** Creates a database, copied from another one of this run if named; resolves to its address. */
   async create(name: string, template?: string): Promise<string> {
     const from =
       template === undefined ? `encoding 'UTF8' template template0` : `template ${this.#full(template)}`
@@ -62,7 +62,7 @@ export class PostgresBed {
     return this.#addressOf(name)
   }
 
-  /** Lets the server get to know a database that is filled now, so that its copies begin alike. */
+  /** Analyzes and checkpoints a filled database, so that its copies start alike. */
   async settle(name: string): Promise<void> {
     const pool = openPool(this.#addressOf(name), { max: 1 })
     await pool.query('vacuum analyze')
@@ -74,12 +74,12 @@ export class PostgresBed {
     this.#made.delete(name)
   }
 
-  /** The processor time that all processes of the server have taken so far; undefined where it cannot be seen. */
+  /** The processor time of all server processes so far; undefined if not visible. */
   cpuMicros(): number | undefined {
     const main = this.#mainProcess
     if (main === undefined) return undefined
     const processes = allProcesses()
-    // What its children took that have ended is counted with the first process.
+    // The time of ended children is included in the first process's.
     const ended = processes.get(main)?.endedChildrenTicks ?? 0
     let ticks = ended
     for (const [pid, { parent, ownTicks }] of processes)
@@ -103,7 +103,7 @@ export class PostgresBed {
   }
 }
 
-/** Linux tells processor time in hundredths of a second. */
+/** Linux reports processor time in hundredths of a second. */
 const microsPerTick = 10_000
 
 interface ProcessTimes {
@@ -129,7 +129,7 @@ function allProcesses(): Map<number, ProcessTimes> {
   return found
 }
 
-/** What Linux tells of a process; undefined when there is none of this number, or no `/proc`. */
+/** A process's statistics from Linux; undefined if there is no such process, or no `/proc`. */
 function readProcess(pid: number): (ProcessTimes & { readonly isPostgres: boolean }) | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -1,4 +1,4 @@
-/** Tells how far a run is: one line that changes on a terminal, a line each elsewhere. */
+/** Shows a run's progress: one updated line on a terminal, otherwise a line per step. */
 export class Progress {
   readonly #total: number
   readonly #isTerminal = process.stderr.isTTY
@@ -8,12 +8,12 @@ export class Progress {
     this.#total = total
   }
 
-  /** Something is being prepared, which is no step of its own. */
+  /** Shows a preparation, which is not a step. */
   note(text: string): void {
     if (this.#isTerminal) this.#rewrite(text)
   }
 
-  /** A step is done. */
+  /** Shows that a step is done. */
   step(text: string): void {
     this.#done++
     const line = `${String(Math.floor((100 * this.#done) / this.#total)).padStart(3)} %  ${text}`

@@ -20,13 +20,13 @@ import { capturePayment, recordPayment, singleConnections } from './single-trans
 let ledger: (RawLedger & { readonly pool: Pool; readonly store: Store }) | undefined
 
 export const rawSqlActs = {
-  /** Turns to the ledger of a database; it holds the mandates already. */
+  /** Switches to the ledger of a database, which already has the mandates. */
   async open(order: RawLedger): Promise<void> {
     const store = await openPostgresLedgerStore({ url: order.url, nextId: createIdsOfTimes() })
     ledger = { ...order, store, pool: openPool(order.url, { max: singleConnections }) }
   },
 
-  /** Lets go of the ledger, so that it can be taken away. */
+  /** Disconnects from the ledger, so that it can be removed. */
   async close(): Promise<void> {
     await ledger?.pool.end()
     await ledger?.store.close()
@@ -34,8 +34,8 @@ export const rawSqlActs = {
   },
 
   /**
-   * What pgbench would do: so many connections write the three writes of a verification in one transaction
-   * each, over and over, with no service before them and nothing to be decided.
+   * Like pgbench: this many connections repeat the three writes of a verification in one transaction each,
+   * without a service and without decisions.
    */
   async block({
     clients,
@@ -94,7 +94,7 @@ function opened() {
   return ledger
 }
 
-/** Has so many proofs issued, and makes the three writes of each ready, before the clock starts. */
+/** Issues this many proofs and prepares the three writes of each before the clock starts. */
 async function preparePayments(purchases: readonly Purchase[], count: number): Promise<QueryConfig[][]> {
   const { caller, store } = opened()
   const { accountId, environment } = caller

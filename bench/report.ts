@@ -7,7 +7,7 @@ import type { Options } from './options.ts'
 import type { Block } from './rig.ts'
 import { medianOf, type Verdict } from './verdicts.ts'
 
-/** The blocks of one kind, taken together. */
+/** The combined blocks of one kind. */
 export interface Row {
   readonly name: string
   readonly service: Block['service']
@@ -19,20 +19,20 @@ export interface Row {
   /** Medians over the blocks. */
   readonly perSecond: number
   readonly serverCpuMicros: number
-  /** What the database server took besides, where there is one and it can be seen. */
+  /** The processor time of the database server, if there is one and it is visible. */
   readonly databaseCpuMicros?: number
   readonly clientShare: number
   /** Of all operations of all blocks. */
   readonly latencyMicros: { readonly p50: number; readonly p99: number; readonly p999: number }
 }
 
-/** Everything that a run found, as `latest.json` has it. */
+/** All results of a run, as in `latest.json`. */
 export interface Report {
   readonly at: string
   readonly isQuick: boolean
   readonly machine: Machine
   readonly disk: DiskReport
-  /** The database server, where there is one. */
+  /** The database server, if there is one. */
   readonly server?: string
   readonly rows: readonly Row[]
   readonly verdicts: readonly Verdict[]
@@ -47,7 +47,7 @@ interface Machine {
   readonly memoryGiB: number
   readonly system: string
   readonly node: string
-  /** The load of the minute before the run: more than none is somebody else's. */
+  /** The load average of the minute before the run: a higher one means that something else was running. */
   readonly loadBefore: number
 }
 
@@ -104,7 +104,7 @@ function whatOf(service: Block['service'], flow: Block['flow']): string {
 
 function toRow(name: string, blocks: readonly Block[]): Row {
   const [first] = blocks
-  if (!first) throw new Error('a row is of one block or more')
+  if (!first) throw new Error('a row has at least one block')
   const latency = new Histogram()
   for (const block of blocks) latency.add(new Histogram(block.latency))
   return {
@@ -132,7 +132,7 @@ function databaseCpuOf(blocks: readonly Block[]): Pick<Row, 'databaseCpuMicros'>
   return known.length > 0 ? { databaseCpuMicros: medianOf(known) } : {}
 }
 
-/** The report as people read it. */
+/** The report for people. */
 export function printReport(report: Report): string {
   const { machine, disk, ledger } = report
   return [
@@ -190,7 +190,7 @@ function verdictLine({ name, values, median, bound, unit, isMet }: Verdict): str
   return `${isMet ? 'ok    ' : 'MISSED'}  ${name}: ${median.toFixed(2)}${unit} (target ${target}${unit}; ${range})`
 }
 
-/** What makes the figures less than they seem. */
+/** What limits the validity of the figures. */
 function warnings({ machine, disk, rows }: Report): string[] {
   const found: string[] = []
   if (disk.isMemory) found.push('This folder is in memory: nothing was made durable, so name one on a disk.')
@@ -207,7 +207,7 @@ function warnings({ machine, disk, rows }: Report): string[] {
   return found.map((line) => `Note: ${line}`)
 }
 
-/** A client that is busier than this is what limits the figure. */
+/** If a client is busier than this, it limits the figure. */
 const busyShare = 0.97
 
 function millis(micros: number): string {

@@ -19,28 +19,28 @@ import {
 import type { rawSqlActs } from './raw-sql.ts'
 import type { serverActs } from './server.ts'
 
-/** What is put under load: the services, SQL with no service before it, and the bare echo. */
+/** The targets of the load: the services, SQL without a service, and the bare echo. */
 export type Server = Service | 'raw SQL' | 'echo'
 
-/** A block that was measured: what was asked, what came of it, and what it cost the server. */
+/** A measured block: its request, its result, and its cost on the server. */
 export interface Block extends BlockOrder, BlockReport {
   readonly service: Server
   readonly perSecond: number
   readonly cpuMicros: number
-  /** What the database server took for one operation besides, where that can be seen. */
+  /** The database server's time per operation, if visible. */
   readonly databaseMicros: number | undefined
 }
 
 export type Order = BlockOrder & {
   readonly service: Server
-  /** It only warms what is new with the ledgers, such as connections and their plans, and does not count. */
+  /** Only warms up what is new with the ledgers, such as connections and their plans, and does not count. */
   readonly isRehearsal?: boolean
 }
 
-/** What `npm start` runs Node with, for the echo too. */
+/** The flags of `npm start` for Node, also used for the echo. */
 const nodeFlags = ['--max-semi-space-size=32']
 
-/** The processes of a run, and the folder that their databases lie in. */
+/** The processes of a run, and the folder of their databases. */
 export class Rig {
   readonly folder: string
   readonly ledger = new LedgerCheck()
@@ -50,7 +50,7 @@ export class Rig {
   #raw: Child<typeof rawSqlActs> | undefined
   #processes: Child<typeof serverActs>[] = []
   #ledgers: Ledgers | undefined
-  /** The last rate of each kind of block, which says how many proofs the next one needs. */
+  /** The last rate of each kind of block, which determines how many proofs the next one needs. */
   readonly #rates = new Map<string, number>()
   #generation = 0
   readonly #targets = new Map<Service, Target>()
@@ -69,16 +69,16 @@ export class Rig {
     while (this.#processes.length < this.#ledgers.services.length) this.#startService()
   }
 
-  /** The database server of the run, if there is one. */
+  /** The run's database server, if there is one. */
   get server(): string | undefined {
     return this.#ledgers?.server
   }
 
-  /** New ledgers for everything that is to be measured, in processes that are warm already. */
+  /** New ledgers for everything to be measured, in processes that are already warm. */
   async renew(orders: readonly Order[]): Promise<void> {
     const generation = ++this.#generation
     const ledgers = this.#opened()
-    // A service lets go of its ledger before that is taken away.
+    // A service closes its ledger before that is removed.
     for (const child of this.#processes) await child.ask('close')
     for (const name of ledgers.services) {
       if (!orders.some(({ service }) => service === name)) continue
@@ -97,14 +97,14 @@ export class Rig {
     }
   }
 
-  /** Where a service answers, and with which key it is asked. */
+  /** The address of a service, and the key to use. */
   targetOf(service: Service): Target {
     const target = this.#targets.get(service)
     if (!target) throw new Error(`the ${service} has no ledger yet`)
     return target
   }
 
-  /** Load of one kind for a short time, and then a look at the ledger. */
+  /** Runs one kind of load for a short time, then checks the ledger. */
   async run(order: Order): Promise<Block> {
     const { service, flow, spread } = order
     if (flow === 'verify' && service !== 'raw SQL') {
@@ -164,17 +164,17 @@ export class Rig {
   }
 
   #rawSql(): Child<typeof rawSqlActs> {
-    if (!this.#raw) throw new Error('there is no SQL to be sent')
+    if (!this.#raw) throw new Error('there is no SQL server')
     return this.#raw
   }
 
   /**
-   * The processes that serve change places with every new ledger: what a process went through, such as
-   * the growth of its heap, would otherwise count for one of the services and not for the others.
+   * The server processes swap roles with every new ledger: otherwise the history of a process, such as the
+   * growth of its heap, would affect one of the services only.
    */
   #processOf(service: Service): Child<typeof serverActs> {
     const child = this.#processes[(services.indexOf(service) + this.#generation) % this.#processes.length]
-    if (!child) throw new Error(`no process is the ${service}`)
+    if (!child) throw new Error(`no process runs the ${service}`)
     return child
   }
 
@@ -183,7 +183,7 @@ export class Rig {
     return server === 'raw SQL' ? this.#rawSql() : this.#processOf(server)
   }
 
-  /** A quarter more than the last rate asks for; a block that runs out of proofs ends early. */
+  /** A quarter more than the last rate needs; a block that runs out of proofs ends early. */
   #proofsFor(order: Order): number {
     const rate = this.#rates.get(kindOf(order)) ?? firstGuess
     return Math.ceil(rate * order.seconds * 1.25) + order.clients
@@ -195,7 +195,7 @@ export class Rig {
   }
 }
 
-/** Operations per second that are taken for granted before there is a figure. */
+/** Assumed operations per second before there is a measurement. */
 const firstGuess = 2_000
 
 function kindOf({ service, flow, clients, spread }: Order): string {

@@ -20,11 +20,11 @@ import type { Target } from './flows.ts'
 import { reportLedger, type LedgerReport } from './ledger.ts'
 import { withSingleTransactions, type SingleForm } from './single-transactions.ts'
 
-/** Where a service keeps its ledger, and how it writes there. */
+/** The location of a service's ledger, and how it writes there. */
 export type Ledger =
   | {
       readonly kind: 'sqlite'
-      /** Where the database file is made; it must not exist yet. */
+      /** The path of the database file to create; it must not exist yet. */
       readonly path: string
       readonly groupCommit: boolean
     }
@@ -37,11 +37,11 @@ export type Ledger =
 interface OpenOrder {
   readonly ledger: Ledger
   readonly mandates: number
-  /** Who buys, when the ledger is a copy of one that knows them already. */
+  /** The buyers, if the ledger is a copy that already has them. */
   readonly buyers?: Buyers | undefined
 }
 
-/** What the requests need to know of a ledger. */
+/** What the requests need to know about a ledger. */
 export type Buyers = Pick<Target, 'key' | 'purchases'>
 
 interface OpenService {
@@ -53,21 +53,21 @@ interface OpenService {
 let service: OpenService | undefined
 
 export const serverActs = {
-  /** A service on a new ledger with its mandates, in place of the one before: the process stays warm. */
+  /** Replaces the service by one on a new ledger with its mandates: the process stays warm. */
   async open(order: OpenOrder): Promise<Target> {
     await service?.close()
     const opened = await openService(order)
     service = opened
     return opened.target
   },
-  /** Lets go of the ledger, so that it can be copied or taken away. */
+  /** Closes the ledger, so that it can be copied or removed. */
   async close(): Promise<void> {
     await service?.close()
     service = undefined
   },
   caller: (): Caller => openedService().caller,
   cpu: (): NodeJS.CpuUsage => process.cpuUsage(),
-  /** How many bytes this process has written to disk so far, as Linux counts them. */
+  /** Bytes that this process has written to disk so far, as counted by Linux. */
   written: (): number => process.resourceUsage().fsWrite * 512,
   ledger: (): Promise<LedgerReport> => openedService().ledger(),
 }
@@ -92,7 +92,7 @@ async function openStore(ledger: Ledger): Promise<Store> {
     : withSingleTransactions(store, { url, form: captures })
 }
 
-/** The service as `service/src/start/start.ts` makes it, but for how its store writes. */
+/** The service as in `service/src/start/start.ts`, except for how its store writes. */
 async function openService({ ledger, mandates, buyers: known }: OpenOrder) {
   const store = await openStore(ledger)
   const secrets = [randomBytes(32).toString('hex')] as const
@@ -105,7 +105,7 @@ async function openService({ ledger, mandates, buyers: known }: OpenOrder) {
     sellerVerification: {
       isRequired: false,
       key: Buffer.alloc(32),
-      proveDomain: async () => ({ missing: 'nothing is looked for' }),
+      proveDomain: async () => ({ missing: 'domains are not checked here' }),
     },
     site: { publicUrl: undefined },
     tally: createTally(now),
@@ -118,7 +118,7 @@ async function openService({ ledger, mandates, buyers: known }: OpenOrder) {
     ...context,
     chosenKeys: new Set<string>(),
     system: { version: '', workers: 1, place: '', readDisk: async () => null },
-    // A start would be told otherwise, which is of no interest here.
+    // A real start handles this; it is irrelevant here.
     logger: { level: 'warn', stream: process.stderr },
   })
   const minted = await prepareFirstStart(context, { sandbox: undefined, production: undefined })
@@ -139,7 +139,7 @@ async function openService({ ledger, mandates, buyers: known }: OpenOrder) {
     ledger: () => reportLedger(store, caller, mandates),
     close: async () => {
       const closing = app.close()
-      // Whoever measures has its answers; a spare connection would be waited for until it times out.
+      // The client has its responses; a spare connection would be waited for until it times out.
       app.server.closeAllConnections()
       await closing
       await Promise.all([sweep.stop(), figures.stop()])

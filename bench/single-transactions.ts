@@ -9,16 +9,16 @@ import { payments, type PaymentRow } from '../service/src/store/ledger/tables.ts
 import type { Capture, CaptureOutcome, Store } from '../service/src/store/store.ts'
 import { noOptionalTerms } from '../service/src/domain/records.ts'
 
-/** How a capture wins its race when it is a transaction of its own. */
+/** How a capture in its own transaction wins its race. */
 export const singleForms = ['guarded update', 'select for update'] as const
 export type SingleForm = (typeof singleForms)[number]
 
-/** How many captures are under way at once; the others wait for a connection. */
+/** Max concurrent captures; the others wait for a connection. */
 export const singleConnections = 16
 
 /**
- * The store, but each capture is a transaction of its own, as a service is most often written: a connection from the pool,
- * `begin`, one named statement after the other, `commit`.
+ * The store, except that each capture is a separate transaction, as most services do it: a connection from
+ * the pool, `begin`, one named statement after the other, `commit`.
  */
 export function withSingleTransactions(
   store: Store,
@@ -49,7 +49,7 @@ export function withSingleTransactions(
   }
 }
 
-/** The payment is captured if it is open, and who lost sees why in what it finds then. */
+/** Captures the payment if it is open; a loser reads the row to find out why. */
 async function captureByGuardedUpdate(client: PoolClient, call: Capture): Promise<CaptureOutcome> {
   const [taken] = await ask(client, takeOpenPayment(call))
   const refusal = refusalOf(call, taken ?? (await ask(client, readPayment(call, 'purser_bench_read')))[0])
@@ -58,7 +58,7 @@ async function captureByGuardedUpdate(client: PoolClient, call: Capture): Promis
   return { outcome: 'captured', transactionId: call.transactionId }
 }
 
-/** The payment and its mandate are locked before anything is decided on them. */
+/** Locks the payment and its mandate before the decision. */
 async function captureByLock(client: PoolClient, call: Capture): Promise<CaptureOutcome> {
   const lock = 'for no key update of p, m'
   const [found] = await ask(client, readPayment(call, 'purser_bench_lock', lock))
@@ -72,7 +72,7 @@ async function captureByLock(client: PoolClient, call: Capture): Promise<Capture
 
 const lost = { outcome: 'failed', reason: 'nonce_reused' } as const
 
-/** A payment, and beside it what decides who may collect. */
+/** A payment, with the facts that decide who may collect. */
 interface Found {
   readonly payment: PaymentRow
   readonly allowedSellers: readonly string[]
@@ -102,7 +102,10 @@ function refusalOf(call: Capture, found: Found | undefined): CaptureOutcome | un
   return code && { outcome: 'refused', code }
 }
 
-/** What finds the payment of the proof `$1` under the mandate `$2`; by its key, also while the planner knows no figures. */
+/**
+ * Finds the payment of the proof `$1` under the mandate `$2`, by its key even if the planner has no
+ * statistics.
+ */
 const paymentOfProof = `p.account_id = (select d.account_id from mandate_accounts d where d.mandate_id = $2)
         and p.nonce = $1 and p.environment = $3`
 
@@ -145,7 +148,7 @@ function keysOf({ nonce, mandateId, caller, merchantDomain }: Capture): string[]
   return [nonce, uuid('mandate', mandateId), caller.environment, normalizeHostName(merchantDomain)]
 }
 
-/** The first of the three writes: the payment is captured, once. */
+/** The first of the three writes: captures the payment, once. */
 export function capturePayment(
   call: Capture,
   { accountId, nonce }: Pick<PaymentRow, 'accountId' | 'nonce'>,
@@ -168,7 +171,7 @@ export function capturePayment(
   }
 }
 
-/** The other writes. The mandate comes last, so that it is locked for the shortest time. */
+/** The other writes. The mandate comes last, so that its lock is held as briefly as possible. */
 export function recordPayment(
   call: Capture,
   payment: Pick<PaymentRow, 'accountId' | 'nonce' | 'mandateId' | 'amountMicro' | 'environment'>,

@@ -3,11 +3,11 @@ import type { StoreKind } from './ledgers.ts'
 import type { Block, Order } from './rig.ts'
 import { singleForms } from './single-transactions.ts'
 
-/** A figure that a run must reach: the median over its rounds. */
+/** A target for a run: the median over its rounds. */
 export interface Verdict {
   readonly id: string
   readonly name: string
-  /** One value a round. */
+  /** One value per round. */
   readonly values: readonly number[]
   readonly median: number
   readonly bound: { readonly least: number } | { readonly most: number }
@@ -84,7 +84,7 @@ function oneClient(rounds: Rounds): Verdict {
   )
 }
 
-/** How many times the rate of the best of others one kind reaches, in each round that has them all. */
+/** The ratio to the rate of the best of several variants, in each round that has them all. */
 function ratios(rounds: Rounds, of: Kind, others: readonly Kind[]): number[] {
   return rounds.flatMap((round) => {
     const ratio = rateOf(round, of) / Math.max(...others.map((kind) => rateOf(round, kind)))
@@ -92,7 +92,7 @@ function ratios(rounds: Rounds, of: Kind, others: readonly Kind[]): number[] {
   })
 }
 
-/** Operations per second, the mean where a round has several blocks of the kind; not a number where it has none. */
+/** Operations per second, as the mean if a round has several blocks of the kind; NaN if it has none. */
 function rateOf(round: readonly Block[], kind: Kind): number {
   const blocks = find(round, kind)
   return blocks.reduce((sum, { perSecond }) => sum + perSecond, 0) / blocks.length
@@ -116,7 +116,7 @@ function verdict(
   unit: Verdict['unit'] = '',
 ): Verdict {
   const median = medianOf(values)
-  // A median that is no number meets nothing.
+  // A median of NaN meets no target.
   const isMet = 'least' in bound ? median >= bound.least : median <= bound.most
   return { id, name, values, median, bound, unit, isMet }
 }

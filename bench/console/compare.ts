@@ -1,7 +1,7 @@
 import { Connection } from '../connection.ts'
 import type { Question } from './screens.ts'
 
-/** A service over a ledger, and the questions about what is in it. */
+/** A service over a ledger, and the requests about its contents. */
 export interface Asked {
   readonly url: string
   readonly key: string
@@ -11,12 +11,12 @@ export interface Asked {
 /** The ledgers that are compared. */
 export type Compared<Each> = Readonly<Record<'large' | 'small' | 'empty', Each>>
 
-/** How many milliseconds each answer about a screen took, the fastest first; none where it cannot be asked. */
+/** Milliseconds of each response for a screen, fastest first; none if it cannot be requested. */
 export type ScreenTimes = ReadonlyMap<string, Compared<readonly number[]>>
 
 /**
- * Asks the services in turn, each of them the same question, and goes through all questions again and again: so what
- * else the machine does meanwhile counts for all services, and a bad moment for no screen alone.
+ * Sends the same request to each service in turn, and cycles through all requests many times, so that other
+ * load on the machine affects all services and screens alike.
  */
 export async function askInTurn(asked: Compared<Asked>, rounds: number): Promise<ScreenTimes> {
   const names = ['large', 'small', 'empty'] as const
@@ -31,7 +31,7 @@ export async function askInTurn(asked: Compared<Asked>, rounds: number): Promise
   for (let asking = 0; asking < Math.ceil(rounds / togetherRounds); asking++) {
     for (const [screen, times] of screens) {
       for (let round = -warmingRounds; round < togetherRounds; round++) {
-        // Who comes first changes with each round.
+        // The order changes with each round.
         const first = (round + warmingRounds) % names.length
         for (const name of [...names.slice(first), ...names.slice(0, first)]) {
           const ms = await askers[name].ask(screen)
@@ -45,11 +45,11 @@ export async function askInTurn(asked: Compared<Asked>, rounds: number): Promise
   return screens
 }
 
-/** Rounds of a question one after the other, and those before them that do not count. */
+/** Consecutive rounds of a request, and the warm-up rounds before them. */
 const togetherRounds = 10
 const warmingRounds = 2
 
-/** One connection to a service, which reads no more of an answer than it must. */
+/** One connection to a service, which parses as little of a response as possible. */
 class Asker {
   readonly #asked: Asked
   readonly #connection: Connection
@@ -63,7 +63,7 @@ class Asker {
     this.#connection = connection
   }
 
-  /** How many milliseconds the answer takes; of the feed, its first message. */
+  /** Milliseconds until the response; for the feed, until its first message. */
   async ask(screen: string): Promise<number | undefined> {
     const question = this.#asked.questions.find((one) => one.screen === screen)
     if (!question) return undefined

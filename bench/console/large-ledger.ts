@@ -19,7 +19,7 @@ export interface Size {
 /** The key that owns the ledger. */
 export const ledgerKey = 'svc_sand_bench_console_ledger'
 
-/** What a ledger was filled with. */
+/** The contents of a filled ledger. */
 export interface LargeLedger {
   readonly scope: Scope
   readonly mandates: readonly Mandate[]
@@ -29,7 +29,7 @@ export interface LargeLedger {
 const spanMs = 30 * 24 * 3_600_000
 const batchSize = 2_000
 
-/** Fills a ledger through its store, without a service, and with the times of a month. */
+/** Fills a ledger through its store, without a service, with timestamps spread over a month. */
 export async function fillLedger(store: Store, size: Size): Promise<LargeLedger> {
   const endMs = Date.now() - 60_000
   const startMs = endMs - spanMs
@@ -98,7 +98,7 @@ export async function fillLedger(store: Store, size: Size): Promise<LargeLedger>
   }
   return { scope, mandates }
 
-  /** Four of five are payments; the others are evaluations, and most of those are denied. */
+  /** Four of five are payments; the others are evaluations, most of which are denied. */
   async function makeTransaction({ id: mandateId, agentId }: Mandate, merchantDomain: string): Promise<void> {
     const kind = random.below(100)
     const isDenied = kind >= 92

@@ -15,8 +15,8 @@ import { questionsOf } from './screens.ts'
 import { reportScreens } from './verdicts.ts'
 import { PostgresBed } from '../postgres-bed.ts'
 
-// How long the console's screens wait for their figures: over a large ledger, over one that holds a page of
-// transactions, and over one that holds none. `node bench/console/main.ts --store postgres --transactions 1000000`
+// How long the console's screens wait for their figures: with a large ledger, with one page of transactions,
+// and with none. `node bench/console/main.ts --store postgres --transactions 1000000`
 
 const { values } = parseArgs({
   options: {
@@ -25,7 +25,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '60' },
   },
 })
-// The same agents, mandates and sellers in each: what grows is what is measured.
+// Each has the same agents, mandates and sellers: only the measured part grows.
 const records = { agents: 50, mandatesOfAgent: 20, sellers: 20 }
 const transactions = { large: Number(values.transactions), small: 200, empty: 0 }
 
@@ -67,7 +67,7 @@ async function serve(name: string, size: Size): Promise<Asked> {
   return { url: service.url, key: ledgerKey, questions: questionsOf(ledger, transaction?.id) }
 }
 
-/** Fills a ledger, adds it up, and has it checked as a whole. */
+/** Fills a ledger, rolls it up, and checks all of it. */
 async function fill(database: string, size: Size): Promise<LargeLedger> {
   const nextId = createIdsOfTimes()
   const store = bed

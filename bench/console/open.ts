@@ -7,8 +7,8 @@ import type { StoreKind } from '../ledgers.ts'
 import { Rig, type Block, type Order } from '../rig.ts'
 import { medianOf } from '../verdicts.ts'
 
-// What payments lose while a console is open: its overview asked for each second, and its feed running.
-// `node bench/console/open.ts --store postgres`
+// How much payment throughput an open console costs: its overview is requested every second and its feed is
+// running. `node bench/console/open.ts --store postgres`
 
 const { values } = parseArgs({
   options: {
@@ -25,7 +25,7 @@ const order: Order = {
   seconds: Number(values.seconds),
 }
 
-/** The least share of its rate that a service must keep with a console open. */
+/** Min share of its rate that a service must keep with a console open. */
 const leastShare = 0.9
 
 const rig = new Rig()
@@ -33,13 +33,13 @@ process.once('SIGINT', () => void rig.close().finally(() => process.exit(130)))
 try {
   await rig.open(values.store === 'postgres' ? 'postgres' : ('sqlite' satisfies StoreKind))
   await rig.renew([order])
-  // Both have run before the first block that counts; a console that is opened starts a thread, and its code is new.
+  // Both have run before the first measured block: opening a console starts a thread and runs new code.
   await rig.run({ ...order, isRehearsal: true })
   await withConsole()
   const rates: number[] = []
   const costs: number[] = []
   for (let pair = 0; pair < Number(values.pairs); pair++) {
-    // Which comes first changes with each pair: what a ledger or a machine goes through counts for both.
+    // The order changes with each pair, so that changes in the ledger or the machine affect both alike.
     const closed = async () => rig.run(order)
     const [first, second] = pair % 2 === 0 ? [closed, withConsole] : [withConsole, closed]
     const blocks = [await first(), await second()]
@@ -60,7 +60,7 @@ try {
   await rig.close()
 }
 
-/** A block while somebody looks at the overview. */
+/** A block with an open overview. */
 async function withConsole(): Promise<Block> {
   const { port, key } = rig.targetOf('service')
   const purser = new Purser({ apiKey: key, baseUrl: `http://127.0.0.1:${port}` })
@@ -83,7 +83,7 @@ async function withConsole(): Promise<Block> {
   }
 }
 
-/** What a payment takes of the service's process, and of PostgreSQL's where they can be seen. */
+/** The processor time per payment in the service's process, and in PostgreSQL's if visible. */
 function processorMicros({ cpuMicros, databaseMicros }: Block): number {
   return cpuMicros + (databaseMicros ?? 0)
 }

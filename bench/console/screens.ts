@@ -1,14 +1,14 @@
 import type { LargeLedger } from './large-ledger.ts'
 
-/** What a screen asks. */
+/** The request of a screen. */
 export interface Question {
   readonly screen: string
   readonly path: string
-  /** Whether the answer goes on for ever; its beginning is what counts. */
+  /** Whether the response never ends; then its beginning is measured. */
   readonly isStream: boolean
 }
 
-/** Every question that the screens ask, about records that there are. */
+/** Every request of the screens, about existing records. */
 export function questionsOf(
   { mandates }: Pick<LargeLedger, 'mandates'>,
   transactionId: string | undefined,
@@ -45,7 +45,7 @@ export function questionsOf(
     ['search', '/v1/console/search?q=shop'],
     ['feed', '/v1/console/feed'],
     ['system', '/v1/console/system'],
-    ['the list for everybody', '/v1/transactions'],
+    ['the list of the API', '/v1/transactions'],
     ['the same, of an agent, denied', `/v1/transactions?agent_id=${agentId}&status=denied`],
   ]
   return questions
@@ -56,8 +56,8 @@ export function questionsOf(
 const shop = 'shop1.example.com'
 
 /**
- * The filters of the list of transactions, by themselves and together. No transaction is pending, or denied because
- * the agent was revoked: what is looked for by these is nowhere, and found out by looking.
+ * The filters of the list of transactions, alone and combined. No transaction is pending or was denied
+ * because its agent was revoked, so searches for these read everything and find nothing.
  */
 function listFilters({ agentId, mandateId }: { agentId: string; mandateId: string }): [string, string][] {
   const seller = `merchant_domain=${shop}`
@@ -69,13 +69,13 @@ function listFilters({ agentId, mandateId }: { agentId: string; mandateId: strin
     ['paid', 'status=paid'],
     ['none fit', 'status=pending'],
     ['of a reason', 'reason_code=merchant_not_allowed'],
-    ['of no such reason', 'reason_code=agent_revoked'],
+    ['with no such reason', 'reason_code=agent_revoked'],
     ['of a mandate', mandate],
     ['of a mandate, denied', `${mandate}&status=denied`],
     ['of a mandate, at a seller', `${mandate}&${seller}`],
     ['of an agent', agent],
     ['of an agent, denied', `${agent}&status=denied`],
-    ['of an agent, none fit', `${agent}&status=pending`],
+    ['of an agent, no matches', `${agent}&status=pending`],
     ['of an agent, of a reason', `${agent}&reason_code=total_budget_exceeded`],
     ['of an agent, of no such reason', `${agent}&reason_code=agent_revoked`],
     ['of an agent, at a seller', `${agent}&${seller}`],

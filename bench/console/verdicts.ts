@@ -1,16 +1,16 @@
 import type { Compared, ScreenTimes } from './compare.ts'
 
-/** The longest that a screen may take at the server, and how many times as long as over an empty ledger. */
+/** Max time of a screen on the server, and max factor compared with an empty ledger. */
 const mostMs = 100
 const mostTimes = 3
 
-/** Prints how long the screens took, and what misses a limit; whether none does. */
+/** Prints the times of the screens and which limits are missed; returns whether all are met. */
 export function reportScreens(screens: ScreenTimes): boolean {
   console.log(`\n${line('screen', ['p50 ms', 'p95 ms', 'empty', 'times', 'small', 'times'])}`)
   let isPassed = true
   for (const [screen, times] of screens) {
     const { p50, p95, empty, small } = figuresOf(times)
-    // What an empty ledger cannot be asked for, one transaction, is judged beside a small one.
+    // A single transaction cannot be requested from an empty ledger, so it is compared with the small one.
     const base = Number.isNaN(empty) ? small : empty
     const isMet = p95 <= mostMs && p50 <= mostTimes * base
     if (!isMet) isPassed = false

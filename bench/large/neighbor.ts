@@ -24,8 +24,9 @@ import type { Purchase } from '../../service/testing/service.ts'
 import { PostgresBed } from '../postgres-bed.ts'
 import { medianOf } from '../verdicts.ts'
 
-// How much longer a tenant waits for its payments while another, with a million payments, does one thing after another:
-// `node bench/large/neighbor.ts --store postgres`. Windows with and without the other take turns.
+// How much longer a tenant waits for its payments while another one, with a million payments, performs
+// various operations: `node bench/large/neighbor.ts --store postgres`. Windows with and without the other
+// alternate.
 
 const { values } = parseArgs({
   options: {
@@ -36,12 +37,12 @@ const { values } = parseArgs({
   },
 })
 const agents = 1_000
-/** Half of the rows are captured payments, and half are proofs that nobody collected. Most of those have expired. */
+/** Half of the rows are captured payments, and half are uncollected proofs, most of which have expired. */
 const copies = Math.floor(Number(values.rows) / agents / 2)
 const everyMs = 10_000
 const clients = 4
 const maxRatio = 3
-/** A quiet p99 below this counts as this: a few milliseconds more or less are the machine's. */
+/** A quiet p99 below this counts as this: differences of a few milliseconds are noise. */
 const leastMs = 10
 
 const parentFolder = process.env['PURSER_BENCH_DIR'] ?? tmpdir()
@@ -110,7 +111,7 @@ async function measure(url: string, bigKey: string, smallKey: string): Promise<b
     }
   })
 
-  /** The 99th percentile of what the neighbor waits for a proof and its payment. */
+  /** The 99th percentile of the neighbor's wait for a proof and its payment. */
   async function window(work: () => Promise<unknown>): Promise<number> {
     waits.length = 0
     const ending = new AbortController()
@@ -121,11 +122,11 @@ async function measure(url: string, bigKey: string, smallKey: string): Promise<b
     ending.abort()
     const sorted = waits.toSorted((one, other) => one - other)
     await working
-    assert.ok(sorted.length > 0, 'the neighbor was not answered at all')
+    assert.ok(sorted.length > 0, 'the neighbor got no answers')
     return sorted[Math.ceil(sorted.length * 0.99) - 1]!
   }
 
-  // The sweep has the most to do at the beginning.
+  // The sweep has the most work at the beginning.
   const sweeping: number[] = []
   for (let round = 0; round < Number(values.rounds); round++) sweeping.push(await window(nothing))
   await untilSwept(big)
@@ -161,7 +162,7 @@ async function measure(url: string, bigKey: string, smallKey: string): Promise<b
       '/v1/console/transactions',
       '/v1/console/search?q=none',
     ]),
-    'a stop of all, and its undo': async () => {
+    'a stop of all agents, and its undo': async () => {
       const answer = await big.send('POST', isStopped ? '/v1/console/resume' : '/v1/console/stop', {
         body: isStopped ? {} : undefined,
       })
@@ -204,7 +205,7 @@ function report({ what, quiet, busy }: { what: string; quiet: number[]; busy: nu
   return isMet
 }
 
-/** Waits until the sweep has released what had expired. More expires meanwhile. */
+/** Waits until the sweep has released what had expired by then. */
 async function untilSwept(big: LoadClient): Promise<void> {
   const startedAtMs = performance.now()
   for (let before = Infinity; ;) {
@@ -218,7 +219,7 @@ async function untilSwept(big: LoadClient): Promise<void> {
   console.log(`the sweep took ${((performance.now() - startedAtMs) / 1_000).toFixed(0)} s more`)
 }
 
-/** Nobody but the neighbor does anything. */
+/** Only the neighbor is active. */
 function nothing(): Promise<void> {
   return sleep(20)
 }
@@ -230,7 +231,7 @@ async function pay(client: LoadClient, purchase: Purchase): Promise<void> {
   assert.equal(labelOf(verified), '200 ok', verified.text)
 }
 
-/** Starts the service as `npm start` does; its address. */
+/** Starts the service like `npm start`; resolves to its address. */
 async function start(): Promise<string> {
   const child = spawn(process.execPath, ['service/src/main.ts'], {
     cwd: resolve(import.meta.dirname, '../..'),

@@ -51,7 +51,7 @@ const { values } = parseArgs({
 })
 const flows = ['verify', 'proof'] as const satisfies readonly Flow[]
 const clients = Number(values.clients)
-/** The payments lie in a day. */
+/** The payments are spread over a day. */
 const spanMs = 24 * 3_600_000
 
 type Service = Child<typeof serverActs>
@@ -79,7 +79,7 @@ async function soak(): Promise<boolean> {
   const client: Child<typeof clientActs> = startChild('./client.ts')
   const flags = ['--max-semi-space-size=32']
   const processes = [startChild('./server.ts', flags), startChild('./server.ts', flags)] as [Service, Service]
-  /** The last rate of each side, which says how many proofs its next block needs. */
+  /** The last rate of each side, which determines how many proofs its next block needs. */
   const rates = new Map<string, number>()
 
   async function newSide(name: Name, database: string): Promise<Side> {
@@ -94,7 +94,7 @@ async function soak(): Promise<boolean> {
     await client.ask('know', { name, target: await process.ask('open', { ledger, mandates, buyers }) })
   }
 
-  /** All bytes that the database server, or else the service, has written. */
+  /** All bytes written by the database server, or without one by the service. */
   async function written(process: Service): Promise<number> {
     if (!bed) return process.ask('written')
     const [row] = await execute<{ bytes: string }>(
@@ -118,7 +118,10 @@ async function soak(): Promise<boolean> {
     return { perSecond, writtenBytes }
   }
 
-  /** Both ledgers under the same load in turn. The processes swap them half way, since one is often faster for life. */
+  /**
+   * Runs the same load on both ledgers in turn. The processes swap ledgers half way, since one is often
+   * faster for its whole life.
+   */
   async function compare(what: string, sides: readonly [Side, Side]): Promise<boolean> {
     if (values.ask) await enter(`Enter to compare ${what}: `)
     const rounds = Number(values.rounds)
@@ -195,7 +198,7 @@ async function soak(): Promise<boolean> {
     rmSync(folder, { recursive: true, force: true })
   }
 
-  /** A payment under each mandate, which are the ones that are copied. */
+  /** A payment under each mandate; these are copied. */
   async function runOnce({ name, buyers: { purchases } }: Side): Promise<void> {
     await client.ask('seed', { service: name, spread: 'uniform', count: purchases.length })
     const order = { service: name, flow: 'verify', clients, spread: 'uniform', seconds: 60 } as const
@@ -204,7 +207,7 @@ async function soak(): Promise<boolean> {
   }
 }
 
-/** Adds what was paid to the sums of the console, and checks the ledger. */
+/** Adds the payments to the console's sums, and checks the ledger. */
 async function addUp(ledger: Ledger): Promise<void> {
   const nextId = createIdsOfTimes()
   const store =

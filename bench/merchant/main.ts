@@ -13,8 +13,8 @@ import type { serverActs } from '../server.ts'
 import { medianOf } from '../verdicts.ts'
 
 /**
- * What being paid costs a merchant: the same handler unprotected and behind `requirePayment`, in turn, in one
- * run. `npm run bench:merchant`, or with `-- --quick` for a first look.
+ * The cost of requiring payment for a merchant: the same handler unprotected and behind `requirePayment`,
+ * alternating in one run. `npm run bench:merchant`, or with `-- --quick` for a first look.
  */
 const isQuick = process.argv.includes('--quick')
 const rounds = isQuick ? 3 : 7
@@ -31,12 +31,12 @@ interface Block {
   readonly latency: Histogram
   readonly merchantCpuMicros: number
   readonly serviceCpuMicros: number
-  /** How long the merchant waited for the service, where it asked. */
+  /** How long the merchant waited for the service, if it called it. */
   readonly waitedMicros: number
 }
 
 const resourcePath = '/v1/reports/2026-11'
-/** The last rate of each kind of block, which says how many proofs the next one needs. */
+/** The last rate of each kind of block, which determines how many proofs the next one needs. */
 const rates = new Map<string, number>()
 
 const folder = mkdtempSync(join(process.env['PURSER_BENCH_DIR'] ?? tmpdir(), 'purser-bench-'))
@@ -63,7 +63,7 @@ async function measure(): Promise<void> {
   const many: Block[] = []
   const single: Block[] = []
   for (let round = 0; round < rounds; round++) {
-    // Half of the rounds run backwards, so that no kind always has the better place.
+    // Half of the rounds run in reverse order, so that no kind always has the better position.
     const order = round % 2 === 0 ? kinds : kinds.toReversed()
     for (const kind of order) many.push(await run(kind, 64, isQuick ? 0.6 : 1.5))
     for (const kind of order) single.push(await run(kind, 1, isQuick ? 0.3 : 0.5))
@@ -124,7 +124,7 @@ async function runBlock(order: {
   }
 }
 
-/** As many payments as the block can use at the most, judging by the last of its kind. */
+/** Max payments that the block can use, estimated from the last one of its kind. */
 async function preparePayments({
   kind,
   clients,
@@ -141,7 +141,7 @@ async function preparePayments({
   )
 }
 
-/** The JSON of so many proofs, over all mandates in turn. */
+/** The JSON of this many proofs, over all mandates in turn. */
 async function askForProofs(target: Target, count: number): Promise<string[]> {
   const { proof: requests } = prepareExchanges(target)
   const proofs: string[] = []
@@ -201,7 +201,7 @@ function percentile(blocks: readonly Block[], share: number): number {
   return all.percentile(share)
 }
 
-/** Where the time of one paid request goes that waits for nobody, in microseconds. */
+/** The breakdown of one paid request without concurrency, in microseconds. */
 function breakdown(single: readonly Block[], decodeMicros: number): string[] {
   const p50 = (kind: Kind) =>
     percentile(
@@ -216,8 +216,8 @@ function breakdown(single: readonly Block[], decodeMicros: number): string[] {
   )
   const parts: [name: string, micros: number][] = [
     ['the handler and its HTTP, as unprotected', unprotected],
-    ['verify itself, as a bare connection sees it', verify],
-    ['HTTP to the service besides, by fetch', asking - verify],
+    ['verify itself, over a bare connection', verify],
+    ['additional HTTP cost of fetch to the service', asking - verify],
     ['reading the proof and comparing the resource', decodeMicros],
     ['the rest: client, receipt, timers', paid - unprotected - asking - decodeMicros],
   ]

@@ -9,7 +9,7 @@ import { answerParent } from '../child.ts'
 import { amount, merchantDomain } from '../flows.ts'
 import { Histogram } from '../histogram.ts'
 
-/** What a merchant sells for nothing, and for a payment: the same few bytes. */
+/** What a merchant sells for free and for a payment: the same few bytes. */
 const goods = JSON.stringify({ rows: [1, 2, 3] })
 
 interface OpenOrder {
@@ -26,7 +26,7 @@ let waits = new Histogram()
 const server = createServer()
 
 export const merchantActs = {
-  /** A merchant before the service, on a free port: `/free` is unprotected, everything else is paid. */
+  /** A merchant in front of the service, on a free port: `/free` is unprotected, everything else is paid. */
   async open({ serviceUrl, key }: OpenOrder): Promise<number> {
     const client = new Purser({ apiKey: key, baseUrl: serviceUrl, fetch: timedFetch })
     const paid = requirePayment({ client, merchantDomain, price: amount }, (_, response) => sell(response))
@@ -38,13 +38,19 @@ export const merchantActs = {
     return (server.address() as AddressInfo).port
   },
   cpu: (): NodeJS.CpuUsage => process.cpuUsage(),
-  /** The median of the calls to the service since it was asked last, in microseconds, as the merchant sees it. */
+  /**
+   * The median duration of calls to the service since the last question, in microseconds, as measured by the
+   * merchant.
+   */
   waitedMicros(): number {
     const median = waits.percentile(0.5)
     waits = new Histogram()
     return median
   },
-  /** What it takes to read a proof, compare its resource and write a refusal, in microseconds; nobody is asked. */
+  /**
+   * The time to parse a proof, compare its resource and write a refusal, in microseconds, without calling the
+   * service.
+   */
   async decodeMicros(header: string): Promise<number> {
     const client = new Purser({ apiKey: null })
     const decide = createPaymentGate({ client, merchantDomain, price: amount })

@@ -17,7 +17,7 @@ test('The AI SDK agent is refused with a reason, and buys what it may', async (c
   assert.match(stdout, /^fetch_paid_resource \{\s+outcome: 'denied',\s+reason_detail: '.*7\.00.*5\.00.*',/m)
   assert.match(stdout, /^fetch_paid_resource \{\s+outcome: 'paid',/m)
   assert.match(stdout, /^The source says: .*Sunny, 21 degrees/m)
-  for (const secret of [shop.agentKey, shop.merchant.shown[0]?.proof.signature ?? 'no proof was shown']) {
+  for (const secret of [shop.agentKey, shop.merchant.shown[0]?.proof.signature ?? 'no proof was sent']) {
     assert.ok(!stdout.includes(secret))
   }
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })

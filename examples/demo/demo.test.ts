@@ -58,7 +58,7 @@ test('An agent asks for a signed proof; a merchant has it verified; the charge i
     }
   }
   assert.doesNotMatch(demo.output(), /✗/)
-  assert.ok(!demo.output().includes('\u001b'), 'there are no colours where nobody sees them')
+  assert.ok(!demo.output().includes('\u001b'), 'no colors without a terminal')
   await assertNothingIsLeft(demo)
 })
 

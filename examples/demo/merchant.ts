@@ -74,7 +74,7 @@ export async function openMerchant(options: MerchantOptions) {
           return { paid: false, status: 402, error: String(body.reason ?? body.detail) }
         }
       } catch {
-        // A lost response tells nothing, so the same request is sent once more.
+        // A lost response does not reveal the outcome, so the same request is sent again.
       }
     }
     return { paid: false, status: 503, error: 'payment_could_not_be_verified' }

@@ -60,7 +60,7 @@ test(
   },
 )
 
-test('No service starts on a restore that was interrupted', { skip: missing }, async (context) => {
+test('No service starts on an interrupted restore', { skip: missing }, async (context) => {
   const { url } = await postgres15!.createDatabase()
   await execute(url, 'create table purser_restore ()')
   context.after(() => execute(url, 'drop table purser_restore'))

@@ -28,17 +28,17 @@ const [command = ''] = [...chapter.matchAll(/```sh\n(.*?)```/gs)].map(([, block 
 const key = 'svc_sand_2f0c5d7e9b1a4c6d8e0f1a2b3c4d5e6f'
 const settings = { PURSER_BOOTSTRAP_SANDBOX_KEY: key, PURSER_LOG_LEVEL: 'warn' }
 
-test("The guide's backup of a running service is for its user alone, ignored by git, and checked without a trace", async (context) => {
+test("The guide's backup of a running service is private to its user, ignored by git, and checked without leaving files", async (context) => {
   const folder = makeFolder(context)
   symlinkSync(join(projectFolder, 'node_modules'), join(folder, 'node_modules'))
   const service = await startProcess(context, { folder, settings })
-  // The folder may have been left open by whoever made it.
+  // The folder may have been created with open permissions.
   chmodSync(join(folder, 'data'), 0o755)
   const before = readdirSync(join(folder, 'data'))
   const { status, stderr } = spawnSync('sh', ['-c', `umask 022\n${command}`], {
     cwd: folder,
     encoding: 'utf8',
-    // What npm thinks of the settings of whoever runs the tests is no part of it.
+    // npm's warnings about the settings of the user who runs the tests do not matter.
     env: { ...process.env, npm_config_loglevel: 'error' },
   })
   assert.deepEqual([status, stderr], [0, ''])
@@ -58,7 +58,7 @@ test("The guide's backup of a running service is for its user alone, ignored by 
   )
 })
 
-test('A backup is written and checked in bounded time while payments are written, and holds those that were acknowledged before it began', async (context) => {
+test('A backup is written and checked in bounded time while payments are written, and contains those acknowledged before it began', async (context) => {
   const { folder, service, client } = await startWithPurchases(context)
   const purchase = await makePurchase(client)
   const paying = new AbortController()
@@ -108,7 +108,7 @@ test('A proof that was charged after the backup is refused after the restore, by
   const refused = await purser(context, folder, 'restore', 'backup.db')
   assert.equal(refused.code, 1)
   assert.match(refused.stderr, /Another Purser process is using .*purser\.db; stop it first/)
-  // As after a crash: what was written last is in the log of the ledger only.
+  // Like after a crash: the latest writes are only in the ledger's log.
   await service.kill('SIGKILL')
 
   const ended = await purser(context, folder, 'restore', 'backup.db', '--json')
@@ -131,7 +131,7 @@ test('A proof that was charged after the backup is refused after the restore, by
   const kept = await purser(context, folder, 'ledger', 'check', '--database', `sqlite:${report['kept']}`)
   assert.match(kept.stdout, /Payments {2}2\n/)
 
-  // With the new secret, and with the old one set by hand: the hold has ended as well.
+  // With the new secret, and with the old one set by hand: the hold has ended too.
   for (const secret of [undefined, secretBefore.trim()]) {
     const again = await startProcess(context, {
       folder,
@@ -152,7 +152,7 @@ test('A proof that was charged after the backup is refused after the restore, by
   }
 })
 
-test('A restore into an empty folder lists every key that works, and a damaged ledger is kept beside the restored one', async (context) => {
+test('A restore into an empty folder lists every working key, and a damaged ledger is kept next to the restored one', async (context) => {
   const { folder, service, client } = await startWithPurchases(context)
   const { id } = await issueKey(client, 'laptop')
   assert.equal((await purser(context, folder, 'backup', 'backup.db')).code, 0)
@@ -187,36 +187,36 @@ const refusals: readonly Refusal[] = [
     says: /purser\.db is a ledger that a service uses or has used; choose another file/,
   },
   {
-    what: 'A backup to a file that is there',
+    what: 'A backup to an existing file',
     args: ['backup', 'taken.db'],
     prepare: (folder) => writeFileSync(join(folder, 'taken.db'), 'kept'),
     says: /taken\.db already exists; choose another file, or replace it with --replace/,
   },
   {
-    what: 'A backup to a folder that is not there',
+    what: 'A backup to a missing folder',
     args: ['backup', 'nowhere/backup.db'],
     says: /cannot be created \(ENOENT\); choose a file in a folder that this user can write to/,
   },
   {
-    what: 'A backup where there is no ledger',
+    what: 'A backup without a ledger',
     args: ['backup', 'backup.db', '--database', 'sqlite:nothing.db'],
     says: /There is no ledger at .*nothing\.db/,
   },
   {
-    what: 'A restore of a file that is none',
+    what: 'A restore from a file that is not a backup',
     args: ['restore', 'text.db'],
     prepare: (folder) => writeFileSync(join(folder, 'text.db'), 'text'.repeat(100)),
     says: /text\.db is a database of another program|is damaged/,
   },
   {
-    what: 'A restore of a backup with a page of rubbish',
+    what: 'A restore from a backup with an overwritten page',
     args: ['restore', 'spoiled.db'],
     prepare: spoilCopy,
     says: /spoiled\.db (is damaged \(SQLITE_CORRUPT|does not add up)/,
   },
 ]
 
-test('What would harm a ledger or a backup is refused in a sentence, and changes nothing', async (context) => {
+test('Anything that would harm a ledger or a backup is refused with one sentence, and changes nothing', async (context) => {
   const { folder, service } = await startWithPurchases(context)
   assert.equal((await service.kill('SIGTERM')).code, 0)
   const ledger = readFileSync(join(folder, 'data/purser.db'))
@@ -242,7 +242,7 @@ function spoilCopy(folder: string): void {
   const path = join(folder, 'spoiled.db')
   copyFileSync(join(folder, 'data/purser.db'), path)
   const bytes = readFileSync(path)
-  // All but the first page, which says whose file it is.
+  // All pages except the first, which identifies the file.
   bytes.fill(0xa5, 2 * 4_096, 12 * 4_096)
   writeFileSync(path, bytes)
 }

@@ -21,7 +21,7 @@ function newMandate(agentId: string, fields: object): object {
 /** As many sellers as fit into a request of 64 KiB. */
 const manySellers = Array.from({ length: 240 }, (_, number) => `${number}`.padStart(250, 'a'))
 
-test('A page of large records ends early, after its bound in bytes, and its links lead to all of them', async () => {
+test('A page of large records ends early at its max size in bytes, and its links lead to all of them', async () => {
   const { agentId } = await preparePurchase(service)
   const ids: string[] = []
   for (let count = 0; count < 60; count++) {
@@ -49,7 +49,7 @@ test('A page of large records ends early, after its bound in bytes, and its link
   }
 })
 
-test('A record larger than a page is a page of its own', async () => {
+test('A record larger than a page is a page by itself', async () => {
   const huge = '\u0001'.repeat(10_000)
   await service.call('POST', '/sellers', {
     body: { name: 'Shop', domain: 'huge.example.com', price_config: { huge } },
@@ -69,7 +69,7 @@ test('A 422 lists at most 20 errors [errors.422]', async () => {
   assert.deepEqual(body.detail.at(-1).loc, ['body', 'allowed_sellers', 19])
 })
 
-test('A 422 cuts a long text that it echoes, and leaves a large object out [errors.422]', async () => {
+test('A 422 truncates a long text that it echoes, and omits a large object [errors.422]', async () => {
   const long = 'é'.repeat(30_000)
   const tooLong = await service.call('POST', '/agents', { body: { name: long } })
   assert.deepEqual(tooLong.body.detail, [
@@ -93,7 +93,7 @@ test('A 422 cuts a long text that it echoes, and leaves a large object out [erro
     headers: { 'content-type': 'application/json' },
   })
   assert.equal(inexact.status, 422)
-  assert.ok(inexact.text.length < 1_000, 'digits beyond a double are bounded, too')
+  assert.ok(inexact.text.length < 1_000, 'more digits than a double has are bounded too')
   const text = await service.call('POST', '/agents', {
     raw: 'x'.repeat(60_000),
     headers: { 'content-type': 'text/plain' },
@@ -119,7 +119,7 @@ test('A list with too many items is refused by its length [errors.422]', async (
   })
 })
 
-test('A host name, a timestamp, an amount and a price_config have a bound, too [errors.422]', async () => {
+test('A host name, a timestamp, an amount and a price_config are bounded too [errors.422]', async () => {
   const { agentId } = await preparePurchase(service)
   const seller = { name: 'Shop', domain: 'shop.example.com', price_config: {} }
   const many = Object.fromEntries(Array.from({ length: 1_001 }, (_, number) => [`price_${number}`, '1.00']))
@@ -146,7 +146,7 @@ test('A host name, a timestamp, an amount and a price_config have a bound, too [
   }
 })
 
-test('reason_detail quotes the beginning of what was asked for, and of what is allowed', async () => {
+test('reason_detail quotes the beginning of what was requested and of what is allowed', async () => {
   const category = 'c'.repeat(maxLengths.category)
   const sellers = Array.from({ length: 5 }, (_, number) => `${number}`.padStart(maxLengths.domain, 's'))
   const purchase = await preparePurchase(service, {

@@ -10,11 +10,14 @@ import { shopDomain, StoreLedger, type OpenedStore } from '../testing/store-ledg
 
 const manyEntries = 100_000
 
-/** How many rows a read may look at, whatever the ledger holds. A page of the console looks at six for each that it may show. */
+/**
+ * How many rows a read may look at, whatever the size of the ledger. A console page reads six for each item
+ * that it may show.
+ */
 const maxRows = 4_000
 
 test(
-  'What the console and verify-agent read of an account with 100,000 transactions is bounded',
+  'Reads of the console and verify-agent are bounded for an account with 100,000 transactions',
   { skip: postgres18.missing ?? false },
   async (context) => {
     const database = await postgres18.createDatabase()
@@ -46,10 +49,10 @@ test(
       'a page of a mandate': (store) => store.listConsoleTransactions(caller, { mandateId }, page),
       'a page of a seller': (store) =>
         store.listConsoleTransactions(caller, { merchantDomain: shopDomain }, page),
-      'a page of a seller that has none': (store) =>
+      'a page of a seller without transactions': (store) =>
         store.listConsoleTransactions(caller, { merchantDomain: 'other.example' }, page),
-      'a page of what was paid': (store) => store.listConsoleTransactions(caller, { status: 'paid' }, page),
-      'a page of denials, of which there are none': (store) =>
+      'a page of payments': (store) => store.listConsoleTransactions(caller, { status: 'paid' }, page),
+      'a page of denials without matches': (store) =>
         store.listConsoleTransactions(caller, { status: 'denied' }, page),
       'a page of the API': (store) => store.listTransactions(caller, {}, page),
       'a page of the audit log': (store) => store.listAuditEvents(caller, {}, page),
@@ -60,15 +63,15 @@ test(
       const store = await open()
       const before = await rowsRead(database.url)
       await read(store)
-      // The server counts what a connection has read once it is closed.
+      // The server counts a connection's reads when it is closed.
       await store.close()
       const rows = (await rowsRead(database.url)) - before
       assert.ok(rows <= maxRows, `${what}: ${rows} rows`)
     }
 
-    // A page that looks at many entries and finds few is short, and the next one goes on.
+    // A page that reads many entries and finds few is short, and the next one continues.
     const store = await open()
-    // By its id it lies in the middle of the evaluations.
+    // Its id sorts into the middle of the evaluations.
     ledger.clock.nowMs -= (manyEntries / 2) * 1_000
     const hold = ledger.newHold(mandate)
     assert.deepEqual(await store.issueProof(hold), { decision: 'approved' })
@@ -93,7 +96,7 @@ async function openedStore(open: () => Promise<Store>): Promise<OpenedStore> {
   return { store, close: () => store.close() }
 }
 
-/** Adds evaluations like the one that is there, each a second before the one before. */
+/** Adds copies of the existing evaluation, each a second older than the last. */
 async function addEvaluations(url: string, count: number): Promise<void> {
   const id = `(lpad(to_hex(v.created_at_ms - n * 1000), 12, '0') || substr(md5(n::text), 1, 20))::uuid`
   const names = async (table: string) => {
@@ -118,7 +121,7 @@ async function addEvaluations(url: string, count: number): Promise<void> {
   await execute(url, 'vacuum analyze')
 }
 
-/** How many rows and entries of indexes the server has read of the ledger's tables. */
+/** How many rows and index entries the server has read from the ledger's tables. */
 async function rowsRead(url: string): Promise<number> {
   const [row] = await execute<{ rows: string }>(
     url,

@@ -14,7 +14,7 @@ const settings = {
   PURSER_LOG_LEVEL: 'silent',
 }
 
-test('A disk that fails a sync ends the service, which says why; a new start knows what was charged', async (context) => {
+test('A disk that fails a sync ends the service, which says why; after a restart it knows what was charged', async (context) => {
   const folder = makeFolder(context)
   const broken = join(folder, 'broken')
   const preload = join(folder, 'disk.mjs')
@@ -40,14 +40,14 @@ test('A disk that fails a sync ends the service, which says why; a new start kno
   const second = await startProcess(context, { folder, settings })
   const again = openLoadClient(second.url, key, 2)
   const retry = await again.verify(proof, { idempotencyKey: 'order-1' })
-  assert.equal(retry.body.verified, true, 'charged once, by whichever of the two')
+  assert.equal(retry.body.verified, true, 'charged once by one of the two')
   const mandate = await again.send('GET', `/mandates/${purchase.mandateId}`)
   assert.equal(mandate.body.spent_total, '1.00')
   again.close()
   await second.kill('SIGTERM')
 })
 
-/** Node's syncs, which fail as soon as a file is there. */
+/** Node's syncs, which fail as soon as a file exists. */
 function diskThatFails(whenThere: string): string {
   return `
     import fs from 'node:fs'

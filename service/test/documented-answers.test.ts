@@ -14,7 +14,7 @@ import { registerSeller } from '../testing/purchases.ts'
 import { prepareSampleRecords, sampleBodies, type SampleRecords } from '../testing/sample-records.ts'
 import { createTenant, issueKey, issueProof, preparePurchase, startTestService } from '../testing/service.ts'
 
-/** What a request differs in from a good one. */
+/** How a request differs from a valid one. */
 interface Ask {
   readonly url: string
   readonly key?: string
@@ -24,12 +24,12 @@ interface Ask {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Statuses that are listed for an endpoint and were answered, as `verify 402`. */
+/** The documented and tested statuses of each endpoint, as `verify 402`. */
 const answered = new Set<string>()
 
 const sent = new Set<string>()
 
-/** Sends a request to an endpoint, and holds its answer against the description. */
+/** Sends a request to an endpoint, and compares the response with the description. */
 async function ask(endpoint: Endpoint, { url, key, ids = {}, query = '', body, headers = {} }: Ask) {
   const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'unknown')
   const answer = await sendPlain(url, {
@@ -58,12 +58,12 @@ const wrongQuery = `?limit=none&account_id=${'x'.repeat(256)}`
 const tooLarge = JSON.stringify('x'.repeat(70_000))
 const tooDeep = '['.repeat(30_000)
 
-test('Every status that is described is answered, with the headers and the body that are described [errors.422]', async (t) => {
+test('Every documented status occurs, with the documented headers and body [errors.422]', async (t) => {
   const service = await startTestService(t)
   const { url, sandboxKey: key } = service
   const records = await prepareSampleRecords(service, key)
 
-  // 401, 403, 404, 422, 413 and 400 come from the request alone.
+  // 401, 403, 404, 422, 413 and 400 depend only on the request.
   const session = await ask(byId('startSession'), { url, body: { api_key: key } })
   const cookie = session.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
   for (const one of keyed) {
@@ -78,7 +78,7 @@ test('Every status that is described is answered, with the headers and the body 
     await ask(one, { url, query: '?unknown=1' })
   await askSignIn(url)
 
-  // A good answer from each that only reads, then 404.
+  // A successful read from each endpoint, then a 404.
   for (const one of keyed.filter(({ method }) => method === 'GET')) {
     await ask(one, { url, key, ids: { ...records } })
     await ask(one, { url, headers: { cookie } })
@@ -97,7 +97,7 @@ test('Every status that is described is answered, with the headers and the body 
     Object.keys(answersOf(one)).map((status) => `${one.id} ${status}`),
   )
   const missing = listed.filter((one) => !answered.has(one))
-  t.diagnostic(`${listed.length} answers are described, ${listed.length - missing.length} were given`)
+  t.diagnostic(`${listed.length} responses are documented, ${listed.length - missing.length} occurred`)
   assert.deepEqual(missing, [])
   for (const { name } of Object.values(answerHeaders)) assert.ok(sent.has(name.toLowerCase()), name)
 })
@@ -193,7 +193,7 @@ async function askForRefunds(
   await refund({ ids: { transaction_id: 'unknown' } })
 }
 
-/** Every change, the refusals that depend on the state of a record, and the end of what was used. */
+/** Every change, the refusals that depend on the state of a record, and the revocation of what was used. */
 async function askForChanges(
   service: Service,
   records: SampleRecords,
@@ -350,7 +350,7 @@ function failAsUnavailable(): Promise<never> {
   return Promise.reject(new StoreUnavailableError('a test', { retryAfterSeconds: 1 }))
 }
 
-/** 429 of a service that lets little in, 503 of one without its store, and what any request can get. */
+/** 429 from a service with low limits, 503 from one without its store, and what any request can get. */
 async function askLimitedServices(t: Parameters<typeof startAppOverStore>[0]): Promise<void> {
   const quota = { requests: 1, seconds: 1_000 }
   const limited = await startAppOverStore(
@@ -384,7 +384,7 @@ async function askLimitedServices(t: Parameters<typeof startAppOverStore>[0]): P
   )
 }
 
-/** What `4XX` and `5XX` stand for. */
+/** The meaning of `4XX` and `5XX`. */
 function assertAnyAnswer({ status, headers, body }: PlainAnswer, expected: number): void {
   assert.equal(status, expected)
   assert.equal(headers['cache-control'], 'no-store')

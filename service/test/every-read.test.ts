@@ -16,12 +16,11 @@ import {
 } from '../testing/service.ts'
 import { serviceStores } from '../testing/service-stores.ts'
 
-// What reads only shows itself to be wrong for a store when it is asked: an engine that spreads tables over machines
-// refuses a statement of another form.
+// A read may fail on one store only: a distributed database refuses some forms of statements.
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `Everything that can be read is read on ${name}, by each of its filters and by all at once`,
+    `On ${name} every read works with each of its filters and with all at once`,
     { skip: missing ?? false },
     async (context) => {
       const { settings, discard } = await open()
@@ -51,7 +50,7 @@ function at(days: number): string {
   return new Date(testStartMs + days * 86_400_000).toISOString()
 }
 
-/** No filter, each value of each by itself, and the first of all together. A cursor is no filter. */
+/** No filter, each value of each filter, and the first values of all combined. A cursor is not a filter. */
 function searchesOf(
   properties: Readonly<Record<string, { readonly enum?: readonly string[] }>>,
   filters: Readonly<Record<string, string>>,
@@ -64,10 +63,10 @@ function searchesOf(
   return [[], ...each.flat().map((one) => [one]), all].map((search) => new URLSearchParams(search))
 }
 
-/** What answers otherwise to who has a key and no session. */
+/** Endpoints that answer differently to a key and to a session. */
 const statuses = new Map([['/v1/console/session', 404]])
 
-/** A ledger with one record of each kind at the least: the ids for paths, and what lists are filtered by. */
+/** A ledger with at least one record of each kind: the ids for paths, and the values for filters. */
 async function fillLedger(
   service: TestService,
 ): Promise<{ paths: Record<string, string>; filters: Record<string, string> }> {

@@ -14,7 +14,7 @@ const key = 'svc_sand_2f0c5d7e9b1a4c6d8e0f1a2b3c4d5e6f'
 const missing = spawnSync('prlimit', ['--version']).error ? 'prlimit is not installed here' : false
 
 test(
-  'While commits fail on SQLite, /readyz is 503, and one line with route, status, account and key id stands for all of them',
+  'While commits fail on SQLite, /readyz is 503, and one log line with route, status, account and key id stands for all failures',
   { skip: missing },
   async (context) => {
     const settings = { PURSER_BOOTSTRAP_SANDBOX_KEY: key, PURSER_LOG_LEVEL: 'error' }
@@ -65,7 +65,7 @@ test('While commits fail on PostgreSQL, /readyz is 503, and 200 again as soon as
   assert.equal((await create()).status, 201)
 })
 
-test('A wait for a database connection over a second is reported, a shorter one is not', async (context) => {
+test('A wait of over a second for a database connection is logged, and a shorter one is not', async (context) => {
   const { url, drop } = await postgres18.createDatabase()
   const waits: number[] = []
   const pool = openPool(url, { max: 1, onWait: (waitedMs) => waits.push(waitedMs) })
@@ -83,7 +83,7 @@ test('A wait for a database connection over a second is reported, a shorter one 
   assert.ok((waits[0] ?? 0) > 1_000)
 })
 
-/** The most bytes that a file of a process may have: what is written past it fails as on a full disk. */
+/** Max file size of a process: writes beyond it fail like on a full disk. */
 function limitFiles(pid: number, bytes: string): void {
   const { status, stderr } = spawnSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`])
   assert.equal(status, 0, String(stderr))

@@ -20,7 +20,7 @@ import {
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} the export is what the database holds over many pages, and fits its filters`,
+    `On ${name} the export equals the database over many pages and matches its filters`,
     { skip: missing ?? false },
     async (t) => {
       const ledger = await open()
@@ -52,7 +52,7 @@ for (const { name, missing, open } of serviceStores) {
 }
 
 test(
-  'An export is sent as it is read: one that breaks off does not look whole',
+  'An export is streamed as it is read, and an aborted one is recognizably incomplete',
   {
     skip: postgres18.missing ?? false,
   },
@@ -69,7 +69,8 @@ test(
     const reader = answer.body?.getReader()
     const first = await reader?.read()
     assert.match(new TextDecoder().decode(first?.value), /^id,/)
-    // What is not read yet cannot be read any more: had all of it been, the rest would still arrive.
+    // Rows that were not read yet become unreadable: if everything had been read, the rest would still
+    // arrive.
     await execute(database.url, 'alter table entries rename to entries_away')
     await assert.rejects(async () => {
       while (!(await reader?.read())?.done);
@@ -78,7 +79,7 @@ test(
   },
 )
 
-test('An account has so many exports under way and no more; one that is broken off makes room', async (t) => {
+test('An account has a limited number of exports in progress, and an aborted one frees its slot', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service)
   await evaluateMany(service, purchase, 400)
@@ -139,13 +140,13 @@ async function exported(purser: Purser, query?: ExportTransactionsQuery): Promis
   return new Response(await purser.console.transactions.exportCsv(query)).text()
 }
 
-/** A line without the names, which the export has beside the ids. */
+/** A line without the names, which the export has in addition to the ids. */
 function withoutNames(record: Record<string, string>): Record<string, string> {
   const names = ['agent_name', 'mandate_purpose', 'seller_name']
   return Object.fromEntries(Object.entries(record).filter(([column]) => !names.includes(column)))
 }
 
-/** A record with the values that its texts mean, without the apostrophe that keeps a text from being a formula. */
+/** A record with its texts as stored, without the apostrophe that escapes a formula. */
 function asTransaction(record: Record<string, string>): Transaction {
   const entries = Object.entries(record).map(([name, text]) => [name, valueOf(name, text)])
   return Object.fromEntries(entries) as Transaction

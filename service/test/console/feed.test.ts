@@ -18,7 +18,7 @@ import {
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} a reader of the feed that is cut off again and again gets every transaction once, while payments race`,
+    `On ${name} a feed reader that is disconnected again and again gets every transaction once while payments race`,
     { skip: missing ?? false },
     async (t) => {
       const ledger = await open()
@@ -29,7 +29,7 @@ for (const { name, missing, open } of serviceStores) {
       const made = new Set<string>()
       const seen: string[] = []
       const paid = new AbortController()
-      // It begins before the first payment: of what was there, a feed shows the newest only.
+      // It starts before the first payment: of earlier transactions, a feed shows only the newest.
       const before = purser.console.feed()
       let lastEventId = placeOf(await next(before))
       await before.return(undefined)
@@ -38,7 +38,7 @@ for (const { name, missing, open } of serviceStores) {
           const cut = new AbortController()
           const signal = paid.signal.aborted ? cut.signal : AbortSignal.any([cut.signal, paid.signal])
           const feed = purser.console.feed({ lastEventId, signal })
-          // One message, and the connection is gone; none may come any more once all is paid.
+          // Reads one message per connection; none may arrive any more once everything is paid.
           const { value, done } = await feed.next().catch((error: unknown) => {
             if (paid.signal.aborted) return { value: undefined, done: true }
             throw error
@@ -74,7 +74,7 @@ for (const { name, missing, open } of serviceStores) {
   )
 }
 
-test('A feed begins with the newest, goes on with what happens, and ends with the session, or with the key', async (t) => {
+test('A feed begins with the newest transactions, continues with new ones, and ends with the session or the key', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service)
   await evaluate(service, purchase, null)
@@ -100,7 +100,7 @@ test('A feed begins with the newest, goes on with what happens, and ends with th
   for (const feed of feeds) assert.deepEqual(await next(feed), { type: 'end', reason: 'signed_out' })
 })
 
-test('A feed that goes on where nothing has happened says so at once', async (t) => {
+test('A feed that resumes when nothing has happened confirms that at once', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service)
   await evaluate(service, purchase, null)
@@ -118,7 +118,7 @@ test('A feed that goes on where nothing has happened says so at once', async (t)
   await feed.return(undefined)
 })
 
-test('A service that stops tells its readers, and waits for none of them', async (t) => {
+test('A stopping service notifies its readers and does not wait for them', async (t) => {
   const service = await startTestService(t)
   const feed = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url }).console.feed()
   await next(feed)

@@ -13,19 +13,19 @@ const resource_url = `https://${domain}/data`
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} every screen of the console is told what happened, to the last digit, also by a service that came later`,
+    `On ${name} every console screen shows what happened, to the last digit, even from a service that started later`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()
       const first = await startTestService(context, ledger.settings)
       const past = await happen(first)
-      // What a service counted in memory is written down when it stops.
+      // A service writes its in-memory counters when it stops.
       await first.stop()
       const later = await startTestService(context, ledger.settings)
       context.after(ledger.discard)
       const purser = new Purser({ apiKey: first.sandboxKey, baseUrl: later.url })
 
-      await context.test('The overview: what is gone, what is left, and when that is gone', async () => {
+      await context.test('The overview: what is spent, what is left, and when it will run out', async () => {
         const overview = await purser.console.overview()
         const { spent_today, paid_today, remaining, active_mandates, open_holds, denied_last_day } = overview
         assert.deepEqual(
@@ -36,7 +36,7 @@ for (const { name, missing, open } of serviceStores) {
             remaining: '124.00',
             active_mandates: 3,
             open_holds: { count: 1, amount: '3.00' },
-            // Refused proofs among them.
+            // Including refused proofs.
             denied_last_day: 6,
           },
         )
@@ -55,7 +55,7 @@ for (const { name, missing, open } of serviceStores) {
           proof: true,
           paid: true,
         })
-        // 65.00 are left, and 15.00 went in a day; 9.00 of 1.00 a day outlast their mandate.
+        // 65.00 is left, and 15.00 was spent in a day; at 1.00 a day, the other 9.00 outlast their mandate.
         assert.deepEqual(
           overview.nearest_budgets.map(({ mandate_id, spent_last_day, exhausted_at }) => [
             mandate_id,
@@ -73,7 +73,7 @@ for (const { name, missing, open } of serviceStores) {
         assert.deepEqual([sinceTen.spent_today, sinceTen.paid_today], ['6.00', 2])
       })
 
-      await context.test('Spending: the period, the one before, and who spent it on what', async () => {
+      await context.test('Spending: the period, the previous one, and who spent it on what', async () => {
         const last = await purser.console.spending({ split: 'agent' })
         assert.deepEqual([last.spent, last.paid_count, last.previous.spent], ['16.00', 3, '0.00'])
         assert.deepEqual(
@@ -107,29 +107,26 @@ for (const { name, missing, open } of serviceStores) {
         await assert.rejects(purser.console.spending({ time_zone: 'Mars/Olympus' }), { status: 422 })
       })
 
-      await context.test(
-        'A mandate: its payments, its denials, its open holds, its spend by day',
-        async () => {
-          const detail = await purser.console.mandates.get(past.data.id)
-          assert.deepEqual(
-            [detail.spent_total, detail.held_total, detail.remaining_budget, detail.agent_name],
-            ['35.00', '3.00', '65.00', 'research-bot'],
-          )
-          assert.deepEqual([detail.paid_count, detail.denied_count], [3, 6])
-          assert.deepEqual(
-            detail.open_holds.map(({ nonce, amount, status }) => [nonce, amount, status]),
-            [[past.openNonce, '3.00', 'open']],
-          )
-          const days = { step: 'day', buckets: 3, starts_at: '2026-11-18T00:00:00Z' } as const
-          const spend = await purser.console.mandates.spend(past.data.id, days)
-          assert.deepEqual(
-            [spend.spent_before, ...spend.buckets.map(({ paid_total }) => paid_total)],
-            ['20.00', '0.00', '0.00', '15.00'],
-          )
-        },
-      )
+      await context.test('A mandate: its payments, denials, open holds, and spending by day', async () => {
+        const detail = await purser.console.mandates.get(past.data.id)
+        assert.deepEqual(
+          [detail.spent_total, detail.held_total, detail.remaining_budget, detail.agent_name],
+          ['35.00', '3.00', '65.00', 'research-bot'],
+        )
+        assert.deepEqual([detail.paid_count, detail.denied_count], [3, 6])
+        assert.deepEqual(
+          detail.open_holds.map(({ nonce, amount, status }) => [nonce, amount, status]),
+          [[past.openNonce, '3.00', 'open']],
+        )
+        const days = { step: 'day', buckets: 3, starts_at: '2026-11-18T00:00:00Z' } as const
+        const spend = await purser.console.mandates.spend(past.data.id, days)
+        assert.deepEqual(
+          [spend.spent_before, ...spend.buckets.map(({ paid_total }) => paid_total)],
+          ['20.00', '0.00', '0.00', '15.00'],
+        )
+      })
 
-      await context.test('An agent: its spend, and what revoking it would stop', async () => {
+      await context.test('An agent: its spending, and what revoking it would stop', async () => {
         const agent = await purser.console.agents.get(past.data.agent_id)
         const { spent_total, held_total, open_holds, active_mandates, remaining_budget, working_keys } = agent
         assert.deepEqual(
@@ -192,7 +189,7 @@ for (const { name, missing, open } of serviceStores) {
       })
 
       await context.test(
-        'A search: by a part of a name, purpose or domain, by a whole id, and by nothing else',
+        'A search finds by part of a name, purpose or domain, or by a whole id, and by nothing else',
         async () => {
           assert.deepEqual(await found(purser, 'ESEARCH'), ['agent research-bot', 'mandate Research data'])
           assert.deepEqual(await found(purser, 'example.com'), [`seller ${domain}`])
@@ -205,7 +202,7 @@ for (const { name, missing, open } of serviceStores) {
       )
 
       await context.test(
-        'A revoked agent: what it spent stays, and nothing is left of its mandates',
+        'A revoked agent: its spending stays, and nothing is left of its mandates',
         async () => {
           await purser.agents.revoke(past.data.agent_id)
           const agent = await purser.console.agents.get(past.data.agent_id)
@@ -222,7 +219,7 @@ for (const { name, missing, open } of serviceStores) {
 }
 
 for (const { name, missing, open } of serviceStores) {
-  test(`On ${name} letters beyond ASCII are found, too`, { skip: missing ?? false }, async (context) => {
+  test(`On ${name} searches also find non-ASCII letters`, { skip: missing ?? false }, async (context) => {
     const ledger = await open()
     context.after(ledger.discard)
     const service = await startTestService(context, ledger.settings)
@@ -242,7 +239,7 @@ for (const { name, missing, open } of serviceStores) {
       assert.deepEqual(await found(purser, typed), ['agent Ärzte-Bot'])
     for (const typed of ['Über NACHT', 'Über nacht', 'bER '])
       assert.deepEqual(await purposes(typed), ['Über NACHT'])
-    // PostgreSQL knows the cases that the locale of the database knows; that of tests is C.
+    // PostgreSQL knows the letters of the database's locale, which is C in tests.
     if (name !== 'SQLite') return
     assert.deepEqual(await found(purser, 'ärzte'), ['agent Ärzte-Bot'])
     assert.deepEqual(await purposes('ÜBER nacht'), ['Über NACHT'])
@@ -293,18 +290,18 @@ for (const { name, missing, open } of serviceStores) {
       assert.deepEqual(
         [status, remaining_budget],
         ['active', '50.00'],
-        'the record is as the interface has it',
+        'the record is unchanged in the interface',
       )
     },
   )
 }
 
-/** What a search names, by kind and label. */
+/** The results of a search, by kind and label. */
 async function found(purser: Purser, text: string): Promise<string[]> {
   return (await purser.console.search(text)).map(({ kind, label }) => `${kind} ${label}`)
 }
 
-/** Forty days of a small account: three mandates, payments old and new, denials, refusals, an open hold. */
+/** Forty days of a small account: three mandates, old and new payments, denials, refusals, an open hold. */
 async function happen(service: TestService) {
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const at = (beforeMs: number) => (service.clock.nowMs = testStartMs - beforeMs)

@@ -17,7 +17,7 @@ import { createTenant, startTestService } from '../../testing/service.ts'
 const clientId = 'purser'
 const clientSecret = 'a secret that the provider and the service share'
 
-test('Nobody is signed in by an ID token that no key of the provider signed', async (t) => {
+test('An ID token that no key of the provider signed signs nobody in', async (t) => {
   const { provider, signIn } = await prepare(t)
   const [own] = provider.keys
   assert.ok(own)
@@ -28,12 +28,12 @@ test('Nobody is signed in by an ID token that no key of the provider signed', as
     'HS256 with the client secret': (claims) => hs256(clientSecret, claims),
     'HS256 with the public key as its secret': (claims) => hs256(publicPem, claims),
     'a foreign key under the id of the real one': (claims) => rs256(foreign, claims),
-    'a foreign key under an id of its own': (claims) => rs256({ ...foreign, kid: 'another' }, claims),
+    'a foreign key under its own id': (claims) => rs256({ ...foreign, kid: 'another' }, claims),
     'the user changed after signing': (claims) => {
       const [head, , signature] = rs256(own, { ...claims, sub: 'eve' }).split('.')
       return [head, Buffer.from(JSON.stringify(claims)).toString('base64url'), signature].join('.')
     },
-    'a signature that is cut short': (claims) => rs256(own, claims).slice(0, -8),
+    'a truncated signature': (claims) => rs256(own, claims).slice(0, -8),
   }
   const honest = provider.tokenOf
   for (const [name, forge] of Object.entries(forgeries)) {
@@ -44,7 +44,7 @@ test('Nobody is signed in by an ID token that no key of the provider signed', as
   assert.deepEqual(await signIn(), { status: 303, hasSession: true }, 'the real key signs in')
 })
 
-test('The keys of the provider are cached, and a key that it rotates in is found without a restart', async (t) => {
+test("The provider's keys are cached, and a rotated key is found without a restart", async (t) => {
   mock.timers.enable({ apis: ['Date'], now: Date.now() })
   t.after(() => mock.timers.reset())
   const { provider, signIn } = await prepare(t)
@@ -59,7 +59,7 @@ test('The keys of the provider are cached, and a key that it rotates in is found
   assert.equal(provider.keyFetches, 2)
 })
 
-test('An answer of the provider that is larger than it may be signs nobody in', async (t) => {
+test('An oversized response of the provider signs nobody in', async (t) => {
   const { provider, signIn } = await prepare(t)
   provider.answerKeys = (response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
@@ -100,7 +100,7 @@ async function prepare(t: TestContext): Promise<{
   return { provider, signIn }
 }
 
-/** A port that was free a moment ago: the service must know its own public address before it starts. */
+/** A port that was free a moment ago: the service must know its public address before it starts. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -9,7 +9,7 @@ import { makeFolder, startProcess } from '../process.ts'
 const key = 'svc_sand_console_kill_key'
 const kills = 2
 
-test('The sums that the console shows are those of the ledger after every kill, whatever was being added up', async (t) => {
+test("After every kill, the console's sums equal the ledger's, whatever was being rolled up", async (t) => {
   const folder = makeFolder(t)
   const settings = { PURSER_BOOTSTRAP_SANDBOX_KEY: key, PURSER_LOG_LEVEL: 'warn' }
   const first = await startProcess(t, { folder, settings })

@@ -9,7 +9,7 @@ import { startTestService } from '../../testing/service.ts'
 const domain = 'api.example.com'
 const resource_url = `https://${domain}/data`
 
-/** What is evaluated, where it differs from a payment that passes. */
+/** The fields of an evaluation that differ from those of a passing payment. */
 interface Proposal {
   readonly agent_id?: string
   readonly mandate_id?: string
@@ -20,7 +20,7 @@ interface Proposal {
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} a denial names the check that failed with the values that it compared, whichever of the nine`,
+    `On ${name} a denial names the check that failed with the values that it compared, for each of the nine`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()
@@ -74,7 +74,7 @@ for (const { name, missing, open } of serviceStores) {
         assert.equal(decision, 'denied', row[1])
         denials.push([row, transaction_id])
       }
-      // What happens later changes nothing of what was compared then.
+      // Later changes do not affect what was compared then.
       await pay(purser, spent, '3.00')
       await purser.mandates.revoke(spent.id)
       service.clock.nowMs += 24 * 3_600_000
@@ -95,7 +95,7 @@ for (const { name, missing, open } of serviceStores) {
   )
 
   test(
-    `On ${name} a payment is told with the checks of its proof, what others held then, and its charge`,
+    `On ${name} a payment is shown with the checks of its proof, what others held then, and its charge`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()

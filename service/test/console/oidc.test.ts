@@ -13,7 +13,7 @@ import { firstUserId } from '../../src/domain/records.ts'
 const clientId = 'purser'
 const clientSecret = 'a secret of the provider and the service'
 
-test('Who the identity provider vouches for is signed in to the account that carries his user id', async (t) => {
+test('A user authenticated by the identity provider is signed in to the account with that user id', async (t) => {
   const { service, visit } = await prepare(t)
   const tenant = await createTenant(service, 'ada')
   const options = await service.call('GET', '/v1/console/sign-in', { key: null })
@@ -45,12 +45,12 @@ test('Who the identity provider vouches for is signed in to the account that car
     ['mine'],
   )
   const events = await service.call('GET', '/v1/audit-log?type=agent.created', { key: tenant.productionKey })
-  assert.equal(events.body[0].actor, session.body.id, 'the session is who acted')
+  assert.equal(events.body[0].actor, session.body.id, 'the session is the actor')
   assert.equal((await signedIn.call('DELETE', '/v1/console/session')).status, 200)
   assert.equal((await signedIn.call('GET', '/agents')).status, 401)
 })
 
-test('Who comes from the identity provider gets a session of his own, whatever cookie he came with', async (t) => {
+test('A user from the identity provider gets a new session, whatever cookie the browser sent', async (t) => {
   const { service, visit } = await prepare(t)
   const tenant = await createTenant(service, 'ada')
   const attacker = await signIn(service)
@@ -63,10 +63,10 @@ test('Who comes from the identity provider gets a session of his own, whatever c
   const session = await service.call('GET', '/v1/console/session', { key: null, headers: { cookie } })
   assert.equal(session.body.account.id, tenant.accountId)
   const planted = (await attacker.call('GET', '/v1/console/session')).body
-  assert.notEqual(planted.account.id, tenant.accountId, 'the planted session is still its own')
+  assert.notEqual(planted.account.id, tenant.accountId, 'the planted session is unchanged')
 })
 
-test('A user of the provider whom no account carries is told so, and no account is made', async (t) => {
+test('A provider user without an account is told so, and no account is created', async (t) => {
   const { service, visit } = await prepare(t)
   const browser = new Browser()
   const end = await visit(browser, 'stranger')
@@ -76,7 +76,7 @@ test('A user of the provider whom no account carries is told so, and no account 
   assert.doesNotMatch(browser.cookiesFor(service.url), /purser-session/)
 })
 
-test("The operator's account, which the first start made, is no user's of the provider, whatever he calls himself", async (t) => {
+test("No provider user can sign in to the operator's account of the first start, whatever the user id", async (t) => {
   const { service, visit } = await prepare(t)
   const browser = new Browser()
   const end = await visit(browser, firstUserId)
@@ -85,23 +85,23 @@ test("The operator's account, which the first start made, is no user's of the pr
   assert.doesNotMatch(browser.cookiesFor(service.url), /purser-session/)
 })
 
-test('An answer of the provider counts only in the browser that asked for it, once, and as it was asked for', async (t) => {
+test('A response of the provider counts only in the browser that started the sign-in, once, and unmodified', async (t) => {
   const { service, visit } = await prepare(t)
   await createTenant(service, 'ada')
   const browser = new Browser()
   const callback = await visit(browser, 'ada', { stopBefore: '/console/sign-in/callback' })
   const stranger = await fetch(callback.url, { redirect: 'manual' })
-  assert.equal(stranger.status, 400, 'another browser began nothing')
+  assert.equal(stranger.status, 400, 'another browser started nothing')
   const forged = new URL(callback.url)
   forged.searchParams.set('state', 'forged')
   const wrong = await browser.fetch(forged.href)
-  assert.equal(wrong.status, 403, 'a state that nobody asked for')
+  assert.equal(wrong.status, 403, 'an unknown state')
   assert.doesNotMatch(browser.cookiesFor(service.url), /purser-session/)
   const gone = await browser.fetch(callback.url)
-  assert.equal(gone.status, 400, 'the sign-in is over')
+  assert.equal(gone.status, 400, 'the sign-in has ended')
 })
 
-test('A sign-in that takes longer than ten minutes is over, and one that is refused signs nobody in', async (t) => {
+test('A sign-in expires after ten minutes, and a refused one signs nobody in', async (t) => {
   const { service, visit } = await prepare(t)
   await createTenant(service, 'ada')
   const slow = new Browser()
@@ -120,7 +120,7 @@ test('A sign-in that takes longer than ten minutes is over, and one that is refu
   assert.match(await answer.text(), /You were not signed in/)
 })
 
-test('While the identity provider does not answer, the page says so, and keys still sign in', async (t) => {
+test('While the identity provider is down, the page says so, and keys still sign in', async (t) => {
   const { service, stopProvider } = await prepare(t)
   await stopProvider()
   const answer = await fetch(`${service.url}/console/sign-in`, { redirect: 'manual' })
@@ -130,7 +130,7 @@ test('While the identity provider does not answer, the page says so, and keys st
   assert.equal((await service.call('POST', '/v1/console/session', byKey)).status, 201)
 })
 
-/** A service and a real provider, which knows the service and asks whoever comes for his name. */
+/** A service and a real provider, which knows the service and asks each user for a name. */
 async function prepare(t: TestContext) {
   const server = createServer()
   server.listen(0, '127.0.0.1')
@@ -156,9 +156,9 @@ async function prepare(t: TestContext) {
       },
     ],
     pkce: { required: () => true },
-    // The service's clock stands still at a day of its own; what matters here is not when.
+    // The service's clock stands still on another day; the time does not matter here.
     clockTolerance: 60,
-    cookies: { keys: ['a key of the test'] },
+    cookies: { keys: ['a key for this test'] },
     findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
   })
   const answer = provider.callback()
@@ -177,7 +177,7 @@ async function prepare(t: TestContext) {
   return { service, visit, stopProvider }
 }
 
-/** Follows the way of a sign-in to its end, answering the provider's questions as the user. */
+/** Follows a sign-in to its end, answering the provider's forms as the user. */
 async function walk(
   browser: Browser,
   { start, user, stopBefore }: { start: string; user: string; stopBefore?: string },
@@ -207,10 +207,10 @@ async function walk(
     if (new URL(url).pathname === '/console/')
       return { url, status: answer.status, text: '', headers: answer.headers }
   }
-  throw new Error(`the sign-in has no end: ${url}`)
+  throw new Error(`the sign-in never ends: ${url}`)
 }
 
-/** As much of a browser as a sign-in needs: cookies, by host and path, and no redirect by itself. */
+/** As much of a browser as a sign-in needs: cookies by host and path, and no automatic redirects. */
 class Browser {
   readonly #cookies = new Map<string, { value: string; path: string; origin: string }>()
 
@@ -228,7 +228,7 @@ class Browser {
     return response
   }
 
-  /** A cookie that somebody else put there. */
+  /** A cookie that an attacker has set. */
   plant(cookie: string, url: string): void {
     this.#take(`${cookie}; Path=/`, url)
   }
@@ -252,7 +252,7 @@ class Browser {
   }
 }
 
-/** A port that was free a moment ago: the provider must know the address of the service before that starts. */
+/** A port that was free a moment ago: the provider must know the service's address before that starts. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -13,7 +13,7 @@ import { createTenant, issueKey, startTestService } from '../../testing/service.
 
 const changing = endpoints.filter(({ method, roles }) => method !== 'GET' && roles !== 'public')
 
-test('A cookie is for the browser alone: no script reads it, no other site sends it, and over TLS only where there is TLS', async (t) => {
+test('A cookie is only for the browser: scripts cannot read it, other sites cannot send it, and with TLS it is sent only over TLS', async (t) => {
   const service = await startTestService(t)
   const body = { api_key: service.sandboxKey }
   const plain = await service.call('POST', '/v1/console/session', { key: null, body })
@@ -37,7 +37,7 @@ test('A cookie is for the browser alone: no script reads it, no other site sends
   assert.match(named.headers.get('set-cookie') ?? '', /^__Host-purser-session=.*; Secure$/)
 })
 
-test('Signing in begins a session of its own, whatever cookie came with it', async (t) => {
+test('Signing in starts a new session, whatever cookie the request has', async (t) => {
   const service = await startTestService(t)
   const first = await signIn(service)
   const planted = `purser-session=${first.cookie.split('=')[1]?.slice(0, 31)}.${'A'.repeat(43)}`
@@ -52,7 +52,7 @@ test('Signing in begins a session of its own, whatever cookie came with it', asy
   assert.deepEqual([strange.status, strange.body], [401, { detail: 'invalid_session' }])
 })
 
-test('Over TLS only the cookie counts that no other subdomain can set', async (t) => {
+test('Over TLS only the cookie that no other subdomain can set counts', async (t) => {
   const service = await startTestService(t, { PURSER_PUBLIC_URL: 'https://purser.example.com' })
   const { cookie } = await signIn(service)
   const session = (sent: string) =>
@@ -64,7 +64,7 @@ test('Over TLS only the cookie counts that no other subdomain can set', async (t
 
 for (const endpoint of changing) {
   const { method, path, body: schema } = endpoint
-  test(`${method} ${path} with a cookie changes nothing without the token of the session`, async (t) => {
+  test(`${method} ${path} with a cookie changes nothing without the session's token`, async (t) => {
     const { service, browser, other, records } = await shared(t)
     const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => records[name as keyof typeof records])
     const sample = sampleBodies[endpoint.id as keyof typeof sampleBodies]
@@ -72,7 +72,7 @@ for (const endpoint of changing) {
     const before = await auditLog(service)
     const attempts: [title: string, headers: Record<string, string>, detail: string][] = [
       ['no token', {}, 'csrf_token_missing'],
-      ['a token that is none', { [consoleTokenHeader]: 'x' }, 'csrf_token_missing'],
+      ['an invalid token', { [consoleTokenHeader]: 'x' }, 'csrf_token_missing'],
       ["another session's token", { [consoleTokenHeader]: other.csrfToken }, 'csrf_token_missing'],
       [
         'another site, with the token',
@@ -99,7 +99,7 @@ for (const endpoint of changing) {
   })
 }
 
-test('What a cookie may read, it may not for a page of another site, nor of another port of this host', async (t) => {
+test('A page of another site, or of another port of this host, cannot read with the cookie', async (t) => {
   const { service, browser, records } = await shared(t)
   const reading = endpoints.filter(
     ({ method, roles }) => method === 'GET' && roles !== 'public' && roles.includes('owner'),
@@ -127,10 +127,10 @@ test('With its token, and from its own pages, a session does what its key may do
   assert.equal(made.status, 201, made.text)
   const events = (await browser.call('GET', '/v1/audit-log?type=agent.created')).body
   const session = (await browser.call('GET', '/v1/console/session')).body
-  assert.equal(events[0].actor, session.key_id, 'the key is who acted')
+  assert.equal(events[0].actor, session.key_id, 'the key is the actor')
 })
 
-test('A cookie that was stolen is worth nothing after the sign-out', async (t) => {
+test('A stolen cookie is useless after sign-out', async (t) => {
   const service = await startTestService(t)
   const browser = await signIn(service)
   const bystander = await signIn(service)
@@ -149,7 +149,7 @@ test('A cookie that was stolen is worth nothing after the sign-out', async (t) =
   assert.equal((await bystander.call('GET', '/agents')).status, 200)
 })
 
-test('A session ends with its key, at once, and unused after its time, and in any case after a day', async (t) => {
+test('A session ends at once with its key, when it is unused for too long, and always after a day', async (t) => {
   const service = await startTestService(t)
   const key = await issueKey(service, { role: 'owner' })
   const ofKey = await signIn(service, key)
@@ -167,14 +167,14 @@ test('A session ends with its key, at once, and unused after its time, and in an
   assert.equal((await used.call('GET', '/agents')).status, 200)
   assert.equal((await idle.call('GET', '/agents')).status, 401, 'nobody used it')
   service.clock.nowMs += sessionIdleMs / 2
-  assert.equal((await used.call('GET', '/agents')).status, 401, 'a day is over')
+  assert.equal((await used.call('GET', '/agents')).status, 401, 'a day has passed')
 })
 
-test('An export goes no further once its key is revoked, however slowly it is read [auth.4]', async (t) => {
+test('An export stops once its key is revoked, however slowly it is read [auth.4]', async (t) => {
   const service = await startTestService(t)
   const key = await issueKey(service, { role: 'owner' })
   const { body: keys } = await service.call('GET', '/accounts/api-keys', { key })
-  // The first page of the export is more than waits on the way to a reader who does not read.
+  // The first page of the export is larger than all buffers up to a reader who does not read.
   const body = {
     agent_id: 'a',
     mandate_id: 'm',
@@ -199,11 +199,11 @@ test('An export goes no further once its key is revoked, however slowly it is re
       bytes += value.length
     }
   })().catch((error: unknown) => error)
-  assert.ok(broken instanceof Error, `all of it came, ${bytes} bytes`)
+  assert.ok(broken instanceof Error, `everything arrived, ${bytes} bytes`)
   assert.ok(bytes < 600 * 30_000)
 })
 
-test('Only owners and operators sign in, and a wrong key says nothing', async (t) => {
+test('Only owners and operators can sign in, and a wrong key reveals nothing', async (t) => {
   const service = await startTestService(t)
   const attempt = (body: object, headers = {}) =>
     service.call('POST', '/v1/console/session', { key: null, body, headers })
@@ -224,7 +224,7 @@ test('Only owners and operators sign in, and a wrong key says nothing', async (t
   assert.deepEqual([forged.status, forged.body], [403, { detail: 'cross_site_request' }])
 })
 
-test('A session sees the environment of its key alone, and one of the set-up link both', async (t) => {
+test('A session sees only the environment of its key, and one from the set-up link sees both', async (t) => {
   const service = await startTestService(t)
   const browser = await signIn(service)
   const there = await browser.call('GET', '/agents', { headers: { 'x-purser-environment': 'production' } })
@@ -263,7 +263,7 @@ test('The link of a first start signs one browser in, once, within its time', as
   )
   const signedIn = attempts.find(({ status }) => status === 201)
   assert.deepEqual([signedIn?.body.kind, signedIn?.body.role], ['set_up', 'operator'])
-  assert.ok(signedIn && cookieOf(signedIn) !== planted.cookie, 'whatever cookie came with it')
+  assert.ok(signedIn && cookieOf(signedIn) !== planted.cookie, 'whatever cookie the request has')
   const asCookie = { cookie: `purser-session=${service.setUpToken}` }
   assert.equal((await service.call('GET', '/agents', { key: null, headers: asCookie })).status, 401)
 
@@ -275,11 +275,11 @@ test('The link of a first start signs one browser in, once, within its time', as
   assert.equal(
     (await late.call('GET', '/agents', { key: null, headers: ofCookie })).status,
     401,
-    'a link is no session',
+    'a link is not a session',
   )
 })
 
-test('Another tenant sees by cookie what it sees by key: nothing of the others, byte for byte', async (t) => {
+test('By cookie another tenant sees the same as by key: nothing of the others, byte for byte', async (t) => {
   const service = await startTestService(t)
   const second = await createTenant(service)
   const records = await prepareSampleRecords(service, service.sandboxKey)
@@ -301,7 +301,7 @@ test('Another tenant sees by cookie what it sees by key: nothing of the others, 
       const { status, text } = await ask(path)
       assert.ok(status === 200, `${path} ${status}`)
       for (const [name, id] of Object.entries(records)) assert.ok(!text.includes(id), `${path} shows ${name}`)
-      if (produces) assert.ok(text.includes(own.transaction_id), `${path} shows its own`)
+      if (produces) assert.ok(text.includes(own.transaction_id), `${path} shows its own records`)
     }
     compared += 1
   }
@@ -336,7 +336,7 @@ async function auditLog(service: Awaited<ReturnType<typeof startTestService>>): 
   return (await service.call('GET', '/v1/audit-log?limit=200')).body
 }
 
-/** An id of the same form that names nothing. */
+/** A valid id that does not exist. */
 function unknown(id: string): string {
   return `${id.slice(0, -6)}zzzzzz`
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { makeFolder, startProcess } from '../process.ts'
 
-test('The link that a first start prints signs one browser in to the console, and no later start prints one', async (context) => {
+test('The link of a first start signs one browser in to the console, and later starts print none', async (context) => {
   const folder = makeFolder(context)
   const service = await startProcess(context, { folder })
   const [, link = ''] = await service.sees(/^ {2}Console +(\S+) \(signs you in, once, within an hour\)$/m)

@@ -9,7 +9,7 @@ import { Spoiled } from './spoiled.ts'
 
 const seeds = [1, 2, 3, 4]
 
-test('The checker has nothing to say about a faithful ledger, whatever is lost on the way to it', async () => {
+test('The checker accepts a correct ledger, whatever is lost on the network', async () => {
   for (const seed of seeds) {
     const evidence = await runModel(seed)
     assert.ok(evidence.calls.length > 2_000, 'clients are busy')
@@ -20,7 +20,7 @@ test('The checker has nothing to say about a faithful ledger, whatever is lost o
   }
 })
 
-test('The checker catches every planted bug, and says what it is', async (context) => {
+test('The checker catches every planted bug and names it', async (context) => {
   const [evidence, governed] = [await runModel(1), await runModel(1, { hasOperator: true })]
   for (const { bug, complaint, plant, isGoverned = false } of plantedBugs) {
     await context.test(bug, () => {
@@ -35,7 +35,7 @@ test('The checker catches every planted bug, and says what it is', async (contex
   }
 })
 
-test('Every complaint of the checker is proven by a planted bug', () => {
+test('Every complaint of the checker is triggered by a planted bug', () => {
   const proven = plantedBugs.map(({ complaint }) => complaint)
   assert.deepEqual(new Set(proven), new Set(complaintKinds))
 })

@@ -22,12 +22,12 @@ const checks = [
 ]
 
 /**
- * Everything about a run that no faithful ledger can have done; empty when some order of the requests
- * that agrees with their times explains every answer and all that is in the ledger.
+ * Everything in a run that a correct ledger cannot have done; empty if some order of the requests, consistent
+ * with their times, explains every answer and the contents of the ledger.
  *
- * Requests overlap, and the fate of some is unknown. So each question is asked of intervals: what was
- * surely so before a request began, and what may have been so before it ended. Proofs, mandates and
- * keys hang together only by sums and by stops, which is why no order has to be searched for.
+ * Requests overlap, and the outcome of some is unknown. So each check works on intervals: what was certainly
+ * true before a request began, and what may have been true before it ended. Proofs, mandates and keys depend
+ * on each other only through sums and stops, so no order has to be searched for.
  */
 export function findComplaints(evidence: Evidence): Complaint[] {
   const complaints: Complaint[] = []

@@ -1,43 +1,43 @@
-/** Everything that can be wrong with what a run left behind. */
+/** Everything that can be wrong after a run. */
 export const complaintKinds = [
   /** An acknowledged charge is not in the ledger. */
   'charge lost',
   'charged twice',
   /** A charge that no request explains. */
   'charge unexplained',
-  /** Two answers about one proof name two transactions. */
+  /** Two answers about one proof name different transactions. */
   'answers differ',
-  /** Somebody was told that a payment failed, and it stands. */
+  /** A client was told that a payment failed, but it was made. */
   'untrue failure',
-  /** A refusal for which there was no reason at any moment of the request. */
+  /** A refusal without a reason at any moment of the request. */
   'failure unexplained',
-  /** A success that was told to one who did not pay, or before it was so. */
+  /** A success that was reported to a caller who did not pay, or too early. */
   'untrue success',
-  /** A charge stands whose collector asked again and never got to know. */
+  /** A charge whose collector retried and never learned of it. */
   'charge untold',
   'overspent',
-  /** A payment that needed a person's approval and did not get it. */
+  /** A payment that needed approval and did not get it. */
   'not approved',
-  /** The sums of a mandate, or of the console, are not the sums of their records. */
+  /** The sums of a mandate, or of the console, differ from their records. */
   'sums differ',
   /** An acknowledged proof has no hold. */
   'hold lost',
   'hold unexplained',
   /** A hold that should have ended has not. */
   'hold not released',
-  /** A hold that ended though nobody and nothing ended it. */
+  /** A hold that ended without a cause. */
   'hold ended early',
   'captured after expiry',
-  /** Something succeeded that began after a stop was answered. */
+  /** An operation that began after an answered stop succeeded. */
   'success after stop',
   'event missing',
   'event unexplained',
   /** An acknowledged record is not in the ledger. */
   'record lost',
   'record unexplained',
-  /** A record does not say what was asked for, or contradicts another. */
+  /** A record differs from the request, or contradicts another. */
   'record differs',
-  /** A read told what was not so at any moment of the request. */
+  /** A read returned values that were not true at any moment of the request. */
   'untrue read',
   /** An answer that the interface does not allow. */
   'broken answer',
@@ -51,5 +51,5 @@ export interface Complaint {
   readonly text: string
 }
 
-/** Says that something is wrong. */
+/** Reports a problem. */
 export type Complain = (kind: ComplaintKind, subject: string, text: string) => void

@@ -12,12 +12,12 @@ import type {
   VersionContent,
 } from './history.ts'
 
-/** A call that takes something out of use: a mandate, or the agent that it belongs to. */
+/** A call that revokes or pauses something: a mandate, or its agent. */
 export type Stop = CallOf<MandateMove['act'] | 'revoke-agent' | 'stop-all' | 'void-proof'>
 
 type AuthorizedCall = CallOf<'authorize' | 'capture-authorized' | 'void-authorized'>
 
-/** The evidence of a run, laid out so that each question is one look. */
+/** The evidence of a run, indexed for the checks. */
 export class Dossier {
   readonly calls: readonly Call[]
   readonly content: LedgerContent
@@ -42,11 +42,11 @@ export class Dossier {
   readonly #revocationsOf: ReadonlyMap<string, CallOf<'revoke-agent'>[]>
   readonly #voidsOf: ReadonlyMap<string, CallOf<'void-proof'>[]>
   readonly #createdSince: ReadonlyMap<string, Call>
-  /** Stops of all mandates, and their undos, that may have done something. */
+  /** Stops of all mandates, and their undos, that may have taken effect. */
   readonly stopAlls: readonly CallOf<'stop-all'>[]
   readonly undos: readonly CallOf<'undo-stop'>[]
 
-  /** How far the clocks of two services were apart, at most. */
+  /** Max difference between the clocks of two services. */
   readonly skewMs: number
 
   constructor({ calls, content }: Evidence) {
@@ -95,7 +95,7 @@ export class Dossier {
     return callsOf(this.calls, ...acts)
   }
 
-  /** The least and the most that the terms of a mandate ever allowed. */
+  /** The minimum and maximum that the terms of a mandate ever allowed. */
   boundsOf({ id, maxTotalMicro, maxPaymentMicro }: MandateContent) {
     const all = [{ maxTotalMicro, maxPaymentMicro }, ...this.versionsOf(id)]
     const totals = all.map((terms) => terms.maxTotalMicro)
@@ -160,12 +160,12 @@ export class Dossier {
     return this.stopAlls.filter((stop) => latestMs(stop) >= sinceMs)
   }
 
-  /** Whether the mandate was surely there when a stop began. */
+  /** Whether the mandate certainly existed when a stop began. */
   isOlder(mandateId: string, stop: Call): boolean {
     return (this.#createdSince.get(mandateId)?.endedMs ?? Infinity) < stop.beganMs
   }
 
-  /** Everything that may have ended a hold before its time. */
+  /** Everything that may have ended a hold early. */
   endsOf({ nonce, mandateId }: Pick<HoldContent, 'nonce' | 'mandateId'>): readonly Stop[] {
     return [...this.stopsOf(mandateId), ...(this.#voidsOf.get(nonce) ?? []).filter(mayHaveActed)]
   }
@@ -178,7 +178,7 @@ export class Dossier {
     return agentId === undefined ? moves : [...moves, ...this.revocationsOfAgent(agentId)]
   }
 
-  /** The first moment at which the hold may have expired: a verification that comes too late ends it before its time. */
+  /** The first moment at which the hold may have expired: a late verification ends it early. */
   expiresFromMs({ nonce, issuedAtMs, expiresAtMs }: HoldContent): number {
     const closedFromMs = issuedAtMs + validityWindowMs - this.skewMs
     const attempts: readonly Call[] = [...this.verificationsOf(nonce), ...this.actsOf(nonce, 'authorize')]
@@ -186,12 +186,12 @@ export class Dossier {
     return Math.min(expiresAtMs - this.skewMs, ...late.map(({ beganMs }) => Math.max(beganMs, closedFromMs)))
   }
 
-  /** From when on it is sure that the proof's hold existed; undefined when nobody was told. */
+  /** The time from which the proof's hold certainly existed; undefined if no answer shows it. */
   heldSinceMs({ nonce }: HoldContent): number | undefined {
     return this.grants.get(nonce)?.endedMs
   }
 
-  /** From when on it is sure that the proof was charged; never, when nobody was told. */
+  /** The time from which the proof was certainly charged; never if no answer shows it. */
   chargedSinceMs(nonce: string): number {
     return Math.min(
       ...[...this.verificationsOf(nonce), ...this.actsOf(nonce, 'capture-authorized')]
@@ -201,7 +201,7 @@ export class Dossier {
   }
 }
 
-/** The last moment at which a call can have had its effect; no last one when nobody knows its fate. */
+/** The last moment at which a call can have taken effect; unlimited if its outcome is unknown. */
 export function latestMs({ answer, endedMs }: Call): number {
   return isFateUnknown({ answer }) ? Infinity : endedMs
 }

@@ -1,4 +1,4 @@
-// Loaded into a service process before its own code: the process lives by the clock of the run.
+// Loaded into a service process before its own code: the process then uses the clock of the run.
 import { clockVariable, readClock, type ServiceClock } from './service-clock.ts'
 
 const clock = JSON.parse(process.env[clockVariable] ?? '{"originMs":0,"speed":1}') as ServiceClock

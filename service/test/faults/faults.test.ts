@@ -17,7 +17,7 @@ test('Whatever fails between two processes and PostgreSQL, no acknowledged charg
 
   assert.ok(
     report.missing.every((reason) => reason.startsWith('fill the disk: ')),
-    'all else can be made anywhere',
+    'everything else works anywhere',
   )
   const made = faultKinds
     .map(({ kind }) => kind)
@@ -31,17 +31,17 @@ test('Whatever fails between two processes and PostgreSQL, no acknowledged charg
   const { clashes, transactions } = report
   const clashed = Object.values(clashes).reduce((sum, count) => sum + count, 0)
   context.diagnostic(`${clashed} of ${transactions} transactions were made to clash`)
-  assert.ok(transactions > 100, 'transactions go on between the faults')
+  assert.ok(transactions > 100, 'transactions continue between the faults')
   const percent = (100 * clashed) / transactions
-  assert.ok(percent > clashPercent / 3 && percent < clashPercent * 2, `${percent} % have clashed`)
+  assert.ok(percent > clashPercent / 3 && percent < clashPercent * 2, `${percent} % conflicted`)
   assert.ok(
     Object.values(clashes).every((count) => count > 0),
-    'by each of the codes',
+    'with each of the codes',
   )
 
   const verified = report.evidence.calls.filter(({ answer }) => answer.is === 'verified')
   context.diagnostic(
     `${verified.length} of ${report.evidence.calls.length} requests were payments that went through`,
   )
-  assert.ok(verified.length > 50, 'payments go on between the faults')
+  assert.ok(verified.length > 50, 'payments continue between the faults')
 })

@@ -18,15 +18,15 @@ interface FaultKind {
   readonly kind: string
   /** How often it is chosen, in proportion to the others. */
   readonly weight: number
-  /** Makes the fault; false when there was no occasion for it. */
+  /** Injects the fault; false if there was no opportunity. */
   readonly strike: (victims: Victims) => Promise<boolean>
-  /** A count that each such fault raises; left out where nobody can tell from outside that it was made. */
+  /** A counter that each such fault increments; absent if the fault is invisible from outside. */
   readonly trace?: (victims: Victims) => number
 }
 
 const endedConnections = ({ proxy }: Victims) => proxy.endedConnections
 
-/** How long a fault on the wire waits for its occasion. */
+/** How long a fault on the wire waits for its opportunity. */
 const occasionMs = 3_000
 
 /** Every kind of fault. */
@@ -90,7 +90,7 @@ export const faultKinds: readonly FaultKind[] = [
           await sleep(random.below(100))
         }
       } catch {
-        // It is this one that the server has chosen to end.
+        // The server has chosen to abort this one.
       } finally {
         await client.end()
       }
@@ -150,7 +150,7 @@ function onTheWire(
   return { kind, weight, strike: ({ proxy }) => proxy.strike(kind, occasionMs), trace }
 }
 
-/** So many faults in an order that follows from the seed; every kind is among them when there is room. */
+/** This many faults in an order determined by the seed; every kind is included if there is room. */
 export function planFaults(count: number, kinds: readonly FaultKind[], random: SeededRandom): FaultKind[] {
   const tickets = kinds.flatMap((kind) => Array.from({ length: kind.weight }, () => kind))
   const chosen = kinds.slice(0, count)

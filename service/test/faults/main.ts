@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { printReport } from './report.ts'
 import { runFaults } from './run.ts'
 
-/** Three seconds are a minute: proofs expire while the run lasts, and outlast most outages. */
+/** Three seconds are a minute: proofs expire during the run, but outlast most outages. */
 const speed = 20
 
 const help = `npm run faults -- [--faults N] [--seed N]

@@ -14,8 +14,8 @@ const operatorKeyId = 'operator'
 const openMs = 15 * 60_000
 
 /**
- * What a faithful ledger leaves behind: many clients at once, some of whose requests and answers are
- * lost on the way or come late. The same in every run of one seed.
+ * The result of a correct ledger: many concurrent clients, some of whose requests and answers are lost or
+ * delayed. Deterministic for each seed.
  */
 export async function runModel(seed: number, { hasOperator = false } = {}): Promise<Evidence> {
   const random = seededRandom(seed)
@@ -24,7 +24,7 @@ export async function runModel(seed: number, { hasOperator = false } = {}): Prom
   const { sleep } = time
   const closesAtMs = time.nowMs + openMs
 
-  /** A request's way there and back, with all that can happen to it. */
+  /** A request's round trip, with everything that can happen to it. */
   async function send(keyId: string, request: Request): Promise<Answer> {
     const fate = random.below(100)
     await sleep(random.below(20))
@@ -37,7 +37,7 @@ export async function runModel(seed: number, { hasOperator = false } = {}): Prom
       return ledger.act(keyId, request, arrivedAtMs)
     }
     if (fate < 8) {
-      // Nobody knows that it is still under way.
+      // No client knows that it is still in progress.
       const late = sleep(random.below(5_000)).then(act)
       await sleep(random.below(1_000))
       void late
@@ -67,12 +67,12 @@ export async function runModel(seed: number, { hasOperator = false } = {}): Prom
   }
   void sweepForEver()
   await time.runUntil(trade(market, { buyers: 2, owners: 2, teams: 3 }))
-  // What is still under way comes to its end, and what has expired is released.
+  // Everything in progress completes, and expired holds are released.
   await time.runUntil(sleep(60_000))
   return { calls: recorder.calls, content: ledger.content(time.nowMs) }
 }
 
-/** A clock that jumps to the next moment at which something happens. */
+/** A clock that jumps to the next event. */
 class VirtualTime {
   nowMs: number
   #sleepers: { readonly atMs: number; readonly wake: () => void }[] = []
@@ -89,7 +89,7 @@ class VirtualTime {
     })
   }
 
-  /** Lets time pass until the promise is settled. */
+  /** Advances time until the promise is settled. */
   async runUntil(done: Promise<void>): Promise<void> {
     let isDone = false
     const settled = done.finally(() => (isDone = true))
@@ -97,7 +97,7 @@ class VirtualTime {
       await turn()
       if (isDone) return settled
       const next = this.#sleepers.shift()
-      if (!next) throw new Error('everybody waits, and nothing will happen')
+      if (!next) throw new Error('everything waits, and nothing will happen')
       this.nowMs = next.atMs
       next.wake()
     }

@@ -14,10 +14,10 @@ import { mountSmallDisk, type SmallDisk } from './small-disk.ts'
 /** How long a server may take until it answers again. */
 const startTimeoutMs = 30_000
 
-/** A PostgreSQL server of a run's own, which is killed and brought back on the same data. */
+/** A separate PostgreSQL server for a run, which is killed and restarted on the same data. */
 export class MortalPostgres {
   readonly port: number
-  /** The disk that its data lies on, or why it is not one that can be filled. */
+  /** The disk of its data, or why it cannot be filled. */
   readonly disk: SmallDisk | { readonly missing: string }
   /** How many times the server was started. */
   starts = 0
@@ -61,7 +61,7 @@ export class MortalPostgres {
     return server
   }
 
-  /** The address of the database, by way of a port that leads to it. */
+  /** The address of the database, through a port that forwards to it. */
   urlAt(port: number): string {
     return `postgresql://purser:${this.#password}@127.0.0.1:${port}/purser`
   }
@@ -75,7 +75,7 @@ export class MortalPostgres {
     return client
   }
 
-  /** Starts the server unless it runs, and resolves when it answers. */
+  /** Starts the server unless it is running, and resolves when it answers. */
   async bringUp(): Promise<void> {
     const giveUpAtMs = performance.now() + startTimeoutMs
     for (;;) {
@@ -91,7 +91,7 @@ export class MortalPostgres {
     }
   }
 
-  /** Kills the server and all its processes where they stand. */
+  /** Kills the server and all its processes immediately. */
   async kill(): Promise<void> {
     const server = this.#process
     if (!server || !this.#isRunning()) return
@@ -102,7 +102,7 @@ export class MortalPostgres {
     await ended
   }
 
-  /** Kills one process that serves a connection, upon which the server starts all of them anew. */
+  /** Kills one backend process, after which the server restarts all of them. */
   async killBackend(): Promise<boolean> {
     const client = await this.connect('postgres')
     const { rows } = await client.query<{ pid: number }>(
@@ -133,7 +133,7 @@ export class MortalPostgres {
       shared_buffers: '32MB',
       max_wal_size: '32MB',
       min_wal_size: '8MB',
-      // Processes are killed, never the machine: nothing needs to reach a disk.
+      // Processes are killed, never the machine: nothing needs to be synced to disk.
       fsync: 'off',
       autovacuum: 'off',
     }
@@ -152,11 +152,14 @@ export class MortalPostgres {
     if (status !== 0) throw new Error(`${name} failed: ${error?.message ?? stderr}`)
   }
 
-  /** The program where the disk is; whoever may enter there becomes the server's user only then. */
+  /**
+   * Runs the program where the disk is mounted; only root may enter there, so it switches to the server's
+   * user afterwards.
+   */
   #command(name: string, flags: readonly string[]): readonly string[] {
     const program = join(this.#programs, name)
     if (process.platform !== 'linux') return [program, ...flags]
-    // Whatever becomes of the run, the server does not outlive it.
+    // The server must not outlive the run, whatever happens.
     const mortal = ['setpriv', '--pdeathsig=QUIT']
     if (!('prefix' in this.disk)) return [...mortal, program, ...flags]
     const { uid, gid } = serverUser

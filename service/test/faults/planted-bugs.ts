@@ -10,9 +10,9 @@ import { isAbout, type Spoiled } from './spoiled.ts'
 
 interface PlantedBug {
   readonly bug: string
-  /** What the checker must say about it. */
+  /** What the checker must report about it. */
   readonly complaint: ComplaintKind
-  /** Whether it needs a run in which somebody stops all mandates, disables accounts and releases domains. */
+  /** Whether it needs a run in which someone stops all mandates, disables accounts and releases domains. */
   readonly isGoverned?: true
   readonly plant: (spoiled: Spoiled) => void
 }

@@ -2,7 +2,7 @@ import type { Complain } from '../complaint.ts'
 import type { Dossier } from '../dossier.ts'
 import type { ActivitySumContent, JournalContent } from '../history.ts'
 
-/** The sums that the console shows are those of the journal, and it knows everybody who was paid. */
+/** The console's sums equal those of the journal, and it knows every paid seller. */
 export function checkActivity({ content: { activity } }: Dossier, complain: Complain): void {
   if (!activity) return
   const { journal, sums, paidSellers } = activity
@@ -50,7 +50,7 @@ function sumsOf(entry: JournalContent): ActivitySumContent[] {
     sums.push({ ...sum, dimension: 'mandate', subject: mandateId })
   }
   if (kind === 'denied' && reason !== null) sums.push({ ...sum, dimension: 'reason', subject: reason })
-  // What a list shows, in all and by domain.
+  // What a list shows, in total and by domain.
   if (kind !== 'more_denied') sums.push({ ...sum, dimension: 'domain', subject: '' })
   if (kind !== 'more_denied' && domain !== null) sums.push({ ...sum, dimension: 'domain', subject: domain })
   if (kind === 'paid' || kind === 'refunded') {

@@ -5,7 +5,7 @@ import type { ApprovalContent, CallOf } from '../history.ts'
 
 type Decision = CallOf<'decide'>
 
-/** Nothing that needs a person's approval is paid without it, an approval is used once, and amendments are kept. */
+/** Nothing that needs approval is paid without it, an approval is used once, and amendments are kept. */
 export function checkApprovals(dossier: Dossier, complain: Complain): void {
   const approvals = new Map(dossier.content.approvals.map((approval) => [approval.id, approval]))
   const decisions = Map.groupBy(dossier.callsOf('decide'), ({ request }) => request.approvalId)
@@ -17,7 +17,9 @@ export function checkApprovals(dossier: Dossier, complain: Complain): void {
 
 type Decisions = ReadonlyMap<string, readonly Decision[]>
 
-/** Every payment above the threshold of its mandate has used up an approval that somebody may have given, in time. */
+/**
+ * Every payment above the threshold of its mandate has used up an approval that may have been given in time.
+ */
 function checkPayments(dossier: Dossier, decisions: Decisions, complain: Complain): void {
   const usedBy = new Map(dossier.content.approvals.map((approval) => [approval.nonce ?? '', approval]))
   for (const { nonce, mandateId, amountMicro, issuedAtMs } of dossier.content.holds) {
@@ -58,7 +60,7 @@ interface Asked {
   readonly decisions: Decisions
 }
 
-/** What was told of a decision is so: a denial is final, and an approval is approved, used or taken back. */
+/** Answers to decisions are true: a denial is final, and an approval is approved, used or withdrawn. */
 function checkDecisions({ approvals, decisions }: Asked, complain: Complain): void {
   for (const [id, calls] of decisions) {
     const approval = approvals.get(id)
@@ -78,7 +80,10 @@ function checkDecisions({ approvals, decisions }: Asked, complain: Complain): vo
   }
 }
 
-/** A refusal for want of approval needs a mandate that asks, and no approval that was surely given and not used. */
+/**
+ * A refusal for lack of approval needs a mandate that requires one, and no approval that was certainly given
+ * and unused.
+ */
 function checkRefusals(dossier: Dossier, { approvals, decisions }: Asked, complain: Complain): void {
   for (const call of dossier.callsOf('ask-proof', 'evaluate')) {
     const { answer, request, beganMs, endedMs } = call
@@ -102,7 +107,7 @@ function checkRefusals(dossier: Dossier, { approvals, decisions }: Asked, compla
   }
 }
 
-/** An amendment that was acknowledged is a version, and no two were made of one. */
+/** Every acknowledged amendment is a version, and no version has two. */
 function checkAmendments(
   dossier: Dossier,
   approvals: ReadonlyMap<string, ApprovalContent>,

@@ -2,7 +2,10 @@ import type { Complain } from '../complaint.ts'
 import { isFateUnknown, isVerified, type Dossier } from '../dossier.ts'
 import type { Call, CallOf, HoldContent, TransactionContent } from '../history.ts'
 
-/** Payments in two steps: authorized once, then captured, voided or overdue; and refunds, never above the charge. */
+/**
+ * Payments in two steps: authorized once, then captured, voided or overdue; and refunds, never above the
+ * charge.
+ */
 export function checkAuthorizations(dossier: Dossier, complain: Complain): void {
   for (const { answer, request } of dossier.callsOf('authorize')) {
     const hold = dossier.holds.get(request.nonce)
@@ -18,7 +21,7 @@ export function checkAuthorizations(dossier: Dossier, complain: Complain): void 
   checkRefunds(dossier, complain)
 }
 
-/** Somebody must have authorized it, once, and nobody else is told so. */
+/** Some request must have authorized it, once, and only its caller is told so. */
 function checkMakers(dossier: Dossier, hold: HoldContent, complain: Complain): void {
   const { nonce } = hold
   const attempts = dossier.actsOf(nonce, 'authorize')
@@ -44,7 +47,7 @@ function checkMakers(dossier: Dossier, hold: HoldContent, complain: Complain): v
   }
 }
 
-/** One capture at most, by a request for that amount; and every answer about it true. */
+/** At most one capture, by a request for that amount, and every answer about it is true. */
 function checkEnd(dossier: Dossier, hold: HoldContent, complain: Complain): void {
   const { nonce } = hold
   const captures = dossier.actsOf(nonce, 'capture-authorized')
@@ -121,7 +124,7 @@ function wasCharged(
   return payment !== undefined && payment.createdAtMs <= endedMs + skewMs
 }
 
-/** The refunds of a payment are those that were asked for, and never more than it has charged. */
+/** The refunds of a payment are the requested ones, and never exceed its charge. */
 function checkRefunds(dossier: Dossier, complain: Complain): void {
   const callsOf = Map.groupBy(dossier.callsOf('refund'), ({ request }) => request.transactionId)
   const recorded = new Map(dossier.refunds.map((refund) => [refund.id, refund]))

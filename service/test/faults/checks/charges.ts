@@ -5,7 +5,7 @@ import type { CallOf, HoldContent, TransactionContent } from '../history.ts'
 
 type Verification = CallOf<'verify'>
 
-/** Every charge once, acknowledged or explained; every answer about it true. */
+/** Every charge occurs once and is acknowledged or explained, and every answer about it is true. */
 export function checkCharges(dossier: Dossier, complain: Complain): void {
   const verified = dossier.callsOf('verify').map(({ request }) => request.nonce)
   const paid = dossier.payments.map(({ nonce }) => nonce ?? '')
@@ -17,14 +17,14 @@ export function checkCharges(dossier: Dossier, complain: Complain): void {
       complain('charged twice', nonce, 'two verifications were told that theirs was the first')
     }
     const hold = dossier.holds.get(nonce)
-    // `checkAuthorizations` looks at payments in two steps.
+    // `checkAuthorizations` checks payments in two steps.
     if (hold && hold.captureDeadlineMs !== null) continue
     if (payment && hold) checkPayment(attempts, { payment, hold }, complain)
     for (const attempt of attempts) checkVerification(dossier, attempt, { payment, hold }, complain)
   }
 }
 
-/** Some request must have made the payment, and its collector must get to know. */
+/** Some request must have made the payment, and its collector must learn of it. */
 function checkPayment(
   attempts: readonly Verification[],
   { payment, hold }: { readonly payment: TransactionContent; readonly hold: HoldContent },
@@ -89,7 +89,7 @@ function checkVerification(dossier: Dossier, attempt: Verification, truth: Truth
   }
 }
 
-/** Whether an earlier attempt of the same collector was still under way, which then paid after all. */
+/** Whether an earlier attempt of the same collector was still in progress and then paid after all. */
 function wasOvertaken(dossier: Dossier, attempt: Verification): boolean {
   const { keyId, request } = attempt
   const others = dossier.verificationsOf(request.nonce).filter((other) => other !== attempt)
@@ -102,7 +102,7 @@ function wasOvertaken(dossier: Dossier, attempt: Verification): boolean {
   )
 }
 
-/** Whether the proof may have been over at some moment of the request: by time, or by a stop. */
+/** Whether the proof may have ended at some moment of the request, by time or by a stop. */
 function wasOver(dossier: Dossier, { endedMs }: Verification, hold: HoldContent): boolean {
   if (endedMs - hold.issuedAtMs > validityWindowMs - dossier.skewMs) return true
   if (hold.status !== 'voided') return false

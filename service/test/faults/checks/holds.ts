@@ -3,10 +3,10 @@ import type { Complain } from '../complaint.ts'
 import { isDone, isFateUnknown, latestMs, type Dossier } from '../dossier.ts'
 import type { CallOf, HoldContent } from '../history.ts'
 
-/** How long after its end an expired hold may still be open: the sweep comes every second. */
+/** How long after its end an expired hold may still be open: the sweep runs every second. */
 export const sweptWithinMs = 5 * 60_000
 
-/** Every hold is asked for, and is captured, expired, voided or rightly open. */
+/** Every hold was requested, and is captured, expired, voided or legitimately open. */
 export function checkHolds(dossier: Dossier, complain: Complain): void {
   for (const [nonce, { request }] of dossier.grants) {
     const hold = dossier.holds.get(nonce)
@@ -32,7 +32,7 @@ function isExplained(dossier: Dossier, hold: HoldContent, untold: readonly CallO
     granted.length > 0 && orderId === null
       ? granted
       : [...granted, ...untold.filter(({ request }) => request.amountMicro === amountMicro)]
-  // A service may come to a request only after its client has given up.
+  // A service may process a request only after its client has given up.
   return candidates.some((call) => call.beganMs <= issuedAtMs && issuedAtMs <= latestMs(call))
 }
 

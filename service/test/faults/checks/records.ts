@@ -3,7 +3,7 @@ import type { Complain } from '../complaint.ts'
 import { isDone, isFateUnknown, type Dossier } from '../dossier.ts'
 import type { EventContent } from '../history.ts'
 
-/** What was acknowledged is on record, once, and what is on record was asked for. */
+/** Everything acknowledged is recorded once, and everything recorded was requested. */
 export function checkRecords(dossier: Dossier, complain: Complain): void {
   for (const { answer, request } of dossier.calls) {
     if (answer.is === 'broken') complain('broken answer', request.act, answer.text)
@@ -17,7 +17,7 @@ export function checkRecords(dossier: Dossier, complain: Complain): void {
   checkRevocations(dossier, eventsAbout, complain)
 }
 
-/** A payment says what its hold says, and stands in both accounts when it is between two. */
+/** A payment agrees with its hold, and is recorded in both accounts if it is between two. */
 function checkTransactions(dossier: Dossier, complain: Complain): void {
   const copies = dossier.content.transactions.filter(
     ({ side, status }) => side === 'payee' && status === 'paid',
@@ -65,8 +65,8 @@ function checkEvaluations(dossier: Dossier, complain: Complain): void {
 }
 
 /**
- * No denied proof is counted twice. The first of each minute are recorded, and none of those is lost; those beyond are
- * only counted, and one whose first attempt may have been committed is not counted again.
+ * No denied proof is counted twice. The first ones of each minute are recorded and never lost; those beyond
+ * are only counted, and one whose first attempt may have been committed is not counted again.
  */
 function checkDenials(dossier: Dossier, complain: Complain): void {
   if (!dossier.content.denials) return
@@ -118,7 +118,7 @@ function checkCreations(dossier: Dossier, eventsAbout: EventsAbout, complain: Co
   }
 }
 
-/** A revocation is for good, so that it has one event; a pause has at least one when it was answered. */
+/** A revocation is permanent, so it has one event; an answered pause has at least one. */
 function checkRevocations(dossier: Dossier, eventsAbout: EventsAbout, complain: Complain): void {
   const acts = ['revoke-agent', 'revoke-mandate', 'revoke-key', 'pause-mandate'] as const
   const subjects = Map.groupBy(dossier.callsOf(...acts), ({ request }) => {

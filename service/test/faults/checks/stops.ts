@@ -3,7 +3,7 @@ import { isDone, isFateUnknown, latestMs, type Dossier } from '../dossier.ts'
 import { captureSeconds, type Call, type CallOf } from '../history.ts'
 import { collectorDomain } from '../market.ts'
 
-/** Nothing that begins after an answered stop succeeds; and no refusal speaks of a stop that never was. */
+/** Nothing that begins after an answered stop succeeds, and no refusal names a stop that never happened. */
 export function checkStops(dossier: Dossier, complain: Complain): void {
   checkPayments(dossier, complain)
   checkApprovals(dossier, complain)
@@ -12,7 +12,7 @@ export function checkStops(dossier: Dossier, complain: Complain): void {
   checkStatuses(dossier, complain)
 }
 
-/** Holds and charges by the ledger's own clock, told or not. */
+/** Holds and charges by the ledger's own clock, answered or not. */
 function checkPayments(dossier: Dossier, complain: Complain): void {
   const revocationsOfKeys = Map.groupBy(
     dossier.callsOf('revoke-key').filter(isDone),
@@ -27,7 +27,7 @@ function checkPayments(dossier: Dossier, complain: Complain): void {
     const [payment] = dossier.paymentsOf(nonce)
     const heldSinceMs = dossier.heldSinceMs(hold) ?? Infinity
     if (hold.captureDeadlineMs !== null) {
-      // A stop leaves what is authorized, and nothing is authorized after it.
+      // A stop does not end authorized payments, and nothing is authorized after it.
       const authorizedAtMs = hold.captureDeadlineMs - captureSeconds * 1_000 - dossier.skewMs
       const isStopped = dossier
         .endsOf(hold)
@@ -35,7 +35,7 @@ function checkPayments(dossier: Dossier, complain: Complain): void {
       if (isStopped) complain('success after stop', nonce, 'it was authorized after a stop was answered')
     }
     if (!payment) continue
-    // A stop ends open holds for good, so that a later resume does not bring them back.
+    // A stop ends open holds permanently, so a later resume does not restore them.
     const paidAtMs = payment.writtenAtMs ?? payment.createdAtMs
     const isStopped = dossier
       .endsOf(hold)
@@ -74,7 +74,7 @@ function checkApprovals(dossier: Dossier, complain: Complain): void {
   }
 }
 
-/** What may have made a denial true; undefined when the code is none of a stop. */
+/** What may have made a denial true; undefined if the code does not concern a stop. */
 function reasonsToDeny(
   dossier: Dossier,
   code: string,
@@ -94,7 +94,7 @@ function checkKeys(dossier: Dossier, complain: Complain): void {
   for (const { keyId, answer, beganMs, endedMs, request } of dossier.calls) {
     const ofKey = revocations.get(keyId) ?? []
     if (answer.is === 'unauthorized') {
-      // The key of the collector is refused while its account is disabled.
+      // The collector's key is refused while its account is disabled.
       if (request.act === 'register-seller') continue
       if ('domain' in request && request.act !== 'ask-proof' && request.domain === collectorDomain) continue
       if (!ofKey.some((revocation) => revocation.beganMs <= endedMs)) {
@@ -112,7 +112,7 @@ function checkKeys(dossier: Dossier, complain: Complain): void {
   }
 }
 
-/** The statuses in the ledger are those that the last acts gave. */
+/** The statuses in the ledger are the results of the last operations. */
 function checkStatuses(dossier: Dossier, complain: Complain): void {
   for (const { id, status } of dossier.content.agents) {
     checkRevoked(id, status === 'revoked', dossier.revocationsOfAgent(id), complain)
@@ -133,7 +133,7 @@ function checkStatuses(dossier: Dossier, complain: Complain): void {
   }
 }
 
-/** The status that the last of all moves has given a mandate; undefined when that depends on others. */
+/** The status after the last operation on a mandate; undefined if it depends on others. */
 function statusAfter(dossier: Dossier, mandateId: string, { request, ...call }: Call): string | undefined {
   if (request.act === 'pause-mandate') return 'paused'
   if (request.act === 'resume-mandate') return 'active'
@@ -141,7 +141,10 @@ function statusAfter(dossier: Dossier, mandateId: string, { request, ...call }: 
   return isStop ? 'paused' : undefined
 }
 
-/** The collector charges nothing while its account is disabled or its domain released, and is refused only then. */
+/**
+ * The collector charges nothing while its account is disabled or its domain released, and is refused only
+ * then.
+ */
 function checkCollector(dossier: Dossier, complain: Complain): void {
   for (const [closing, opening, refusal] of closings) {
     const closed = dossier.callsOf(closing)
@@ -155,7 +158,7 @@ function checkCollector(dossier: Dossier, complain: Complain): void {
           close.endedMs < beganMs &&
           !opened.some((open) => latestMs(open) >= close.beganMs && open.beganMs <= endedMs),
       )
-      // What was paid before is told again after a release, and to nobody while the account is disabled.
+      // Earlier payments are still replayed after a release, and never while the account is disabled.
       const isSuccess = answer.is === 'verified' || answer.is === 'authorized' || answer.is === 'refunded'
       const isCharged = isSuccess && (!answer.isReplay || closing === 'disable-collector')
       const subject = 'nonce' in request ? request.nonce : request.transactionId
@@ -173,7 +176,7 @@ const closings = [
   ['release-domain', 'register-seller', 'seller_not_yours'],
 ] as const
 
-/** What a collector cannot do then. What it has authorized, it may still capture without its domain. */
+/** What a collector cannot do then. It may still capture what it has authorized without its domain. */
 const collectingActs = {
   'disable-collector': ['verify', 'authorize', 'capture-authorized', 'refund'],
   'release-domain': ['verify', 'authorize'],
@@ -189,7 +192,7 @@ function checkRevoked(
   if (isRevoked && revocations.length === 0) complain('record unexplained', id, 'nobody revoked it')
 }
 
-/** From when on it is sure that the mandate, or its agent, is revoked. */
+/** The time from which the mandate, or its agent, is certainly revoked. */
 function revokedSinceMs(dossier: Dossier, mandateId: string): number {
   const revocations = dossier
     .stopsOf(mandateId)
@@ -197,7 +200,7 @@ function revokedSinceMs(dossier: Dossier, mandateId: string): number {
   return Math.min(...revocations.filter(isDone).map(({ endedMs }) => endedMs))
 }
 
-/** Whether the mandate was surely stopped from the beginning of a call to its end. */
+/** Whether the mandate was certainly stopped for the whole duration of a call. */
 function isStoppedAllAlong(dossier: Dossier, mandateId: string, { beganMs, endedMs }: Call): boolean {
   if (revokedSinceMs(dossier, mandateId) < beganMs) return true
   const moves = dossier.movesOf(mandateId)
@@ -206,7 +209,7 @@ function isStoppedAllAlong(dossier: Dossier, mandateId: string, { beganMs, ended
     isDone(pause) &&
     pause.endedMs < beganMs &&
     ![...resumes, ...others].some((resume) => latestMs(resume) >= pause.beganMs && resume.beganMs <= endedMs)
-  // No undo resumes what an owner has paused, unless a stop has come before the pause and is undone.
+  // An undo does not resume what an owner has paused, unless a stop preceded the pause and is undone.
   const isPaused = moves.some((pause) => pause.request.act === 'pause-mandate' && isLasting(pause, []))
   return (
     isPaused ||
@@ -216,7 +219,7 @@ function isStoppedAllAlong(dossier: Dossier, mandateId: string, { beganMs, ended
   )
 }
 
-/** The undos that may resume what a stop has paused: its own, those of all stops, and those of a stop pressed later. */
+/** The undos that may resume what a stop paused: its own, those of all stops, and those of a later stop. */
 function undosOf(dossier: Dossier, stop: CallOf<'stop-all'>): readonly Call[] {
   return dossier.undos.filter(({ request: { name } }) => {
     if (name === null || name === stop.request.name) return true
