@@ -17,7 +17,7 @@ import { openSqliteLedgerStore } from '../src/store/ledger/sqlite/sqlite-ledger-
 const run = promisify(execFile)
 const noCurl = spawnSync('curl', ['--version']).error ? 'curl is not installed here' : false
 
-test('First start shows both operator keys once, to be pasted, and a later start shows none [auth.2]', async (context) => {
+test('The first start shows both operator keys once, ready to paste, and later starts show none [auth.2]', async (context) => {
   const folder = makeFolder(context)
   const service = await startProcess(context, { folder })
   const { stdout, stderr, code } = await service.kill('SIGTERM')
@@ -44,7 +44,7 @@ test('First start shows both operator keys once, to be pasted, and a later start
 })
 
 test(
-  'The address of the reference and the command that a first start prints both work as they are',
+  'The reference URL and the command that a first start prints both work as printed',
   { skip: noCurl },
   async (context) => {
     const service = await startProcess(context, { folder: makeFolder(context) })
@@ -56,7 +56,7 @@ test(
   },
 )
 
-test('A first start that fails for its port makes no keys, so the next one shows them', async (context) => {
+test('A first start that fails because of its port creates no keys, so the next one shows them', async (context) => {
   const folder = makeFolder(context)
   const failed = await runProcess(context, { folder, settings: await takenPort(context) })
   assert.equal(failed.code, 1)
@@ -65,7 +65,7 @@ test('A first start that fails for its port makes no keys, so the next one shows
   await service.sees(/export PURSER_PRODUCTION_KEY=svc_prod_/)
 })
 
-test('A first start that died while it made its secret is finished by the next', async (context) => {
+test('A first start that was killed while it created its secret is completed by the next', async (context) => {
   const folder = makeFolder(context)
   mkdirSync(join(folder, 'data'))
   writeFileSync(join(folder, 'data/purser.db.proof-secret.new'), 'half a sec')
@@ -136,7 +136,7 @@ test(
   },
 )
 
-test('A proof secret from a file signs, and none is made beside the store', async (context) => {
+test('A proof secret from a file is used, and none is created next to the store', async (context) => {
   const folder = makeFolder(context)
   writeFileSync(join(folder, 'secret'), 'a secret that stands in a file of its own\n')
   const service = await startProcess(context, { folder, settings: { PURSER_PROOF_SECRET_FILE: 'secret' } })
@@ -144,7 +144,7 @@ test('A proof secret from a file signs, and none is made beside the store', asyn
   assert.throws(() => statSync(join(folder, 'data/purser.db.proof-secret')), { code: 'ENOENT' })
 })
 
-test('A second process on the same file is refused, and the first goes on answering', async (context) => {
+test('A second process on the same file is refused, and the first keeps answering', async (context) => {
   const folder = makeFolder(context)
   const settings = chosenSettings()
   const first = await startProcess(context, { folder, settings })
@@ -159,7 +159,7 @@ test('A second process on the same file is refused, and the first goes on answer
 interface Refusal {
   readonly what: string
   readonly says: RegExp
-  /** Makes the fault; the settings and flags with which it shows. */
+  /** Causes the fault; returns the settings and flags that show it. */
   readonly make: (
     folder: string,
     context: TestContext,
@@ -168,12 +168,12 @@ interface Refusal {
 
 const refusals: readonly Refusal[] = [
   {
-    what: 'a file that is no database',
+    what: 'a file that is not a database',
     says: /purser\.db is damaged or not a SQLite database \(SQLITE_NOTADB\), and was left untouched; restore/,
     make: (folder) => placeDatabase(folder, Buffer.from('no database '.repeat(1_000))),
   },
   {
-    what: 'a file that is cut off',
+    what: 'a truncated file',
     says: /purser\.db is damaged .*\(SQLITE_CORRUPT\), and was left untouched; restore a backup with npx purser restore, or name/,
     make: async (folder) => placeDatabase(folder, (await goodDatabase(folder)).subarray(0, 20_000)),
   },
@@ -201,7 +201,7 @@ const refusals: readonly Refusal[] = [
     },
   },
   {
-    what: 'a folder that cannot be made',
+    what: 'a folder that cannot be created',
     says: /The folder .*file\/below cannot be created \(ENOTDIR\); choose a location that this user can write to/,
     make: (folder) => {
       writeFileSync(join(folder, 'file'), 'a file, not a folder')
@@ -217,7 +217,7 @@ const refusals: readonly Refusal[] = [
     },
   },
   {
-    what: 'a proof secret that is cut off',
+    what: 'a truncated proof secret',
     says: /purser\.db\.proof-secret does not contain a proof secret of this service; restore it from a backup/,
     make: async (folder) => {
       await goodDatabase(folder)
@@ -226,7 +226,7 @@ const refusals: readonly Refusal[] = [
     },
   },
   {
-    what: 'a port that is taken',
+    what: 'a port in use',
     says: /Port \d+ on 127\.0\.0\.1 is taken; choose another with PURSER_PORT, or 0 for any free one/,
     make: async (_folder, context) => ({ settings: await takenPort(context) }),
   },
@@ -237,7 +237,7 @@ const refusals: readonly Refusal[] = [
   },
 ]
 for (const { what, says, make } of refusals) {
-  test(`A start on ${what} ends with one clear sentence and exit code 1`, async (context) => {
+  test(`A start with ${what} ends with one clear sentence and exit code 1`, async (context) => {
     const folder = makeFolder(context)
     const options = await make(folder, context)
     const before = readDatabase(folder)
@@ -247,7 +247,7 @@ for (const { what, says, make } of refusals) {
   })
 }
 
-test('Every bad setting is named at once, each with what would be right, and no secret is repeated', async (context) => {
+test('All bad settings are reported at once, each with its valid values, and without secrets', async (context) => {
   const { code, stdout, stderr } = await runProcess(context, {
     folder: makeFolder(context),
     settings: {
@@ -291,7 +291,7 @@ test('--help lists every setting and starts nothing', async (context) => {
   assert.equal(readDatabase(folder), undefined)
 })
 
-test('A flag wins over its variable, and a variable over .env', async (context) => {
+test('A flag takes precedence over its variable, and a variable over .env', async (context) => {
   const folder = makeFolder(context)
   writeFileSync(
     join(folder, '.env'),
@@ -339,7 +339,7 @@ function pick({ name, status }: { name?: unknown; status?: unknown }): unknown {
   return { name, status }
 }
 
-/** The settings of a port that somebody else listens on. */
+/** The settings of a port that another program listens on. */
 async function takenPort(context: TestContext): Promise<Record<string, string>> {
   const other = createServer()
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
@@ -373,7 +373,7 @@ async function goodDatabase(folder: string): Promise<Buffer> {
   return readFileSync(databasePath(folder))
 }
 
-/** Does to the file what another program could. */
+/** Changes the file like another program could. */
 function changeDatabase(folder: string, statement: string): Record<string, never> {
   mkdirSync(join(folder, 'data'), { recursive: true })
   const database = new Database(databasePath(folder))
@@ -382,7 +382,7 @@ function changeDatabase(folder: string, statement: string): Record<string, never
   return {}
 }
 
-/** The database with all pages overwritten at which a table or an index begins. */
+/** The database, with the root page of every table and index overwritten. */
 function withoutTables(folder: string, bytes: Buffer): Buffer {
   const database = new Database(databasePath(folder))
   const roots = database

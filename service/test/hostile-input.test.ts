@@ -27,10 +27,10 @@ import {
 
 const requestCount = Number(process.env['HOSTILE_REQUESTS'] ?? 10_000)
 const connections = 32
-/** Each request is made from this and its number; another seed makes another run. */
+/** Each request is derived from this and its number; another seed gives another run. */
 const seed = Number(process.env['HOSTILE_SEED'] ?? 20_261_120)
 
-// An address is given back as the caller wrote it, and callers may write what a URL parser tidies up.
+// A URL is returned as the caller wrote it, and callers may write what a URL parser normalizes.
 Format.Set('uri', () => true)
 
 /** Checks of the bodies that the description lists, by endpoint and status. */
@@ -45,7 +45,7 @@ const checks = new Map(
 const isErrorBody = Compile(ErrorBody)
 
 test(
-  'Whatever is sent, the answer is one that the description lists for the endpoint, and never a 5xx [errors.422]',
+  'Whatever is sent, the response is one that the description lists for the endpoint, and never a 5xx [errors.422]',
   { timeout: 300_000 },
   async (t) => {
     const service = await startTestService(t)
@@ -73,10 +73,10 @@ test(
 
     const counts = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`)
     t.diagnostic(`seed ${seed}: ${requestCount} requests, answers ${counts.join(', ')}`)
-    // The ends are far apart: a generator that reaches nothing would find nothing.
+    // These check the extremes: a generator that never reaches them would find nothing.
     assert.deepEqual(
       endpoints.filter(({ id }) => !reached.has(id)).map(({ id }) => id),
-      // The only account that is named is the operator's own; and a key has no session to show or end.
+      // The only account that is named is the operator's own, and a key has no session to show or end.
       ['disableAccount', 'getSession', 'endSession'],
     )
     for (const status of [200, 201, 400, 401, 402, 403, 404, 405, 409, 413, 422, 431]) {
@@ -87,7 +87,7 @@ test(
   },
 )
 
-/** What is wrong with the answer, or undefined. */
+/** The problem with the response, or undefined. */
 function faultIn(request: HostileRequest, { status, headers, text, body }: PlainAnswer): string | undefined {
   const answer = `${status} ${text.slice(0, 500)}`
   if (status >= 500) return answer

@@ -1,6 +1,6 @@
 /**
- * A hostile tenant beside an honest one, as a process of its own: the service and the attackers are its children, and
- * together they can be preferred to whatever else the machine does.
+ * A hostile tenant next to an honest one, in a separate process: the service and the attackers are its
+ * children, and together they can get priority over everything else on the machine.
  */
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
@@ -16,27 +16,27 @@ import type { Bound } from './hostile-service.ts'
 import type { Order, Sightings, Target } from './hostile-tenant.ts'
 import { makeFolder, startProcess, type ReadyProcess } from './process.ts'
 
-/** What is to be measured. */
+/** What to measure. */
 export interface Plan {
   readonly database?: string | undefined
-  /** The bound that the service lacks. */
+  /** The protection that the service lacks. */
   readonly without: Bound
-  /** How many quiet and how many hostile windows there are, in turn, and how long each is. */
+  /** The number and duration of alternating quiet and hostile windows. */
   readonly windows: number
   readonly windowMs: number
 }
 
-/** What a scenario gave. */
+/** The result of a scenario. */
 export interface Figures {
-  /** Milliseconds from when each request of the honest tenant was due to its answer, in ascending order. */
+  /** Milliseconds from the scheduled time of each honest request to its answer, in ascending order. */
   readonly quietMs: readonly number[]
   readonly hostileMs: readonly number[]
-  /** What an honest tenant should not have been answered. */
+  /** Unexpected answers to the honest tenant. */
   readonly wrong: readonly string[]
-  /** How many purchases were told to be paid, and how many cents were charged; each costs one. */
+  /** The number of purchases reported as paid, and the cents charged; each costs one. */
   readonly paid: number
   readonly chargedCents: number
-  /** The memory of the service before the first attack, and the most it had after that. */
+  /** The memory of the service before the first attack, and its peak after that. */
   readonly restingMiB: number
   readonly peakMiB: number
   /** How often each answer was given to each kind of attack. */
@@ -46,13 +46,13 @@ export interface Figures {
 
 type Context = { readonly after: (stop: () => Promise<void>) => void }
 
-/** How many purchases of three requests the honest tenant starts in a second. */
+/** Purchases of three requests that the honest tenant starts per second. */
 const purchasesPerSecond = 40
-/** How long an attack is under way before it is measured. */
+/** How long an attack runs before it is measured. */
 const rampMs = 300
 const operatorKey = 'svc_sand_2f0c5d7e9b1a4c6d8e0f1a2b3c4d5e6f'
 
-/** Lets an honest tenant buy at a fixed rate, alone and beside a hostile one in turn. */
+/** Lets an honest tenant buy at a fixed rate, alternately alone and next to a hostile one. */
 async function runScenario(context: Context, plan: Plan): Promise<Figures> {
   const service = await startService(context, plan)
   const operator = openLoadClient(service.url, operatorKey, 2)
@@ -101,9 +101,9 @@ function startService(context: Context, { without, database }: Plan): Promise<Re
     settings: {
       PURSER_BOOTSTRAP_SANDBOX_KEY: operatorKey,
       PURSER_WORKERS: '1',
-      // So that those who guess reach the limit while they are watched.
+      // So that key guessing reaches its limit while it is measured.
       PURSER_RATE_LIMIT_ADDRESS: '100/40',
-      // As `npm start` has it.
+      // Like `npm start`.
       NODE_OPTIONS: '--max-semi-space-size=32',
       ...(database === undefined ? {} : { PURSER_DATABASE: database }),
     },
@@ -117,7 +117,7 @@ async function addTenant(operator: LoadClient, name: string): Promise<string> {
   return answer.body.api_keys[0].key as string
 }
 
-/** Gives the hostile tenant records that are as large as they may be. */
+/** Gives the hostile tenant records of the max size. */
 async function prepareTarget(url: string, key: string): Promise<Target> {
   const client = openLoadClient(url, key, 8)
   const label = `${'s'.repeat(60)}.`
@@ -146,7 +146,9 @@ async function prepareTarget(url: string, key: string): Promise<Target> {
   return { port: Number(new URL(url).port), key, agentId, mandateId }
 }
 
-/** The honest tenant, who starts purchases at a fixed rate, whether those before have been answered or not. */
+/**
+ * The honest tenant, who starts purchases at a fixed rate, whether or not earlier ones have been answered.
+ */
 function openShop(client: LoadClient, purchases: readonly Purchase[]) {
   const wrong: string[] = []
   let paid = 0
@@ -175,7 +177,9 @@ function openShop(client: LoadClient, purchases: readonly Purchase[]) {
   return {
     wrong,
     paid: () => paid,
-    /** Sells for so long; resolves to the latencies of all requests, when the last one has been answered. */
+    /**
+     * Trades for this long; resolves to the latencies of all requests once the last one has been answered.
+     */
     async sell(forMs: number): Promise<number[]> {
       latencies = []
       const underWay: Promise<void>[] = []
@@ -200,7 +204,7 @@ async function countCents(client: LoadClient, purchases: readonly Purchase[]): P
   return cents
 }
 
-/** The attackers in a process of their own, at rest until they begin. */
+/** The attackers in a separate process, idle until they begin. */
 async function startAttackers(context: Context, target: Target) {
   const child = fork(join(import.meta.dirname, 'hostile-tenant.ts'), { stdio: 'inherit' })
   context.after(async () => void child.kill('SIGKILL'))
@@ -223,13 +227,13 @@ async function startAttackers(context: Context, target: Target) {
   }
 }
 
-/** The memory of a process that is in RAM. */
+/** The resident memory of a process. */
 function memoryMiB({ pid }: ReadyProcess): number {
   const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
   return Number(kibibytes) / 1_024
 }
 
-/** Waits until the service has done what was left of an attack. */
+/** Waits until the service has handled what was left of an attack. */
 async function untilIdle({ pid }: ReadyProcess): Promise<void> {
   const everyMs = 100
   const deadlineMs = performance.now() + 10_000
@@ -237,13 +241,13 @@ async function untilIdle({ pid }: ReadyProcess): Promise<void> {
   for (;;) {
     await sleep(everyMs)
     const now = ticksOf(pid)
-    // A tick is 10 ms of a processor.
+    // A tick is 10 ms of processor time.
     if (now - before <= 1 || performance.now() > deadlineMs) return
     before = now
   }
 }
 
-/** How much a process has computed. */
+/** The processor time of a process. */
 function ticksOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')
@@ -252,8 +256,8 @@ function ticksOf(pid: number): number {
 }
 
 /**
- * Prefers this process, which leads a session of its own, and those that it starts, to whatever else the machine does;
- * where it may not, it measures as it is.
+ * Gives this process, which leads its own session, and its children priority over everything else on the
+ * machine; without permission, it measures as is.
  */
 function preferThis(): void {
   const attempts = [
@@ -264,7 +268,7 @@ function preferThis(): void {
     try {
       attempt()
     } catch {
-      // Not allowed, or not there.
+      // Not permitted, or not available.
     }
   }
 }
@@ -274,7 +278,7 @@ process.once('message', (plan: Plan) => {
   const tidyUp = async () => {
     for (const stop of stops.toReversed()) await stop()
   }
-  // Whoever asked has gone.
+  // The parent is gone.
   process.once('disconnect', () => void tidyUp().finally(() => process.exit(1)))
   preferThis()
   void runScenario({ after: (stop) => void stops.push(stop) }, plan)

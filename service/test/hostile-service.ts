@@ -1,6 +1,7 @@
 /**
- * The service, as it is started alone, with limits that no setting has: clients that read nothing are cut off after a
- * second instead of half a minute, and any bound that is named can be taken away, to show what it is good for.
+ * The service as it is started alone, with limits that no setting has: clients that read nothing are
+ * disconnected after a second instead of half a minute, and any named protection can be turned off to show
+ * what it is for.
  */
 import type { AppLimits } from '../src/app.ts'
 import { readConfig } from '../src/settings/config.ts'
@@ -9,7 +10,7 @@ import { startService } from '../src/start/start.ts'
 
 const limits = { connections: { ...connectionLimits, writeTimeoutMs: 1_000 } } satisfies AppLimits
 
-/** What the application is started with when a bound is taken away. */
+/** The application's options if a protection is turned off. */
 const without = {
   nothing: limits,
   'turns of accounts': { ...limits, reads: { maxInProgress: Infinity, maxWaiting: Infinity } },
@@ -24,7 +25,7 @@ const without = {
   },
 } satisfies Record<string, AppLimits>
 
-/** A bound that can be taken away. */
+/** A protection that can be turned off. */
 export type Bound = keyof typeof without
 
 if (import.meta.main) {

@@ -1,7 +1,8 @@
 /**
- * What all bounds together are for: a hostile tenant does not spoil the service for an honest one. Speed is measured in
- * `bench/`, never in a test; this is the exception. So that a busy machine does not decide: both tenants use the same
- * machine in the same run, quiet and hostile windows take turns, and a service that lacks one bound fails by far.
+ * The purpose of all protections together: a hostile tenant does not degrade the service for an honest one.
+ * Speed is measured in `bench/`, never in a test; this is the exception. To be independent of a busy machine,
+ * both tenants use the same machine in the same run, quiet and hostile windows alternate, and a service that
+ * lacks one protection fails by a wide margin.
  */
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
@@ -13,31 +14,32 @@ import type { Figures, Plan } from './hostile-scenario.ts'
 
 /** How much slower an honest tenant may become. */
 const maxRatio = 3
-/** A quiet time below this counts as this: a few milliseconds more or less are the machine's. */
+/** A quiet time below this counts as this: differences of a few milliseconds are noise. */
 const leastQuietMs = 10
-/** How much memory attacks may take beyond what the service has at rest. */
+/** How much memory attacks may take in addition to the service's own. */
 const maxGrowthMiB = 256
 
 const windows = Number(process.env['HOSTILE_WINDOWS'] ?? 3)
 const skip = process.platform !== 'linux' && 'the memory of a process is read from /proc'
 
 test(
-  'A hostile tenant neither slows an honest one down nor takes the memory of the service',
+  "A hostile tenant neither slows an honest one down nor exhausts the service's memory",
   { skip },
   async (context) => {
     const plan = { without: 'nothing', windows, windowMs: 2_000 } as const
     let figures = await measure(context, plan)
-    // Something else may have taken the processors for a moment; a service that lets itself be slowed down is so again.
+    // Something else may have taken the processors for a moment; a service that can be slowed down fails
+    // again.
     if (slowdown(figures) > maxRatio) figures = await measure(context, plan)
 
     assert.ok(slowdown(figures) <= maxRatio, `the honest tenant is slowed down: ${describe(figures)}`)
     assert.ok(growthMiB(figures) <= maxGrowthMiB, `memory grows: ${describe(figures)}`)
-    assert.deepEqual(figures.wrong, [], 'every request of the honest tenant is answered as ever')
+    assert.deepEqual(figures.wrong, [], 'every request of the honest tenant is answered as usual')
     assert.ok(figures.paid >= 80 * windows, describe(figures))
     assert.equal(figures.chargedCents, figures.paid, 'each purchase is charged once')
     assert.doesNotMatch(figures.stderr, /"level":(50|60)/)
 
-    // That it was attacked, and with which success.
+    // Checks that it was attacked, and the effect.
     const { seen } = figures
     atLeast(seen['big texts'], { 422: 30 * windows })
     atLeast(seen['denials'], { 402: 50 * windows })
@@ -51,12 +53,12 @@ test(
   },
 )
 
-test('Without turns of accounts the honest tenant is slowed down', { skip }, async (context) => {
+test('Without fair turns between accounts the honest tenant is slowed down', { skip }, async (context) => {
   const figures = await measure(context, { without: 'turns of accounts', windows: 1, windowMs: 1_000 })
   assert.ok(slowdown(figures) > maxRatio, describe(figures))
 })
 
-test('Without bounds of connections memory grows', { skip }, async (context) => {
+test('Without connection limits memory grows', { skip }, async (context) => {
   const figures = await measure(context, { without: 'bounds of connections', windows: 2, windowMs: 2_000 })
   assert.ok(growthMiB(figures) > maxGrowthMiB, describe(figures))
 })
@@ -64,9 +66,9 @@ test('Without bounds of connections memory grows', { skip }, async (context) => 
 type Outcome = { readonly figures: Figures } | { readonly failure: string }
 
 async function measure(context: TestContext, plan: Plan): Promise<Figures> {
-  // In a session of its own, which the scheduler can be asked to prefer.
+  // In its own session, to which the scheduler can give priority.
   const child = fork(join(import.meta.dirname, 'hostile-scenario.ts'), { detached: true, stdio: 'inherit' })
-  const ended = once(child, 'exit').then(() => [{ failure: 'the scenario broke off' }])
+  const ended = once(child, 'exit').then(() => [{ failure: 'the scenario was interrupted' }])
   child.send(plan)
   const [outcome] = (await Promise.race([once(child, 'message'), ended])) as [Outcome]
   if (child.connected) child.disconnect()
@@ -83,7 +85,7 @@ function growthMiB({ restingMiB, peakMiB }: Figures): number {
   return peakMiB - restingMiB
 }
 
-/** Of values in ascending order, the one that 99 of 100 do not exceed. */
+/** The 99th percentile of values in ascending order. */
 function p99(ascending: readonly number[]): number {
   return ascending[Math.ceil(ascending.length * 0.99) - 1] ?? Number.NaN
 }

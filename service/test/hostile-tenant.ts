@@ -1,6 +1,6 @@
 /**
- * The attacks of a hostile tenant, as a process of their own: requests that were written beforehand, on bare sockets,
- * at fixed rates, so that they cost the machine little and whoever measures beside them nothing.
+ * The attacks of a hostile tenant, in a separate process: prepared requests on bare sockets at fixed rates,
+ * so that they cost the machine little and do not disturb the measurement.
  */
 import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
@@ -8,34 +8,34 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { mintApiKey } from '../src/domain/api-key.ts'
 
-/** Whom the attackers attack, and as whom. */
+/** The target of the attackers, and their keys. */
 export interface Target {
   readonly port: number
   readonly key: string
   readonly agentId: string
-  /** A mandate as large as one may be. */
+  /** A mandate of the max size. */
   readonly mandateId: string
 }
 
-/** What the attackers saw in one attack: how often each status was answered, by the kind of attack. */
+/** What the attackers saw in one attack: how often each status was answered, by kind of attack. */
 export type Sightings = Record<string, Record<string, number>>
 
-/** What the parent asks, in this order: `target` once, then `begin` and `end` in turn. */
+/** The parent's messages, in this order: `target` once, then `begin` and `end` in turn. */
 export type Order = { readonly target: Target } | 'begin' | 'end'
 
-/** How often an attack looks whether it has something to send. */
+/** How often an attack checks whether it has something to send. */
 const tickMs = 20
 
-/** Requests that are sent again and again, a second. */
+/** Repeated requests per second. */
 const perSecond = { bigTexts: 25, denials: 50, inventions: 50, guesses: 150 }
 
-/** How many lists are asked for at once and never read, each on a connection of its own, and then again. */
+/** How many lists are requested at once and never read, each on a separate connection, and then again. */
 const lists = { connections: 300, pages: 4 }
 
-/** Connections that ask for so many large records at once and never read, and how often a new one comes. */
+/** Connections that request this many large records at once and never read, and how often a new one opens. */
 const slowReaders = { records: 350, everyMs: 200 }
 
-/** How many streams are asked for. */
+/** How many streams are requested. */
 const streams = { feeds: 25, exports: 4 }
 
 /** A request as bytes. */
@@ -54,7 +54,7 @@ function request(
 /** Connections that stay open, unread, from one attack to the next. */
 const unread = new Map<Socket, 'open' | 'cut off'>()
 
-/** One attack, from its beginning to its end. */
+/** One attack, from start to end. */
 class Attack {
   readonly #target: Target
   readonly #seen: Sightings = {}
@@ -93,7 +93,7 @@ class Attack {
     this.#repeat('guesses', perSecond.guesses, guesses)
     for (let count = 0; count < streams.feeds; count++) this.#ask('feeds', get('/v1/console/feed'))
     for (let count = 0; count < streams.exports; count++) {
-      // Whether it may begin is all that is read of it.
+      // Only the status is read, to see whether it may begin.
       this.#ask('exports', get('/v1/console/transactions.csv'), 'its head')
     }
     const pages = longLists.map((path) => Buffer.concat(Array<Buffer>(lists.pages).fill(get(path))))
@@ -106,7 +106,7 @@ class Attack {
       this.#sockets.delete(socket)
       unread.set(socket, 'open')
       socket.on('error', () => unread.set(socket, 'cut off'))
-      // Whether the queue is full shows to who reads.
+      // Whether the queue is full is visible only to a client that reads.
       this.#ask('long lists', get('/agents?limit=1'))
     }
     this.#timers.push(setInterval(comeSlowly, slowReaders.everyMs))
@@ -115,7 +115,8 @@ class Attack {
   async end(): Promise<Sightings> {
     for (const timer of this.#timers) clearInterval(timer)
     for (const socket of this.#sockets) socket.destroy()
-    // Who does not read does not see that he was cut off; who writes again, and once more, does.
+    // A client that does not read does not notice that it was disconnected, but one that writes twice more
+    // does.
     for (let attempt = 0; attempt < 2; attempt++) {
       for (const [socket, state] of unread) if (state === 'open') socket.write('\r\n')
       await sleep(tickMs)
@@ -128,7 +129,7 @@ class Attack {
     return this.#seen
   }
 
-  /** Sends so many requests a second on one connection, and counts the answers. */
+  /** Sends this many requests per second on one connection, and counts the answers. */
   #repeat(kind: string, rate: number, requests: readonly Buffer[]): void {
     const socket = this.#open()
     this.#countAnswers(kind, socket)
@@ -143,7 +144,7 @@ class Attack {
     this.#timers.push(setInterval(tick, tickMs))
   }
 
-  /** Sends requests on a connection of their own, of whose answers everything is read or nothing. */
+  /** Sends requests on a separate connection, and reads either all or none of the answers. */
   #ask(kind: string, requests: Buffer, read: 'everything' | 'its head' | 'nothing' = 'everything'): Socket {
     const socket = this.#open()
     if (read !== 'nothing') this.#countAnswers(kind, socket)
@@ -179,7 +180,7 @@ class Attack {
 
 const head = 'HTTP/1.1 '
 
-/** Lists whose pages are large. */
+/** Lists with large pages. */
 const longLists = [
   '/v1/transactions?limit=200',
   '/mandates?limit=200',
@@ -205,7 +206,7 @@ let target: Target | undefined
 let attack: Attack | undefined
 process.on('message', (order: Order) => {
   if (order === 'begin') {
-    if (!target) throw new Error('nobody is to be attacked')
+    if (!target) throw new Error('no target to attack')
     attack = new Attack(target)
     attack.begin()
     process.send?.('begun')

@@ -11,7 +11,7 @@ import { makeFolder, runProcess, spawnProcess, type ServiceProcess } from './pro
 import { createIdsOfTimes } from '../src/ids.ts'
 import { openSqliteLedgerStore } from '../src/store/ledger/sqlite/sqlite-ledger-store.ts'
 
-test('Ctrl-C while a ledger is copied says that the same command goes on, which it does', async (context) => {
+test('Ctrl-C during a copy says that the same command continues it, which it does', async (context) => {
   const { copying, letGo, copyAgain } = await startHeldCopy(context)
   const { code, stderr } = await copying.kill('SIGINT')
   assert.equal(code, 130)
@@ -28,7 +28,7 @@ test('Ctrl-C while a ledger is copied says that the same command goes on, which 
   await copyAgain()
 })
 
-test('A copy that loses its server names what helps: the same command, once it is there again', async (context) => {
+test('A copy that loses its server names the remedy: the same command, once the server is back', async (context) => {
   const { copying, letGo, copyAgain, client } = await startHeldCopy(context)
   await client.query(`
     select pg_terminate_backend(pid) from pg_stat_activity
@@ -46,13 +46,13 @@ test('A copy that loses its server names what helps: the same command, once it i
 interface HeldCopy {
   readonly copying: ServiceProcess
   readonly client: Client
-  /** Lets the next copy go on. */
+  /** Lets the next copy continue. */
   readonly letGo: () => Promise<unknown>
   /** Copies again, to the end. */
   readonly copyAgain: () => Promise<void>
 }
 
-/** A copy that waits in the middle, since somebody holds a table of its target. */
+/** A copy that waits in the middle because one of its target's tables is locked. */
 async function startHeldCopy(context: TestContext): Promise<HeldCopy> {
   const folder = makeFolder(context)
   const store = openSqliteLedgerStore({ path: join(folder, 'purser.db'), nextId: createIdsOfTimes() })

@@ -6,7 +6,7 @@ import { serviceStores } from '../testing/service-stores.ts'
 import { createTenant, issueKey, issueProof, preparePurchase, startTestService } from '../testing/service.ts'
 
 const domain = 'api.example.com'
-/** More than there are counters for one account; those of both keys were more than all that there were before. */
+/** More than the counters of one account; for both keys together, more than all counters there used to be. */
 const inventedDomains = 1_100
 
 test('Failed verifications of a registered domain are counted, whatever domains a merchant key invents', async (context) => {

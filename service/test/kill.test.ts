@@ -15,13 +15,13 @@ import { makeFolder, startProcess } from './process.ts'
 
 /** How often the service is killed. */
 const kills = Number(process.env['PURSER_TEST_KILLS'] ?? 12)
-/** What the moments of the kills follow from; a run prints it. */
+/** Determines the times of the kills; printed by each run. */
 const seed = Number(process.env['PURSER_TEST_SEED'] ?? randomInt(2 ** 31))
 
 const key = 'svc_sand_kill_test_key'
 const buyers = 16
 
-test('A service that is killed under load, again and again, loses no charge that it acknowledged and makes none twice [verify.step.4] [verify.step.5] [verify.step.6] [limits.nonce] [limits.total]', async (context) => {
+test('A service that is killed under load, again and again, loses no acknowledged charge and makes none twice [verify.step.4] [verify.step.5] [verify.step.6] [limits.nonce] [limits.total]', async (context) => {
   context.diagnostic(`PURSER_TEST_SEED=${seed} PURSER_TEST_KILLS=${kills}`)
   const random = seededRandom(seed)
   const folder = makeFolder(context)
@@ -38,7 +38,7 @@ test('A service that is killed under load, again and again, loses no charge that
   const purchases = [
     await makePurchase(first.client),
     await makePurchase(first.client),
-    // A budget that runs out on the way: nothing may go over it.
+    // A budget that runs out during the run and must never be exceeded.
     await makePurchase(first.client, { max_spend_total: tightBudget }),
   ]
   first.client.close()
@@ -67,20 +67,20 @@ test('A service that is killed under load, again and again, loses no charge that
   const { answers, unknown, unknownButPaid } = journal.counts
   context.diagnostic(`${answers} answers; ready again after ${Math.round(startMs / kills)} ms on average`)
   context.diagnostic(`${unknown} verifications without an answer, ${unknownButPaid} of them paid`)
-  assert.ok(unknown > 0 || kills < 10, 'the kills come in the middle of verifications')
+  assert.ok(unknown > 0 || kills < 10, 'the kills interrupt verifications')
 })
 
 const tightBudget = '150.00'
 
-/** A proof that was granted and is not known to be paid. */
+/** A granted proof that is not known to be paid. */
 interface Sale {
   readonly purchase: Purchase
   readonly proof: Proof
-  /** Whether its verification was sent, and no answer came. */
+  /** Whether its verification was sent and got no answer. */
   isUnknown: boolean
 }
 
-/** What is known to be so because the service said it, and what was asked without an answer. */
+/** What is known from the service's answers, and what was requested without an answer. */
 interface Journal {
   readonly purchases: readonly Purchase[]
   /** All transactions of a mandate that are known to be paid. */
@@ -89,7 +89,7 @@ interface Journal {
   /** What was acknowledged since the last start. */
   payments: { readonly transactionId: string; readonly nonce: string }[]
   evaluations: { readonly transactionId: string; readonly status: string }[]
-  /** How many proofs were asked for under a mandate without an answer: each may hold its amount. */
+  /** How many proofs were requested under a mandate without an answer: each may hold its amount. */
   readonly unknownHolds: Map<string, number>
   readonly counts: { answers: number; unknown: number; unknownButPaid: number }
 }
@@ -107,7 +107,7 @@ function openJournal(purchases: readonly Purchase[]): Journal {
   }
 }
 
-/** Proofs, verifications and evaluations from all buyers at once, until the service dies among them. */
+/** Proofs, verifications and evaluations from all buyers at once, until the service is killed. */
 async function buyUntilKilled(
   client: LoadClient,
   journal: Journal,
@@ -116,7 +116,7 @@ async function buyUntilKilled(
 ): Promise<void> {
   let answers = 0
   let killed: Promise<unknown> | undefined
-  /** The answer, or undefined when the service died before it came. */
+  /** The answer, or undefined if the service was killed before it came. */
   async function answerTo<Answer>(request: Promise<Answer>): Promise<Answer | undefined> {
     const answer = await request.catch(() => undefined)
     if (answer && ++answers === moment.answers) killed = sleep(moment.delayMs).then(kill)
@@ -166,7 +166,10 @@ function recordPayment(journal: Journal, sale: Sale, transactionId: string): voi
   journal.payments.push({ transactionId, nonce: sale.proof.nonce })
 }
 
-/** Holds the journal against the service after a start: acknowledged is there, unknown becomes known. */
+/**
+ * Compares the journal with the service after a start: acknowledged calls are there, and unknown outcomes
+ * become known.
+ */
 async function settle(client: LoadClient, journal: Journal): Promise<void> {
   async function read<Body>(path: string): Promise<Body> {
     const answer = await client.send('GET', path)
@@ -216,7 +219,7 @@ async function settle(client: LoadClient, journal: Journal): Promise<void> {
   }
 }
 
-/** Numbers from 0 to 1 that follow from the seed (mulberry32). */
+/** Numbers from 0 to 1, determined by the seed (mulberry32). */
 function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -16,11 +16,11 @@ import { openPostgresLedgerStore } from '../src/store/ledger/postgres/postgres-l
 
 const transactions = 200_000
 const mandateCount = 4
-/** How many evaluations there are to each payment. */
+/** How many evaluations there are per payment. */
 const evaluations = 3
 const killedAfter = 40_000
 
-test(`A copy of ${transactions} transactions that is killed in the middle goes on where it was, and is proved equal`, async (context) => {
+test(`A copy of ${transactions} transactions that is killed in the middle continues where it was, and is verified`, async (context) => {
   const folder = makeFolder(context)
   const path = join(folder, 'purser.db')
   const mandates = await fillLedger(path)
@@ -35,7 +35,7 @@ test(`A copy of ${transactions} transactions that is killed in the middle goes o
   const killed = spawnProcess(context, order)
   const startedAtMs = performance.now()
   while ((await readCount(database.url)) < killedAfter) {
-    assert.ok(performance.now() - startedAtMs < 120_000, 'the copy goes on')
+    assert.ok(performance.now() - startedAtMs < 120_000, 'the copy continues')
     await sleep(50)
   }
   assert.equal((await killed.kill('SIGKILL')).signal, 'SIGKILL', killed.stderr())
@@ -50,7 +50,7 @@ test(`A copy of ${transactions} transactions that is killed in the middle goes o
   assert.deepEqual([copied.code, copied.signal], [0, null], copied.stderr)
   assert.match(copied.stdout, /^ {2}entries +200,000 rows {2}agrees$/m)
   assert.doesNotMatch(copied.stdout, /DIFFERS/)
-  assert.deepEqual(await readOldest(database.url), oldest, 'what was there is not written again')
+  assert.deepEqual(await readOldest(database.url), oldest, 'existing rows are not written again')
 
   const source = new Database(path, { readonly: true })
   for (const [table, kind] of [
@@ -68,7 +68,7 @@ test(`A copy of ${transactions} transactions that is killed in the middle goes o
   assert.deepEqual(await store.findLedgerFaults(), [])
 })
 
-/** Writes a ledger that adds up: its mandates, each with so many payments and evaluations as the others. */
+/** Writes a consistent ledger: its mandates, each with the same number of payments and evaluations. */
 async function fillLedger(path: string): Promise<Mandate[]> {
   const store = openSqliteLedgerStore({ path, nextId: createIdsOfTimes() })
   const ledger = new StoreLedger({ store, close: () => store.close() })
@@ -93,7 +93,7 @@ async function fillLedger(path: string): Promise<Mandate[]> {
   return found.map((mandate) => mandate ?? assert.fail('there is no such mandate'))
 }
 
-/** Writes each payment and each evaluation, with their entries, many times over, under ids of their own. */
+/** Writes copies of each payment and each evaluation, with their entries, under new ids. */
 function multiply(path: string): void {
   const database = new Database(path)
   const copies = transactions / (mandateCount * (1 + evaluations)) - 1
@@ -130,7 +130,7 @@ async function readCount(url: string): Promise<number> {
   return row?.count ?? 0
 }
 
-/** The transaction that was copied first, and by which write. */
+/** The first copied transaction, and its write. */
 function readOldest(url: string): Promise<unknown[]> {
   return execute(url, 'select id, xmin from entries order by account_id, id limit 1')
 }

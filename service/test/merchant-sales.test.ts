@@ -22,7 +22,7 @@ const hourMs = 3_600_000
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} a merchant key reads its sales of a time, from its first moment to before its last, as a list and as CSV`,
+    `On ${name} a merchant key reads its sales of a time range, inclusive start to exclusive end, as a list and as CSV`,
     { skip: missing ?? false },
     async (t) => {
       const ledger = await open()
@@ -51,7 +51,7 @@ for (const { name, missing, open } of serviceStores) {
   )
 }
 
-test('A time that is none is a 422 in the words of all timestamps, and so is one without its zone [errors.422]', async (t) => {
+test('An invalid time is a 422 with the same message as any timestamp, and so is one without a zone [errors.422]', async (t) => {
   const service = await startTestService(t)
   for (const path of ['/v1/transactions', '/v1/transactions.csv', '/v1/console/transactions']) {
     const answer = await service.call('GET', `${path}?created_from=yesterday`)
@@ -70,7 +70,7 @@ test('A time that is none is a 422 in the words of all timestamps, and so is one
   }
 })
 
-test('Pages of sales lead on with Link under the same times', async (t) => {
+test('Pages of sales are linked with the same time range', async (t) => {
   const service = await startTestService(t)
   const { sales, merchant } = await sell(service)
   const query = { created_from: at(0), created_to: at(2), limit: 1 }
@@ -78,7 +78,7 @@ test('Pages of sales lead on with Link under the same times', async (t) => {
   assert.deepEqual(await merchant.transactions.list(query).toArray({ limit: 10 }), sales.slice(1))
 })
 
-test('The CSV of each role holds what its list does, streamed, as a file that no cache keeps', async (t) => {
+test('The CSV for each role contains what its list does, streamed, as a file that is never cached', async (t) => {
   const service = await startTestService(t)
   const { purchase, merchantKey } = await sell(service)
   await preparePurchase(service).then((other) => pay(service, other, '1.00'))
@@ -101,7 +101,7 @@ test('The CSV of each role holds what its list does, streamed, as a file that no
   assert.equal((await service.call('GET', '/v1/transactions.csv', { key: null })).status, 401)
 })
 
-test('Nothing that a buyer named runs as a formula in the CSV of the merchant', async (t) => {
+test("Nothing that a buyer named runs as a formula in the merchant's CSV", async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service, { allowed_sellers: ['*'] })
   await evaluate(service, purchase, { category: '=HYPERLINK("https://evil.example","x")' })
@@ -112,10 +112,10 @@ test('Nothing that a buyer named runs as a formula in the CSV of the merchant', 
   assert.equal(sale?.['category'], `'=HYPERLINK("https://evil.example","x")`)
 })
 
-test('Exports of the console and of keys share the bound of an account', async (t) => {
+test('Exports of the console and of keys share one limit per account', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service)
-  // More than the buffers on the way hold.
+  // More than all buffers on the way can hold.
   const long = `https://api.example.com/${'x'.repeat(2_000)}`
   for (let round = 0; round < 20; round++) {
     await Promise.all(Array.from({ length: 50 }, () => evaluate(service, purchase, { resource_url: long })))
@@ -133,7 +133,7 @@ function at(hours: number): string {
   return new Date(testStartMs + hours * hourMs).toISOString()
 }
 
-/** Three sales to a merchant of another account, an hour apart, among things that are no sales. */
+/** Three sales to a merchant of another account, an hour apart, among other records. */
 async function sell(service: TestService) {
   const { merchantKey } = await createMerchant(service, 'api.example.com')
   const purchase = await preparePurchase(service, { allowed_sellers: ['*'] })

@@ -25,7 +25,7 @@ const token = 'c0b2f5a97d1e43688d20a4f7'
 
 for (const { name, missing, open } of serviceStores) {
   describe(`Metrics on ${name}`, { skip: missing ?? false }, () => {
-    test('tell what payments come to, what the store does, and how the process is', async (context) => {
+    test('include payment results, store operations and the state of the process', async (context) => {
       const ledger = await open()
       context.after(() => ledger.discard())
       const service = await startTestService(context, { ...ledger.settings, ...ownPort })
@@ -107,7 +107,7 @@ async function pay(service: TestService): Promise<void> {
   await service.call('GET', '/no/such/path')
 }
 
-test('Metrics are off unless a setting asks for them', async (context) => {
+test('Metrics are off unless a setting enables them', async (context) => {
   const service = await startTestService(context)
   assert.equal(service.metricsUrl, undefined)
   const { status, body } = await service.call('GET', '/metrics')
@@ -127,7 +127,7 @@ test('Durations are counted in the buckets that OpenTelemetry recommends', async
   )
 })
 
-test('The port of metrics has nothing else, and the main port no metrics', async (context) => {
+test('The metrics port serves nothing else, and the main port no metrics', async (context) => {
   const service = await startTestService(context, ownPort)
   const { origin } = new URL(service.metricsUrl ?? '')
   assert.notEqual(origin, service.url)
@@ -169,7 +169,7 @@ test('Guesses of the token are limited by address', async (context) => {
   assert.deepEqual(statuses, [401, 401, 401, 429, 429])
 })
 
-test('A port of metrics that is taken is a sentence that names the setting', async (context) => {
+test('A metrics port in use is reported in a sentence that names the setting', async (context) => {
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   context.after(async () => void taken.close())
@@ -182,7 +182,7 @@ test('A port of metrics that is taken is a sentence that names the setting', asy
   assert.match(stderr, /is taken; choose another with PURSER_METRICS_PORT, or 0 for any free one/)
 })
 
-test('A client that goes before its answer is counted as 499', async (context) => {
+test('A client that disconnects before its answer is counted as 499', async (context) => {
   const service = await startTestService(context, ownPort)
   await sendSlowly(service.url, '/agents', service.sandboxKey)
   const key =
@@ -192,7 +192,7 @@ test('A client that goes before its answer is counted as 499', async (context) =
   assert.equal(await seen(), 1)
 })
 
-test('Histograms keep their names apart from their endings', () => {
+test('Histograms keep their names separate from their suffixes', () => {
   assert.equal(metricOf('purser_batch_operations_bucket'), 'purser_batch_operations')
   assert.equal(metricOf('purser_worker_ends_total'), 'purser_worker_ends_total')
 })

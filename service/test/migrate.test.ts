@@ -8,7 +8,7 @@ import { labelOf, makePurchase, openLoadClient } from '../testing/load.ts'
 import { postgres18 } from '../testing/postgres.ts'
 import { makeFolder, runProcess, startProcess } from './process.ts'
 
-test('After the copy the same keys work, a proof that was out is verified, and a payment that was made is known', async (context) => {
+test('After the copy the same keys work, an open proof can be verified, and an earlier payment is known', async (context) => {
   const folder = makeFolder(context)
   const database = await postgres18.createEmptyDatabase()
   context.after(() => database.drop())
@@ -45,7 +45,7 @@ test('After the copy the same keys work, a proof that was out is verified, and a
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
 })
 
-test('purser serve tells a wrong setting with exit code 2, and npm start with 1', async (context) => {
+test('purser serve reports a wrong setting with exit code 2, and npm start with 1', async (context) => {
   const folder = makeFolder(context)
   const settings = { PURSER_WORKERS: '2' }
   const fault =

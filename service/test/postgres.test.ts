@@ -14,7 +14,7 @@ const key = chosen.PURSER_BOOTSTRAP_SANDBOX_KEY
 
 for (const { name, missing, createEmptyDatabase } of postgresServers) {
   test(
-    `A service on ${name} starts, pays, stops, and goes on where it was`,
+    `A service on ${name} starts, pays, stops, and continues where it was`,
     { skip: missing ?? false },
     async (context) => {
       const folder = makeFolder(context)
@@ -46,44 +46,48 @@ for (const { name, missing, createEmptyDatabase } of postgresServers) {
     },
   )
 
-  test(`Two services on one database of ${name} are as one`, { skip: missing ?? false }, async (context) => {
-    const folder = makeFolder(context)
-    const database = await createEmptyDatabase()
-    const settings = { ...chosen, PURSER_DATABASE: database.url }
-    const services = await allAtOnce(2, () => startProcess(context, { folder, settings }))
-    const [a, b] = services.map(({ url }) => openLoadClient(url, key, 32))
-    assert(a && b)
-    const either = (index: number) => (index % 2 === 0 ? a : b)
+  test(
+    `Two services on one database of ${name} behave like one`,
+    { skip: missing ?? false },
+    async (context) => {
+      const folder = makeFolder(context)
+      const database = await createEmptyDatabase()
+      const settings = { ...chosen, PURSER_DATABASE: database.url }
+      const services = await allAtOnce(2, () => startProcess(context, { folder, settings }))
+      const [a, b] = services.map(({ url }) => openLoadClient(url, key, 32))
+      assert(a && b)
+      const either = (index: number) => (index % 2 === 0 ? a : b)
 
-    const purchase = await makePurchase(a, { max_spend_total: '100.00' })
-    const proofs = await allAtOnce(500, (index) => either(index).askForProof(purchase))
-    assert.deepEqual(tally(proofs), { '201 ok': 100, '402 total_budget_exceeded': 400 })
-    const granted = proofs.filter(({ status }) => status === 201)
-    const one = granted[0] ?? assert.fail()
-    const race = await allAtOnce(60, (index) => either(index).verify(one.body.proof))
-    assert.deepEqual(tally(race), { '200 ok': 1, '402 nonce_reused': 59 })
+      const purchase = await makePurchase(a, { max_spend_total: '100.00' })
+      const proofs = await allAtOnce(500, (index) => either(index).askForProof(purchase))
+      assert.deepEqual(tally(proofs), { '201 ok': 100, '402 total_budget_exceeded': 400 })
+      const granted = proofs.filter(({ status }) => status === 201)
+      const one = granted[0] ?? assert.fail()
+      const race = await allAtOnce(60, (index) => either(index).verify(one.body.proof))
+      assert.deepEqual(tally(race), { '200 ok': 1, '402 nonce_reused': 59 })
 
-    const key2 = await a.send('POST', '/accounts/api-keys', {
-      body: { role: 'merchant', environment: 'sandbox' },
-    })
-    const merchant = openLoadClient(services[1]?.url ?? '', key2.body.key, 1)
-    assert.equal((await merchant.verify(granted[1]?.body.proof)).status, 200)
-    assert.equal((await a.send('DELETE', `/accounts/api-keys/${key2.body.id}`)).status, 200)
-    assert.equal((await merchant.verify(granted[2]?.body.proof)).status, 401, 'a revoked key')
+      const key2 = await a.send('POST', '/accounts/api-keys', {
+        body: { role: 'merchant', environment: 'sandbox' },
+      })
+      const merchant = openLoadClient(services[1]?.url ?? '', key2.body.key, 1)
+      assert.equal((await merchant.verify(granted[1]?.body.proof)).status, 200)
+      assert.equal((await a.send('DELETE', `/accounts/api-keys/${key2.body.id}`)).status, 200)
+      assert.equal((await merchant.verify(granted[2]?.body.proof)).status, 401, 'a revoked key')
 
-    assert.equal((await a.send('PATCH', `/agents/${purchase.agentId}/revoke`)).status, 200)
-    assert.equal((await b.verify(granted[3]?.body.proof)).body.reason, 'proof_expired', 'a revoked agent')
-    assert.equal((await b.askForProof(purchase)).body.reason_code, 'agent_revoked')
-    assert.equal((await b.evaluate(purchase)).body.reason_code, 'agent_revoked')
-    const mandate = await b.send('GET', `/mandates/${purchase.mandateId}`)
-    assert.deepEqual([mandate.body.spent_total, mandate.body.held_total], ['2.00', '0.00'])
-    for (const client of [a, b, merchant]) client.close()
-    for (const service of services) assert.equal((await service.kill('SIGTERM')).code, 0)
-    await database.drop()
-  })
+      assert.equal((await a.send('PATCH', `/agents/${purchase.agentId}/revoke`)).status, 200)
+      assert.equal((await b.verify(granted[3]?.body.proof)).body.reason, 'proof_expired', 'a revoked agent')
+      assert.equal((await b.askForProof(purchase)).body.reason_code, 'agent_revoked')
+      assert.equal((await b.evaluate(purchase)).body.reason_code, 'agent_revoked')
+      const mandate = await b.send('GET', `/mandates/${purchase.mandateId}`)
+      assert.deepEqual([mandate.body.spent_total, mandate.body.held_total], ['2.00', '0.00'])
+      for (const client of [a, b, merchant]) client.close()
+      for (const service of services) assert.equal((await service.kill('SIGTERM')).code, 0)
+      await database.drop()
+    },
+  )
 }
 
-test('Of two services that start at once on an empty database one shows keys', async (context) => {
+test('If two services start at once on an empty database, one shows keys', async (context) => {
   const [server] = postgresServers
   const database = (await server?.createEmptyDatabase()) ?? assert.fail()
   const folder = makeFolder(context)
@@ -94,7 +98,7 @@ test('Of two services that start at once on an empty database one shows keys', a
   await database.drop()
 })
 
-test('A service whose database cannot be reached says so in one sentence and ends', async (context) => {
+test('A service that cannot reach its database says so in one sentence and exits', async (context) => {
   const settings = { PURSER_DATABASE: 'postgresql://purser:hush@127.0.0.1:1/purser' }
   const ending = await runProcess(context, { folder: makeFolder(context), settings })
   assert.equal(ending.code, 1)

@@ -5,16 +5,16 @@ import { join } from 'node:path'
 
 import { compileCache } from '../testing/compile-cache.ts'
 
-/** The service as a process of its own, as `npm start` runs it. */
+/** The service in a separate process, like `npm start`. */
 export interface ServiceProcess {
   readonly pid: number
   readonly stdout: () => string
   readonly stderr: () => string
-  /** What of its standard output matches, once it does; rejects when the process ends before. */
+  /** Resolves to the match once its standard output matches; rejects if the process ends before. */
   readonly sees: (pattern: RegExp) => Promise<RegExpExecArray>
-  /** Reads no more of what it writes from here on: its next write fails. */
+  /** Stops reading its output: its next write fails. */
   readonly stopReading: (stream: 'stdout' | 'stderr') => void
-  /** How it ended, with all that it wrote. */
+  /** How it ended, with everything that it wrote. */
   readonly ended: Promise<Ending>
   /** Sends a signal, and resolves to how the process ended. */
   readonly kill: (signal: NodeJS.Signals) => Promise<Ending>
@@ -23,7 +23,7 @@ export interface ServiceProcess {
 /** A service process that answers. */
 export interface ReadyProcess extends ServiceProcess {
   readonly url: string
-  /** From its birth to the line that says it is ready. */
+  /** From its start to the line that says it is ready. */
   readonly startMs: number
 }
 
@@ -35,16 +35,18 @@ export interface Ending {
 }
 
 export interface ProcessOptions {
-  /** The working folder, where `.env` and `data/` lie. */
+  /** The working folder, with `.env` and `data/`. */
   readonly folder: string
-  /** The environment; nothing else is handed on but PATH and the cache of compiled code, and PURSER_PORT is 0 when it is not named. */
+  /**
+   * The environment; otherwise only PATH and the compile cache are passed on, and PURSER_PORT defaults to 0.
+   */
   readonly settings?: Readonly<Record<string, string>>
   readonly flags?: readonly string[]
-  /** What is run: `main.ts`, as `npm start` does, when it is not named; or the `purser` command. */
+  /** What to run: `main.ts`, as `npm start` does, by default; or the `purser` command. */
   readonly program?: keyof typeof programs
-  /** Another script that is run instead. */
+  /** Another script to run instead. */
   readonly script?: string
-  /** The Node that runs it: that of the tests, when it is not named. */
+  /** The Node to run it with; the tests' own by default. */
   readonly node?: string
 }
 
@@ -55,7 +57,7 @@ const programs = {
   'purser.ts': join(import.meta.dirname, '../../packages/cli/src/purser.ts'),
 }
 
-/** A folder of the test's own, which goes when the test ends. */
+/** A folder for one test, removed when the test ends. */
 export function makeFolder(context: Context): string {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
   context.after(async () => rmSync(folder, { recursive: true, force: true }))
@@ -70,16 +72,16 @@ export async function startProcess(context: Context, options: ProcessOptions): P
   return { ...service, url, startMs: performance.now() - startedAtMs }
 }
 
-/** Starts the service and waits until it ends by itself: for starts that are refused. */
+/** Starts the service and waits until it exits by itself: for starts that are refused. */
 export function runProcess(context: Context, options: ProcessOptions): Promise<Ending> {
   const service = spawnProcess(context, options)
-  // One that is not refused would not end, and has failed the test by starting.
+  // A start that is not refused would not exit, and fails the test.
   const end = () => service.kill('SIGKILL')
   service.sees(/Purser is ready/).then(end, () => undefined)
   return service.ended
 }
 
-/** Starts the service. Whatever becomes of the test, the process does not outlive it. */
+/** Starts the service. Whatever happens to the test, the process does not outlive it. */
 export function spawnProcess(
   context: Context,
   { folder, settings, flags = [], program = 'main.ts', script, node = process.execPath }: ProcessOptions,

@@ -20,7 +20,7 @@ import { raceForApproval, raceForLimit, raceInBudgets } from './spending-races.t
 
 const minuteMs = 60_000
 
-test('Of 200 clients with one proof exactly one has it verified, and 199 get nonce_reused [verify.step.4] [verify.step.5] [verify.step.6] [limits.nonce]', async (context) => {
+test('Of 200 clients with one proof, exactly one verifies it and 199 get nonce_reused [verify.step.4] [verify.step.5] [verify.step.6] [limits.nonce]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
@@ -36,7 +36,7 @@ test('Of 200 clients with one proof exactly one has it verified, and 199 get non
   await assertLedgerAddsUp(service)
 })
 
-test('Of 200 clients with one proof, one key and one Idempotency-Key one is answered afresh and 199 again, for one charge [verify.step.4] [limits.nonce]', async (context) => {
+test('Of 200 clients with one proof, one key and one Idempotency-Key, one gets a new answer and 199 its replay, for one charge [verify.step.4] [limits.nonce]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
@@ -56,7 +56,7 @@ test('Of 200 clients with one proof, one key and one Idempotency-Key one is answ
   await assertLedgerAddsUp(service)
 })
 
-test('Of 500 proofs asked for at once under a budget for 100 exactly 100 are granted, the rest are total_budget_exceeded [policy.9] [verify.step.6]', async (context) => {
+test('Of 500 concurrent proofs under a budget for 100, exactly 100 are granted and the rest are total_budget_exceeded [policy.9] [verify.step.6]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service, { max_spend_total: '100.00' })
   const client = openClient(context, service, service.sandboxKey, 500)
@@ -76,7 +76,7 @@ test('Of 500 proofs asked for at once under a budget for 100 exactly 100 are gra
   await assertLedgerAddsUp(service)
 })
 
-test('After the answer to the revocation of an agent nothing of it succeeds, and its holds are void [endpoint.agents.revoke] [state.rule.3] [policy.2]', async (context) => {
+test("After the answer to an agent's revocation nothing of it succeeds, and its holds are void [endpoint.agents.revoke] [state.rule.3] [policy.2]", async (context) => {
   const race = await raceAgainstStop(context, {
     loadKey: (service) => issueKey(service, { role: 'owner' }),
     stop: (owner, { agentId }) => owner.send('PATCH', `/agents/${agentId}/revoke`),
@@ -85,7 +85,7 @@ test('After the answer to the revocation of an agent nothing of it succeeds, and
   assert.equal(race.heldTotal, '0.00')
 })
 
-test('After the answer to the pause of a mandate nothing under it succeeds, and resuming it revives no hold [policy.4]', async (context) => {
+test("After the answer to a mandate's pause nothing under it succeeds, and resuming it restores no hold [policy.4]", async (context) => {
   const race = await raceAgainstStop(context, {
     loadKey: (service) => issueKey(service, { role: 'owner' }),
     stop: (owner, { mandateId }) => owner.send('PATCH', `/mandates/${mandateId}/pause`),
@@ -99,7 +99,7 @@ test('After the answer to the pause of a mandate nothing under it succeeds, and 
   assert.equal(race.heldTotal, '0.00')
 })
 
-test('After the answer to the revocation of an API key nothing that carries it succeeds [auth.4] [endpoint.api-keys.revoke]', async (context) => {
+test("After the answer to an API key's revocation nothing with that key succeeds [auth.4] [endpoint.api-keys.revoke]", async (context) => {
   const race = await raceAgainstStop(context, {
     loadKey: (service) => issueKey(service, { role: 'owner' }),
     stop: async (owner) => {
@@ -108,7 +108,7 @@ test('After the answer to the revocation of an API key nothing that carries it s
     },
     refusals: ['401 invalid_api_key'],
     afterwards: async (owner, _purchase, unverified) => {
-      // The key is gone, not the budget: what was held for its proofs is the owner's to collect.
+      // The key is revoked, not the budget: the owner can still collect its held proofs.
       const answers = await Promise.all(unverified.map((proof) => owner.verify(proof)))
       assert.deepEqual(tally(answers), { '200 ok': unverified.length })
     },
@@ -116,7 +116,7 @@ test('After the answer to the revocation of an API key nothing that carries it s
   assert.notEqual(race.heldTotal, '0.00')
 })
 
-test('Of two merchants of different accounts with one proof exactly one is paid, and only that one sees the payment [verify.step.4] [limits.nonce]', async (context) => {
+test('Of two merchants of different accounts with one proof, exactly one is paid, and only that one sees the payment [verify.step.4] [limits.nonce]', async (context) => {
   const service = await startTestService(context)
   const domains = ['api.example.com', 'example.com'] as const
   const purchase = await preparePurchase(service, { allowed_sellers: domains })
@@ -126,7 +126,7 @@ test('Of two merchants of different accounts with one proof exactly one is paid,
 
   const wins = await allAtOnce(proofs.length, async (index) => {
     const answers = await allAtOnce(10, (turn) => {
-      // Who asks first changes from proof to proof, so that neither always wins.
+      // The first caller changes from proof to proof, so that neither always wins.
       const who = (index + turn) % 2
       return clients[who]!.verify(proofs[index] as Proof, { merchantDomain: domains[who]! })
     })
@@ -144,7 +144,7 @@ test('Of two merchants of different accounts with one proof exactly one is paid,
   await assertLedgerAddsUp(service)
 })
 
-test('A verification that races with the expiry of its hold is charged or is proof_expired, and the budget is given out once [verify.step.1]', async (context) => {
+test('A verification that races with the expiry of its hold is charged or is proof_expired, and the budget is granted once [verify.step.1]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service, { max_spend_total: '100.00' })
   const old = await allAtOnce(100, () => issueProof(service, purchase))
@@ -167,17 +167,16 @@ test('A verification that races with the expiry of its hold is charged or is pro
 
   const { '200 ok': paid = 0, ...others } = tally(verified)
   assert.deepEqual(others, { '402 proof_expired': 100 - paid })
-  assert.ok(paid >= 30 && begunLate > 0 && paid <= 100 - begunLate, `${paid} paid, ${begunLate} begun late`)
+  assert.ok(paid >= 30 && begunLate > 0 && paid <= 100 - begunLate, `${paid} paid, ${begunLate} started late`)
   assert.deepEqual(tally(granted), { '201 ok': 100 - paid, '402 total_budget_exceeded': paid })
   assert.deepEqual(await readSums(service, purchase), [`${paid}.00`, `${100 - paid}.00`, `${100 - paid}.00`])
   await assertLedgerAddsUp(service)
 })
 
 const spendingRaces = {
-  'A limit admits as many of 200 proofs as it says': raceForLimit,
-  'An approval is used once, or not at all when it is denied or its mandate stopped first': raceForApproval,
-  'Payments below four levels of budgets never wait for each other, and none outlives a freeze':
-    raceInBudgets,
+  'A limit admits exactly its number of 200 proofs': raceForLimit,
+  'An approval is used once, or not at all if it is denied or its mandate is stopped first': raceForApproval,
+  'Payments below four levels of budgets never deadlock, and none outlives a freeze': raceInBudgets,
 }
 
 for (const [title, race] of Object.entries(spendingRaces)) {
@@ -215,23 +214,23 @@ test('An approval that expires while it is used is used before that or not at al
 })
 
 interface Stop {
-  /** The key that the load calls with. */
+  /** The key of the load. */
   readonly loadKey: (service: TestService) => Promise<string>
   /** What the owner does in the middle of the load. */
   readonly stop: (owner: LoadClient, purchase: Purchase) => Promise<PlainAnswer>
-  /** How everything is answered that is begun after the stop was. */
+  /** The answer to everything that begins after the stop was answered. */
   readonly refusals: readonly string[]
   readonly afterwards?: (owner: LoadClient, purchase: Purchase, unverified: Proof[]) => Promise<void>
 }
 
-/** When a request began and when its answer was there, on one count for the whole race. */
+/** When a request began and when it was answered, by one counter for the whole race. */
 interface Timed {
   readonly began: number
   readonly ended: number
   readonly answer: PlainAnswer
 }
 
-/** A thousand proofs verified and a thousand asked for, and an owner who says stop among them. */
+/** A thousand verifications and a thousand proof requests, while an owner stops them. */
 async function raceAgainstStop(context: TestContext, race: Stop): Promise<{ heldTotal: string }> {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service, { max_spend_total: '100000.00' })

@@ -12,7 +12,7 @@ import { postgres18 } from '../testing/postgres.ts'
 import { shopDomain, StoreLedger } from '../testing/store-ledger.ts'
 import { makeFolder } from './process.ts'
 
-/** How many transactions the account has besides those that are looked for: one a minute. */
+/** How many other transactions the account has: one per minute. */
 const many = 20_000
 const everyMs = 60_000
 const limit = 50
@@ -50,7 +50,7 @@ const beds: readonly [
 
 for (const [name, makeBed, missing] of beds) {
   test(
-    `On ${name}, the few transactions of an agent, a seller, a status or a reason are found in few pages, among 20,000 others`,
+    `On ${name}, the few transactions of an agent, a seller, a status or a reason are found in a few pages among 20,000 others`,
     { skip: missing ?? false },
     async (context) => {
       const { place, open } = await makeBed(context)
@@ -64,7 +64,7 @@ for (const [name, makeBed, missing] of beds) {
       const ledger = new StoreLedger(opened(await open()))
       context.after(() => ledger.close())
       ledger.clock.nowMs = first.clock.nowMs - (many / 2) * everyMs
-      // Ids that no other ledger of the test has given out.
+      // Ids that no other ledger of the test has used.
       for (let spent = 0; spent < 100; spent++) ledger.ids.next('agent')
       const rare = await ledger.mandate(sandbox, { allowedSellers: ['*'] })
       const expected: string[] = []
@@ -100,7 +100,7 @@ for (const [name, makeBed, missing] of beds) {
         const list = (page: Page) => ledger.store.listConsoleTransactions(sandbox, filter, page)
         const pages = await allPages(list)
         assert.deepEqual(pages.flat(), ids, what)
-        // A page looks at 300, and there are 15 in a quarter of an hour.
+        // A page reads 300, and a quarter of an hour has 15.
         assert.ok(pages.length <= 4, `${what}: ${pages.length} pages`)
         const { reasonCode, ...others } = filter
         if (reasonCode === undefined) {

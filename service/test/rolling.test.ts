@@ -14,9 +14,12 @@ import { readMetrics } from '../testing/http/read-metrics.ts'
 import { makeFolder, startProcess, type ReadyProcess } from './process.ts'
 
 const key = 'svc_sand_2f0c5d7e9b1a4c6d8e0f1a2b3c4d5e6f'
-/** At least so many requests are sent while the processes are restarted. */
+/** Min number of requests that are sent while the processes are restarted. */
 const requests = Number(process.env['ROLLING_REQUESTS'] ?? 1_000)
-/** How long each of 32 buyers waits between two purchases. More load finds no more, and takes the processors from other tests. */
+/**
+ * How long each of 32 buyers waits between two purchases. More load finds no more bugs, and slows other tests
+ * down.
+ */
 const betweenPurchasesMs = requests > 1_000 ? 0 : 200
 const drainSeconds = 2
 const metricsToken = 'metrics-0f5d1c2b3a49586776859403'
@@ -56,12 +59,12 @@ const balancers: readonly Balancer[] = [
   },
 ]
 
-// They wait more than they work.
+// They mostly wait.
 describe('Rolling restarts', { concurrency: true }, () => {
   for (const { name, program, flags } of balancers) {
     const missing = existsSync(program) ? false : `${name} is not installed here (apt-get install ${name})`
     test(
-      `Two processes behind ${name}, as the guide has it, are restarted one after the other, and no request is lost`,
+      `Two processes behind ${name}, configured as in the guide, are restarted one after the other, and no request is lost`,
       { skip: missing },
       async (context) => {
         const folder = makeFolder(context)
@@ -160,7 +163,7 @@ async function untilItIsSentRequests(url: string): Promise<void> {
   assert.fail('the load balancer sent the restarted process no request within a minute')
 }
 
-/** The guide's configuration, with ports of this test. */
+/** The guide's configuration with this test's ports. */
 function configurationOf(name: string, ports: Readonly<Record<string, number>>): string {
   const block = new RegExp(`\`\`\`${name}\n([^]*?)\`\`\``).exec(guide)?.[1] ?? ''
   const configuration = block.replaceAll(

@@ -23,7 +23,7 @@ import { raceForApproval, raceForLimit, raceInBudgets } from './spending-races.t
 
 const key = 'svc_sand_several-processes'
 
-test('Of 200 proofs asked of 2 processes under a limit that admits 37 exactly 37 are granted, also when the limit was added later', async (context) => {
+test('Of 200 proofs requested from 2 processes under a limit that admits 37, exactly 37 are granted, even if the limit was added later', async (context) => {
   const clients = await startProcesses(context, 2)
   const [first] = clients
   const daily = { calendar: 'day', time_zone: 'Europe/Berlin' }
@@ -52,7 +52,7 @@ test('Of 200 proofs asked of 2 processes under a limit that admits 37 exactly 37
 })
 
 for (const count of [2, 4]) {
-  test(`Of 200 clients of ${count} processes with one proof exactly one has it verified, and 199 get nonce_reused [verify.step.4] [verify.step.5]`, async (context) => {
+  test(`Of 200 clients of ${count} processes with one proof, exactly one verifies it and 199 get nonce_reused [verify.step.4] [verify.step.5]`, async (context) => {
     const clients = await startProcesses(context, count)
     const purchase = await makePurchase(clients[0])
     const { body } = await clients[0].askForProof(purchase)
@@ -63,7 +63,7 @@ for (const count of [2, 4]) {
     assert.deepEqual(await readSums(clients[0], purchase), ['1.00', '0.00'])
   })
 
-  test(`Of 500 proofs asked of ${count} processes under a budget for 100 exactly 100 are granted, and all of them are paid [policy.9]`, async (context) => {
+  test(`Of 500 proofs requested from ${count} processes under a budget for 100, exactly 100 are granted and all are paid [policy.9]`, async (context) => {
     const clients = await startProcesses(context, count)
     const purchase = await makePurchase(clients[0], { max_spend_total: '100.00' })
 
@@ -71,13 +71,13 @@ for (const count of [2, 4]) {
 
     assert.deepEqual(tally(answers), { '201 ok': 100, '402 total_budget_exceeded': 400 })
     const proofs = answers.filter(({ status }) => status === 201).map(({ body }) => body.proof as Proof)
-    // Each is shown to another process than the one that issued it, to all of them in the end.
+    // Each is sent to another process than the one that issued it, and in the end to all of them.
     const verified = await allAtOnce(100, (turn) => inTurn(clients, turn + 1).verify(proofs[turn] as Proof))
     assert.deepEqual(tally(verified), { '200 ok': 100 })
     assert.deepEqual(await readSums(clients[0], purchase), ['100.00', '0.00'])
   })
 
-  test(`After one of ${count} processes has answered a revocation, no other lets a payment begin [endpoint.agents.revoke]`, async (context) => {
+  test(`After one of ${count} processes has answered a revocation, no other starts a payment [endpoint.agents.revoke]`, async (context) => {
     const clients = await startProcesses(context, count)
     const purchase = await makePurchase(clients[0])
     const { before, after } = await stopUnderLoad(clients, purchase, `/agents/${purchase.agentId}/revoke`)
@@ -85,7 +85,7 @@ for (const count of [2, 4]) {
     assert.deepEqual(after, new Set(['402 agent_revoked', '402 proof_expired']))
   })
 
-  test(`After one of ${count} processes has answered that a mandate is paused, or revoked, no other lets a payment begin under it [state.rule.4]`, async (context) => {
+  test(`After one of ${count} processes has answered that a mandate is paused or revoked, no other starts a payment under it [state.rule.4]`, async (context) => {
     const clients = await startProcesses(context, count)
     for (const move of ['pause', 'revoke']) {
       const purchase = await makePurchase(clients[0])
@@ -108,8 +108,8 @@ test('Limits, approvals and shared budgets hold when everything happens at once 
 type Clients = readonly [LoadClient, ...LoadClient[]]
 
 /**
- * Has the first process stop something while all the others are asked for proofs and to verify open ones; what was
- * answered to requests that ended before the stop began, and to those that began when it had been answered.
+ * Makes the first process stop something while the others handle proof requests and verifications; returns
+ * the answers to requests that ended before the stop began, and to those that began after it was answered.
  */
 async function stopUnderLoad(
   [first, ...others]: Clients,
@@ -152,7 +152,7 @@ async function stopUnderLoad(
   return { before: labels(before), after: labels(after) }
 }
 
-/** So many services, each a process of its own, on one new database; a client for each. */
+/** This many services, each in its own process, on one new database; a client for each. */
 async function startProcesses(context: TestContext, count: number): Promise<Clients> {
   return (await startRacers(context, count)).owners
 }

@@ -18,10 +18,10 @@ import { makeFolder, startProcess, type ReadyProcess } from './process.ts'
 const key = 'svc_sand_shutdown_test'
 const settings = { PURSER_BOOTSTRAP_SANDBOX_KEY: key, PURSER_LOG_LEVEL: 'warn' }
 
-/** What a stop may take beside its waiting: the process, the file, a busy machine. */
+/** Max duration of a stop in addition to its waiting: the process, the file, a busy machine. */
 const slackMs = 3_000
 
-test('At SIGTERM every request that was accepted is answered, new connections are refused, and the exit code is 0', async (context) => {
+test('At SIGTERM every accepted request is answered, new connections are refused, and the exit code is 0', async (context) => {
   const folder = makeFolder(context)
   const service = await startProcess(context, { folder, settings })
   const client = openClient(context, service)
@@ -36,7 +36,10 @@ test('At SIGTERM every request that was accepted is answered, new connections ar
   const answers = await Promise.all(held.map((verification) => verification.finish()))
   const { code, stderr } = await ended
 
-  assert.ok(performance.now() - startedAtMs < stopTimeoutMs / 2, 'nothing is waited for that is over')
+  assert.ok(
+    performance.now() - startedAtMs < stopTimeoutMs / 2,
+    'the service waits for nothing that has finished',
+  )
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
   const paid = await readPaid(folder, purchase)
@@ -47,12 +50,12 @@ const unread = [
   { gone: ['stdout'] },
   { gone: ['stderr'] },
   { gone: ['stdout', 'stderr'] },
-  // The other commands end when nobody reads what they write.
+  // Other commands exit when nobody reads their output.
   { gone: ['stdout'], program: 'purser.ts', flags: ['serve'] },
 ] as const
 for (const { gone, ...how } of unread) {
   const called = 'program' in how ? `, as purser ${how.flags[0]}` : ''
-  test(`At SIGTERM what was accepted is answered, though nobody reads ${gone.join(' and ')} any more${called}`, async (context) => {
+  test(`At SIGTERM accepted requests are answered even if nobody reads ${gone.join(' and ')} any more${called}`, async (context) => {
     const folder = makeFolder(context)
     const service = await startProcess(context, { folder, settings, ...how })
     const client = openClient(context, service)
@@ -71,7 +74,7 @@ for (const { gone, ...how } of unread) {
   })
 }
 
-test('At SIGTERM under load nothing that was acknowledged is lost, and what was not can be asked again', async (context) => {
+test('At SIGTERM under load nothing acknowledged is lost, and everything else can be retried', async (context) => {
   const folder = makeFolder(context)
   const service = await startProcess(context, { folder, settings })
   const client = openClient(context, service)
@@ -81,7 +84,7 @@ test('At SIGTERM under load nothing that was acknowledged is lost, and what was 
   let answers = 0
   let ended: ReadyProcess['ended'] | undefined
 
-  /** One buyer: until the service is gone, a proof and its verification. */
+  /** One buyer: a proof and its verification, until the service is gone. */
   async function buy(): Promise<void> {
     for (;;) {
       const asked = await client.askForProof(purchase).catch(() => undefined)
@@ -104,24 +107,24 @@ test('At SIGTERM under load nothing that was acknowledged is lost, and what was 
   for (const proof of unknown) {
     const answer = await retries.verify(proof, { idempotencyKey: proof.nonce })
     assert.equal(labelOf(answer), '200 ok')
-    // Whoever had no answer was not accepted: his connection was closed before his request was read.
+    // A client without an answer was not accepted: its connection was closed before its request was read.
     assert.equal(answer.headers['idempotent-replayed'], undefined)
     acknowledged.set(proof.nonce, answer.body.transaction_id as string)
   }
   assert.equal((await again.kill('SIGTERM')).code, 0)
-  context.diagnostic(`${acknowledged.size} paid, ${unknown.length} of them told only when asked again`)
+  context.diagnostic(`${acknowledged.size} paid, ${unknown.length} of them known only after a retry`)
   const paid = await readPaid(folder, purchase)
   assert.deepEqual(paid.sort(), [...acknowledged.values()].sort())
 })
 
-test('A connection on which nothing was asked holds a stopping service not at all', async (context) => {
+test('A connection without a request does not delay a stopping service', async (context) => {
   const service = await startProcess(context, { folder: makeFolder(context), settings })
   const { hostname, port } = new URL(service.url)
   const idle = connect(Number(port), hostname)
   context.after(() => idle.destroy())
   idle.on('error', () => undefined)
   await once(idle, 'connect')
-  // An answer on another connection shows that the service has taken this one.
+  // An answer on another connection shows that the service has accepted this one.
   assert.equal((await fetch(`${service.url}/healthz`)).status, 200)
 
   const startedAtMs = performance.now()
@@ -143,7 +146,7 @@ test('SIGHUP does not stop the service', async (context) => {
 })
 
 describe('Stops that wait', { concurrency: true }, () => {
-  test('A client that never finishes its request holds a stopping service no longer than the bound', async (context) => {
+  test('A client that never completes its request delays a stopping service only up to the limit', async (context) => {
     const folder = makeFolder(context)
     const service = await startProcess(context, { folder, settings })
     const slow = await openHalfRequest(context, service.url)
@@ -174,7 +177,7 @@ describe('Stops that wait', { concurrency: true }, () => {
 
       const ended = service.kill('SIGTERM')
       await service.sees(/Purser is stopping: it accepts requests for another 1 s/)
-      // A worker hears of it a moment later.
+      // A worker gets the message a moment later.
       let ready = await client.send('GET', '/readyz')
       while (ready.status === 200) ready = await client.send('GET', '/readyz')
       assert.deepEqual([ready.status, ready.body], [503, { detail: 'shutting_down' }])
@@ -210,7 +213,7 @@ test('A second SIGTERM ends the service at once', async (context) => {
   assert.ok(performance.now() - startedAtMs < slackMs)
 })
 
-test('A service that is told to stop the moment it is ready stops in good order', async (context) => {
+test('A service that is told to stop the moment it is ready stops gracefully', async (context) => {
   const service = await startProcess(context, { folder: makeFolder(context), settings })
   const { code, signal } = await service.kill('SIGTERM')
   assert.deepEqual({ code, signal }, { code: 0, signal: null })
@@ -227,7 +230,9 @@ async function issueProofs(client: LoadClient, purchase: Purchase, count: number
   return answers.map(({ body }) => body.proof as Proof)
 }
 
-/** A verification that the service has accepted, as its `100 Continue` says, and whose body is yet to come. */
+/**
+ * A verification that the service has accepted, as its `100 Continue` shows, and whose body is not sent yet.
+ */
 async function openVerification(url: string, proof: Proof) {
   const body = JSON.stringify({ proof, merchant_domain: 'api.example.com', expected_amount: proof.amount })
   const outgoing = openRequest(`${url}/v1/payments/verify`, {
@@ -267,7 +272,7 @@ async function openHalfRequest(context: TestContext, url: string): Promise<{ clo
   return { closed }
 }
 
-/** Resolves once the address takes no connection any more. */
+/** Resolves once the address accepts no connections any more. */
 async function untilRefused(url: string): Promise<void> {
   for (;;) {
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
@@ -280,7 +285,7 @@ async function untilRefused(url: string): Promise<void> {
   }
 }
 
-/** What was paid under the purchase's mandate, in the file that the service has let go of. */
+/** What was paid under the purchase's mandate, from the file that the service has closed. */
 function readPaid(folder: string, { mandateId }: Purchase): Promise<string[]> {
   return readPaidFromFile(join(folder, 'data/purser.db'), { key, mandateId })
 }

@@ -30,12 +30,12 @@ function isCapturedInSteps({ status, captureDeadlineMs }: HoldContent): boolean 
 /** Bugs that a ledger could have, each as the trace that it would leave. */
 export const plantedBugs: readonly PlantedBug[] = [
   {
-    bug: 'a dropped update: a payment that was not added to what is spent',
+    bug: 'a lost update: a payment that was not added to what is spent',
     complaint: 'sums differ',
     plant: (spoiled) => (spoiled.mandateOf(spoiled.paidHold()).spentMicro -= 1_000_000n),
   },
   {
-    bug: 'a missed release: a hold that ended without giving its amount back',
+    bug: 'a missed release: a hold that ended without releasing its amount',
     complaint: 'sums differ',
     plant: (spoiled) => {
       const hold = spoiled.hold(isExpiredHold)
@@ -56,10 +56,10 @@ export const plantedBugs: readonly PlantedBug[] = [
     plant: (spoiled) => spoiled.reopen(spoiled.revokedHold().hold),
   },
   {
-    bug: 'a hold that expired before its time',
+    bug: 'a hold that expired too early',
     complaint: 'hold ended early',
     plant: (spoiled) => {
-      // Nobody has ended it by a late verification.
+      // No late verification has ended it.
       const { dossier } = spoiled
       const isUntouched = (hold: HoldContent) => dossier.expiresFromMs(hold) >= hold.expiresAtMs
       spoiled.hold((hold) => isExpiredHold(hold) && isUntouched(hold)).expiresAtMs =
@@ -67,7 +67,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   {
-    bug: 'a hold that was voided though nobody stopped its mandate',
+    bug: 'a hold that was voided although its mandate was not stopped',
     complaint: 'hold ended early',
     plant: (spoiled) => {
       const { dossier } = spoiled
@@ -87,7 +87,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   {
-    bug: 'a retry that was told it is the first',
+    bug: 'a retry that was told it was the first attempt',
     complaint: 'charged twice',
     plant: (spoiled) => (spoiled.replay().answer.isReplay = false),
   },
@@ -105,7 +105,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     plant: (spoiled) => spoiled.rollBack(spoiled.paidHold()),
   },
   {
-    bug: 'a charge that nobody asked for',
+    bug: 'a charge without a request',
     complaint: 'charge unexplained',
     plant: (spoiled) => {
       const hold = spoiled.paidHold()
@@ -113,7 +113,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   {
-    bug: 'a charge that stands though it was answered with a failure',
+    bug: 'a charge that was made but answered with a failure',
     complaint: 'untrue failure',
     plant: (spoiled) => {
       const hold = spoiled.paidHold()
@@ -128,7 +128,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     plant: (spoiled) => (spoiled.replay().call.answer = { is: 'failed', reason: 'nonce_reused' }),
   },
   {
-    bug: 'a charge whose collector asks again and again and is never told',
+    bug: 'a charge whose collector keeps retrying and never gets an answer',
     complaint: 'charge untold',
     plant: (spoiled) => {
       const hold = spoiled.paidHold()
@@ -149,7 +149,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   {
-    bug: 'an acknowledgement that left before its charge was made',
+    bug: 'an acknowledgement that was sent before its charge was made',
     complaint: 'untrue success',
     plant: (spoiled) => {
       const hold = spoiled.paidHold()
@@ -165,7 +165,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   {
-    bug: 'two proofs at once where there was room for one, and both are gone at the end',
+    bug: 'two concurrent proofs where only one fits, both of which have ended later',
     complaint: 'overspent',
     plant: (spoiled) => {
       const hold = spoiled.hold(
@@ -192,7 +192,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   {
-    bug: 'a refusal for want of a budget that has room',
+    bug: 'a refusal for lack of budget although the payment fits',
     complaint: 'failure unexplained',
     plant: (spoiled) => {
       const hold = spoiled.paidHold()
@@ -210,7 +210,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   {
-    bug: 'a proof that is called expired and is not',
+    bug: 'a proof that is wrongly reported as expired',
     complaint: 'failure unexplained',
     plant: (spoiled) => (spoiled.reuse().call.answer = { is: 'failed', reason: 'proof_expired' }),
   },
@@ -225,7 +225,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     plant: (spoiled) => (spoiled.answered('granted').answer.nonce = 'nonce_lost'),
   },
   {
-    bug: 'a hold that nobody asked for',
+    bug: 'a hold without a request',
     complaint: 'hold unexplained',
     plant: (spoiled) => {
       const hold = spoiled.hold(({ status }) => status === 'expired')
@@ -318,12 +318,12 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   {
-    bug: 'a payment that the payee has no copy of',
+    bug: 'a payment without a copy for the payee',
     complaint: 'record lost',
     plant: (spoiled) => spoiled.removeTransactions(({ side }) => side === 'payee'),
   },
   {
-    bug: 'an agent that nobody revoked and that is revoked',
+    bug: 'a revoked agent that no request revoked',
     complaint: 'record unexplained',
     plant: (spoiled) => {
       const agent = spoiled.content.agents.find(({ status }) => status === 'active')
@@ -333,12 +333,12 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   {
-    bug: 'a payment of another amount than its hold',
+    bug: 'a payment with another amount than its hold',
     complaint: 'record differs',
     plant: (spoiled) => (spoiled.paymentOf(spoiled.paidHold()).amountMicro += 1n),
   },
   {
-    bug: 'a mandate that was read as it had been before an acknowledged payment',
+    bug: 'a mandate that was read without an acknowledged payment',
     complaint: 'untrue read',
     plant: (spoiled) => {
       const { answer } = spoiled.answered('mandate', ({ spentMicro }) => spentMicro > 5_000_000n)
@@ -346,7 +346,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   {
-    bug: 'a proof that was called open after its payment was acknowledged',
+    bug: 'a proof that was reported as open after its payment was acknowledged',
     complaint: 'untrue read',
     plant: (spoiled) => {
       const { dossier } = spoiled
@@ -421,7 +421,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     plant: (spoiled) => chargeWhile(spoiled, 'release-domain', 'register-seller'),
   },
   {
-    bug: 'a collector that is refused though its domain was never released',
+    bug: 'a collector that is refused although its domain was never released',
     complaint: 'failure unexplained',
     isGoverned: true,
     plant: (spoiled) => {
@@ -430,12 +430,12 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   {
-    bug: 'a denied proof that nobody counted',
+    bug: 'a denied proof that is not counted',
     complaint: 'record lost',
     plant: (spoiled) => (spoiled.content.denials = []),
   },
   {
-    bug: 'a request that met a bug',
+    bug: 'a request that triggered a bug',
     complaint: 'broken answer',
     plant: (spoiled) =>
       (spoiled.answered('mandate').call.answer = { is: 'broken', text: '500 internal_error' }),
@@ -489,7 +489,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   {
-    bug: 'a capture of another amount than was asked for',
+    bug: 'a capture with another amount than requested',
     complaint: 'charge unexplained',
     plant: (spoiled) => (spoiled.paymentOf(spoiled.hold(isCapturedInSteps)).amountMicro += 1n),
   },
@@ -507,7 +507,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   {
-    bug: 'a refund that nobody asked for',
+    bug: 'a refund without a request',
     complaint: 'record unexplained',
     plant: (spoiled) => {
       const refund = spoiled.refund()
@@ -516,17 +516,17 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   {
-    bug: 'a payment that needed a person, and has used no approval',
+    bug: 'a payment that needed approval and used none',
     complaint: 'not approved',
     plant: (spoiled) => (spoiled.consumed().nonce = null),
   },
   {
-    bug: 'a payment that has used an approval of less',
+    bug: 'a payment that used an approval of a smaller amount',
     complaint: 'not approved',
     plant: (spoiled) => (spoiled.consumed().amountMicro = 1n),
   },
   {
-    bug: 'a payment with an approval that nobody has given',
+    bug: 'a payment with an approval that no person gave',
     complaint: 'not approved',
     plant: (spoiled) => {
       const { id } = spoiled.consumed()
@@ -534,7 +534,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   {
-    bug: 'a denial that was told and is not there',
+    bug: 'a denial that was acknowledged and is not there',
     complaint: 'record differs',
     plant: (spoiled) => {
       const { call } = spoiled.answered('decided', ({ status }) => status === 'denied')
@@ -546,7 +546,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   {
-    bug: 'an amendment that was told and is not there',
+    bug: 'an amendment that was acknowledged and is not there',
     complaint: 'record lost',
     plant: (spoiled) => {
       const { answer } = spoiled.answered('amended', ({ version }) => version > 1)
@@ -562,7 +562,7 @@ function collected(spoiled: Spoiled): Spoiled['calls'][number] {
   }).call
 }
 
-/** Lets the collector be paid between a call that keeps it from that and the one that ends this. */
+/** Lets the collector be paid between a call that forbids it and the one that allows it again. */
 function chargeWhile(
   spoiled: Spoiled,
   closing: 'disable-collector' | 'release-domain',

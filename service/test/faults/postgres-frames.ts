@@ -1,11 +1,13 @@
-/** One message of PostgreSQL's protocol, with the bytes that it came in. */
+/** A message of PostgreSQL's protocol, with its bytes. */
 export interface Frame {
-  /** The letter that says what it is; empty for the first message of a connection. */
+  /** The type letter; empty for the first message of a connection. */
   readonly type: string
   readonly bytes: Buffer
 }
 
-/** Cuts a stream of bytes into messages. A client's first message has no letter, a server's has one. */
+/**
+ * Splits a stream of bytes into messages. A client's first message has no type letter, a server's has one.
+ */
 export class FrameReader {
   #rest: Buffer = Buffer.alloc(0)
   #isStart: boolean
@@ -14,7 +16,7 @@ export class FrameReader {
     this.#isStart = isClient
   }
 
-  /** The messages that are whole by now. */
+  /** The messages that are complete so far. */
   push(chunk: Buffer): Frame[] {
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
     const frames: Frame[] = []
@@ -31,7 +33,7 @@ export class FrameReader {
   }
 }
 
-/** The texts of a message, each of which ends with a zero byte, from an offset on. */
+/** The zero-terminated texts of a message, from an offset on. */
 export function textsOf({ bytes }: Frame, count: number): string[] {
   const texts: string[] = []
   for (let at = 5; texts.length < count;) {
@@ -53,17 +55,17 @@ export function codeOfError({ bytes }: Frame): string {
   return ''
 }
 
-/** A client's question in the simple form of the protocol. */
+/** A client's query in the simple protocol. */
 export function queryFrame(text: string): Buffer {
   return frame('Q', Buffer.from(`${text}\0`))
 }
 
-/** A client's message that has a statement without a name prepared, in the other form. */
+/** A client's message that prepares an unnamed statement, in the extended protocol. */
 export function parseFrame(text: string): Buffer {
   return frame('P', Buffer.from(`\0${text}\0\0\0`))
 }
 
-/** A server's answer that a statement failed, and its transaction with it. */
+/** A server's response that a statement failed, and its transaction with it. */
 export function errorFrame(code: string, message: string): Buffer {
   return frame('E', Buffer.from(`SERROR\0VERROR\0C${code}\0M${message}\0\0`))
 }

@@ -9,7 +9,7 @@ import { seededRandom } from '../../testing/seeded-random.ts'
 import { PostgresProxy } from './postgres-proxy.ts'
 import type { WireFault } from './proxied-connection.ts'
 
-test('The proxy lets everything through, in both forms of the protocol', async (context) => {
+test('The proxy forwards everything, in both forms of the protocol', async (context) => {
   const { connect } = await startProxy(context)
   const client = await connect()
   assert.deepEqual((await client.query('select 1 as one')).rows, [{ one: 1 }])
@@ -32,7 +32,7 @@ const commitFaults: readonly { readonly fault: WireFault; readonly written: numb
 ]
 
 for (const { fault, written } of commitFaults) {
-  test(`The proxy can ${fault}: the client hears nothing, and ${written} rows are written`, async (context) => {
+  test(`The proxy can ${fault}: the client gets no answer, and ${written} rows are written`, async (context) => {
     const { connect, proxy } = await startProxy(context)
     const client = await connect()
     const striking = proxy.strike(fault, 5_000)
@@ -59,12 +59,12 @@ test('The proxy can swallow the reply to COMMIT: the row is written, and the cli
   await assert.rejects(inserting, /Connection terminated/)
 })
 
-test('A fault that finds no occasion does not strike', async (context) => {
+test('A fault without an opportunity is not injected', async (context) => {
   const { proxy } = await startProxy(context)
   assert.equal(await proxy.strike('lose the reply to COMMIT', 20), false)
 })
 
-test('The proxy can make every transaction clash: the service is told so, and nothing is written', async (context) => {
+test('The proxy can make every transaction conflict: the service gets the error, and nothing is written', async (context) => {
   const { connect, proxy } = await startProxy(context, 100)
   const client = await connect({ pipeline: true })
   const codes = new Set<string>()
@@ -87,7 +87,7 @@ test('The proxy can make every transaction clash: the service is told so, and no
   assert.equal(proxy.clashes['40001'] + proxy.clashes['40P01'], 20)
 })
 
-/** A proxy before a database that has a table of notes. */
+/** A proxy in front of a database that has a table of notes. */
 async function startProxy(context: TestContext, clashPercent = 0) {
   const database = await postgres18.createEmptyDatabase()
   const address = new URL(database.url)

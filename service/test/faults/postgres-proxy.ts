@@ -7,27 +7,26 @@ import { ProxiedConnection, type Faults, type WireFault } from './proxied-connec
 export interface PostgresProxyOptions {
   readonly upstreamPort: number
   readonly random: SeededRandom
-  /** How many of 100 transactions are to fail as if they had met another (40001 and 40P01). */
+  /** How many of 100 transactions fail as if they conflicted with another (40001 and 40P01). */
   readonly clashPercent?: number
 }
 
-/** No more than the shortest stall. */
+/** At most the shortest stall. */
 const silenceMs = 40
 
 /**
- * Stands between the service and PostgreSQL, and lets everything through but for the faults that it is
- * told to make.
+ * Between the service and PostgreSQL; forwards everything except for the faults that it is told to inject.
  */
 export class PostgresProxy implements Faults {
   readonly random: SeededRandom
   readonly clashes = { '40001': 0, '40P01': 0 }
-  /** How many transactions might have been made to clash. */
+  /** How many transactions could have been made to conflict. */
   transactions = 0
-  /** How many connections have ended, whoever ended them. */
+  /** How many connections have ended, whoever closed them. */
   endedConnections = 0
-  /** How many times the server answered a COMMIT, and nobody was told. */
+  /** How many times the server answered a COMMIT and the client never got the answer. */
   untoldCommits = 0
-  /** How many times nothing went through for a while. */
+  /** How many times nothing was forwarded for a while. */
   silences = 0
   readonly #server: Server
   readonly #connections = new Set<ProxiedConnection>()
@@ -46,7 +45,7 @@ export class PostgresProxy implements Faults {
     this.#server = createServer((client) => this.#accept(client))
   }
 
-  /** Resolves to the port at which the proxy listens. */
+  /** Resolves to the port of the proxy. */
   async listen(): Promise<number> {
     this.#server.listen(0, '127.0.0.1')
     await once(this.#server, 'listening')
@@ -63,7 +62,7 @@ export class PostgresProxy implements Faults {
     return this.#connections.size
   }
 
-  /** Arms a fault; resolves once it has struck, or to false when there was no occasion in time. */
+  /** Arms a fault; resolves to true once it is injected, or to false if there was no opportunity in time. */
   async strike(fault: WireFault, withinMs: number): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const timer = setTimeout(() => resolve(false), withinMs)
@@ -74,7 +73,7 @@ export class PostgresProxy implements Faults {
     return hasStruck
   }
 
-  /** The fault that is armed, if it is one of these; whoever takes it must make it. */
+  /** The armed fault, if it is one of these; the caller must then inject it. */
   take<Fault extends WireFault>(faults: readonly Fault[]): Fault | undefined {
     const fault = faults.find((one) => one === this.#armed?.fault)
     if (!fault) return undefined
@@ -83,7 +82,7 @@ export class PostgresProxy implements Faults {
     return fault
   }
 
-  /** Cuts one connection; false when there is none. */
+  /** Cuts one connection; false if there is none. */
   cutOne(): boolean {
     const connections = [...this.#connections]
     if (connections.length === 0) return false
@@ -95,7 +94,7 @@ export class PostgresProxy implements Faults {
     for (const connection of this.#connections) connection.cut()
   }
 
-  /** Holds everything up, in both directions, until `flow` is called. */
+  /** Stops forwarding in both directions until `flow` is called. */
   stall(): void {
     this.#isStalled = true
     for (const connection of this.#connections) connection.stall()
@@ -106,17 +105,17 @@ export class PostgresProxy implements Faults {
     for (const connection of this.#connections) connection.flow()
   }
 
-  /** Whether new connections are turned away. */
+  /** Whether new connections are refused. */
   set isRefusing(isRefusing: boolean) {
     this.#isRefusing = isRefusing
   }
 
-  /** Whether transactions are made to clash. */
+  /** Whether transactions are made to conflict. */
   set areClashesOn(areOn: boolean) {
     this.#areClashesOn = areOn
   }
 
-  /** How many statements a new transaction may make before it clashes; undefined lets it be. */
+  /** How many statements a new transaction may run before it conflicts; undefined for no conflict. */
   planClash(): number | undefined {
     const isChosen = this.random.below(100) < this.#clashPercent
     const statements = this.random.below(4)
@@ -125,7 +124,7 @@ export class PostgresProxy implements Faults {
     return isChosen ? statements : undefined
   }
 
-  /** To be called with all that goes through. */
+  /** Call this with everything that is forwarded. */
   notePassing(): void {
     const nowMs = performance.now()
     if (nowMs - this.#passedAtMs >= silenceMs) this.silences++

@@ -11,7 +11,7 @@ import {
 } from './postgres-frames.ts'
 import type { SeededRandom } from '../../testing/seeded-random.ts'
 
-/** What can go wrong around a COMMIT; the service hears nothing in each of them. */
+/** What can go wrong around a COMMIT; in each case the service gets no answer. */
 export const commitFaults = [
   'lose COMMIT on its way',
   'lose the reply to COMMIT',
@@ -20,22 +20,22 @@ export const commitFaults = [
 ] as const
 export type CommitFault = (typeof commitFaults)[number]
 
-/** A fault that strikes whatever connection comes along first. */
+/** A fault that affects the first connection with an opportunity. */
 export type WireFault = CommitFault | 'cut in the middle of a message'
 
 type ClashCode = '40001' | '40P01'
 
-/** Which faults the connections of a proxy make, and how many they made. */
+/** Which faults the connections of a proxy inject, and how many they injected. */
 export interface Faults {
   readonly random: SeededRandom
   readonly clashes: Record<ClashCode, number>
-  /** How many times the server answered a COMMIT, and nobody was told. */
+  /** How many times the server answered a COMMIT and the client never got the answer. */
   untoldCommits: number
-  /** To be called with all that goes through. */
+  /** Call this with everything that is forwarded. */
   notePassing(): void
-  /** The fault that is armed, if it is one of these; whoever takes it must make it. */
+  /** The armed fault, if it is one of these; the caller must then inject it. */
   take<Fault extends WireFault>(faults: readonly Fault[]): Fault | undefined
-  /** How many statements a new transaction may make before it clashes; undefined lets it be. */
+  /** How many statements a new transaction may run before it conflicts; undefined for no conflict. */
   planClash(): number | undefined
 }
 
@@ -45,12 +45,12 @@ export class ProxiedConnection {
   readonly #faults: Faults
   readonly #client: Socket
   readonly #upstream: Socket
-  /** Which statement each prepared name, and each portal, stands for. */
+  /** The statement of each prepared name and each portal. */
   readonly #prepared = new Map<string, string>()
   readonly #portals = new Map<string, string>()
-  /** How many statements the transaction may still make before it clashes. */
+  /** How many statements the transaction may still run before it conflicts. */
   #untilClash: number | undefined
-  /** The server has failed the transaction for the proxy; the service is yet to be told, and by this code. */
+  /** The proxy made the server fail the transaction; the service still has to get this code. */
   #untold: ClashCode | undefined
   #isSilent = false
   #isHoldingCommit = false
@@ -106,7 +106,7 @@ export class ProxiedConnection {
     this.#upstream.write(frame.bytes)
   }
 
-  /** The text of the statement that a message has the server run; undefined when it has none run. */
+  /** The text of the statement that a message runs; undefined if it runs none. */
   #statementOf(frame: Frame): string | undefined {
     switch (frame.type) {
       case 'Q':
@@ -128,7 +128,7 @@ export class ProxiedConnection {
     }
   }
 
-  /** Whether the transaction is to fail at this statement; it does at COMMIT at the latest. */
+  /** Whether the transaction must fail at this statement; at the latest, it does at COMMIT. */
   #isClashDue(statement: string): boolean {
     if (/^\s*(begin|start transaction)\b/i.test(statement)) {
       this.#untilClash = this.#faults.planClash()
@@ -141,7 +141,7 @@ export class ProxiedConnection {
     return isDue
   }
 
-  /** Makes the server fail the transaction, by a statement that it cannot read in the place of the one that is due. */
+  /** Makes the server fail the transaction by replacing the next statement with an invalid one. */
   #clash({ type }: Frame): void {
     this.#untold = this.#faults.random.pick(['40001', '40P01'])
     this.#upstream.write(type === 'Q' ? queryFrame(unreadable) : parseFrame(unreadable))
@@ -174,13 +174,13 @@ export class ProxiedConnection {
     this.#client.write(this.#tellClash(frame))
   }
 
-  /** The service is told another reason why the server failed the transaction. */
+  /** Replaces the server's reason for failing the transaction. */
   #tellClash(frame: Frame): Buffer {
     const code = this.#untold
     if (!code || frame.type !== 'E' || codeOfError(frame) !== syntaxError) return frame.bytes
     this.#untold = undefined
     this.#faults.clashes[code]++
-    return errorFrame(code, 'the transaction met another one')
+    return errorFrame(code, 'the transaction conflicted with another')
   }
 }
 

@@ -10,7 +10,9 @@ import {
 } from '../../src/store/ledger/tables.ts'
 import type { ActivityContent } from './history.ts'
 
-/** The journal, and the sums of the console with what waits to be added to them, from tables that were read at one moment. */
+/**
+ * The journal, and the console's sums with the parts not yet added to them, from one snapshot of the tables.
+ */
 export function readActivity(allRows: (table: Table) => readonly unknown[]): ActivityContent {
   const rowsOf = <Of extends Table>(table: Of) => allRows(table) as readonly TableRow<Of>[]
   const paymentOf = new Map(rowsOf(payments).map((payment) => [payment.nonce, payment]))

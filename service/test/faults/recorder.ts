@@ -1,16 +1,16 @@
 import type { Answer, Call, Request } from './history.ts'
 
-/** Sends a request with a key, and resolves to its answer; it never rejects. */
+/** Sends a request with a key, and resolves to its answer; never rejects. */
 export type Send = (keyId: string, request: Request) => Promise<Answer>
 
 export interface Recorder {
-  /** Sends, and writes down what was asked, when, and what came back. */
+  /** Sends a request, and records what was asked, when, and the answer. */
   readonly send: Send
-  /** Every call that has ended, in the order of their ends. */
+  /** Every finished call, in the order of completion. */
   readonly calls: readonly Call[]
 }
 
-/** A recorder of everything that goes through `send`, by a clock that the service shares. */
+/** A recorder for all calls of `send`, by a clock that the service shares. */
 export function record(send: Send, now: () => number): Recorder {
   const calls: Call[] = []
   return {

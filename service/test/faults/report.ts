@@ -1,12 +1,12 @@
 import type { Answer, Call } from './history.ts'
 import type { RunReport } from './run.ts'
 
-/** How many complaints of one kind are printed, and how many lines of logs; the first ones tell most. */
+/** Max printed complaints of one kind, and max printed log lines; the first ones are the most useful. */
 const shownOfKind = 3
 const shownBugs = 5
 const shownCharacters = 1_000
 
-/** What a run was and what came of it, as tables. */
+/** The description and the results of a run, as tables. */
 export function printReport(report: RunReport): string {
   const { faults, missing, traceless, clashes, transactions, evidence, complaints, bugs } = report
   const { calls, content } = evidence
@@ -34,7 +34,7 @@ export function printReport(report: RunReport): string {
   ].join('\n')
 }
 
-/** Requests that were asked again for want of an answer, and how that ended. */
+/** Requests that were retried for lack of an answer, and their outcomes. */
 function countRetries(calls: readonly Call[]): Record<string, number> {
   const verifications = calls.filter(({ request }) => request.act === 'verify')
   const attempts = Map.groupBy(verifications, ({ keyId, request }) =>

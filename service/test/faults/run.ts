@@ -26,57 +26,56 @@ import { Services } from './services.ts'
 export interface RunOptions {
   readonly faults: number
   readonly seed: number
-  /** How many times faster than the machine's the clock of the services runs. */
+  /** The speed of the services' clock relative to the machine's. */
   readonly speed: number
-  /** Is told what happens. */
+  /** Called with progress messages. */
   readonly tell: (text: string) => void
-  /** Ends the run before its time, with all that it has started. */
+  /** Aborts the run early, with everything that it has started. */
   readonly signal?: AbortSignal
 }
 
 export interface RunReport {
-  /** How often each kind of fault struck. */
+  /** How often each kind of fault was injected. */
   readonly faults: ReadonlyMap<string, number>
-  /** The kinds that cannot be made here, each with the reason. */
+  /** The kinds that cannot be injected here, each with the reason. */
   readonly missing: readonly string[]
-  /** The kinds of faults that were made, and that left no trace. */
+  /** The kinds of faults that were injected and left no trace. */
   readonly traceless: readonly string[]
-  /** Transactions that were made to fail, by the code. */
+  /** Transactions that were made to fail, by code. */
   readonly clashes: Readonly<Record<string, number>>
-  /** How many transactions there were while some were made to fail. */
+  /** The number of transactions while some were made to fail. */
   readonly transactions: number
   readonly evidence: Evidence
   readonly complaints: readonly Complaint[]
-  /** What the services' logs say of bugs. */
+  /** Bugs reported in the services' logs. */
   readonly bugs: readonly string[]
 }
 
 const serviceProcesses = 2
-/** How many of 100 transactions are made to clash. */
+/** How many of 100 transactions are made to conflict. */
 export const clashPercent = 10
 
-/** How often one fault may wait for its occasion. */
+/** How often one fault may wait for its opportunity. */
 const mostTries = 20
 
-/** How long the trace of a fault may take to be seen. */
+/** How long the trace of a fault may take to appear. */
 const tracedWithinMs = 5_000
 
-/** How long clients may take to bring to its end what they began, once everything works again. */
+/** How long clients may take to complete what they began, once everything works again. */
 const closingMs = 90_000
 
 /** How long the sweep may take to end what has expired. */
 const sweepingMs = 20_000
 
 /**
- * Two service processes on one PostgreSQL server, agents and merchants who trade, and so many faults, one
- * after the other; then everything is brought up again, what was begun is brought to its end, and the
- * checker judges.
+ * Two service processes on one PostgreSQL server, trading agents and merchants, and this many faults, one
+ * after the other; then everything is restarted, open operations complete, and the checker runs.
  */
 export async function runFaults(options: RunOptions): Promise<RunReport> {
   const stops: (() => Promise<void>)[] = []
   const context = { after: (stop: () => Promise<void>) => void stops.unshift(stop) }
   const aborted = new Promise<never>((_resolve, reject) => {
-    options.signal?.addEventListener('abort', () => reject(new Error('the run was ended before its time')))
+    options.signal?.addEventListener('abort', () => reject(new Error('the run was aborted')))
   })
   try {
     return await Promise.race([runIn(context, options), aborted])
@@ -141,7 +140,7 @@ async function runIn(
       await untilAnswered(recorder.calls)
       await sleep(random.below(200))
       const before = trace?.(victims) ?? 0
-      // One that finds no occasion is made at the next.
+      // A fault without an opportunity is injected at the next one.
       for (let tries = 1; !(await strike(victims)); tries++) {
         tell(`no occasion to ${kind}`)
         if (tries === mostTries) throw new Error(`there is never an occasion to ${kind}`)
@@ -159,12 +158,12 @@ async function runIn(
   tell('the market closes; what was begun is brought to its end')
   await Promise.race([
     trading,
-    failAfter(closingMs, 'clients are still not told what became of their requests'),
+    failAfter(closingMs, 'clients still do not know the outcome of their requests'),
   ])
   send.close()
   const client = await postgres.connect()
   await untilSwept(client, now)
-  // To stop takes its time on a busy machine, and holds go on expiring meanwhile.
+  // Stopping takes a while on a busy machine, and holds continue to expire meanwhile.
   const sweptUntilMs = now()
   await services.stop()
   const rows = new Map<Table, readonly unknown[]>()
@@ -178,7 +177,7 @@ async function runIn(
   return { faults: struck, missing, traceless, clashes, transactions, evidence, complaints, bugs }
 }
 
-/** Whether a count exceeds what it was before, at once or soon. */
+/** Whether a count exceeds its earlier value, now or soon. */
 async function hasGrown(count: () => number, before: number): Promise<boolean> {
   for (const untilMs = performance.now() + tracedWithinMs; performance.now() < untilMs; await sleep(5)) {
     if (count() > before) return true
@@ -186,7 +185,7 @@ async function hasGrown(count: () => number, before: number): Promise<boolean> {
   return false
 }
 
-/** Waits until requests are answered again, so that each fault strikes a service that works. */
+/** Waits until requests are answered again, so that each fault hits a working service. */
 async function untilAnswered(calls: readonly Call[]): Promise<void> {
   const from = calls.length
   for (let tries = 0; tries < 200; tries++) {
@@ -200,7 +199,7 @@ async function failAfter(ms: number, complaint: string): Promise<never> {
   throw new Error(complaint)
 }
 
-/** Waits until what has expired has ended, or should have by now; then the checker complains. */
+/** Waits until everything expired has ended, or should have ended; then the checker complains. */
 async function untilSwept(client: Client, now: () => number): Promise<void> {
   for (const untilMs = performance.now() + sweepingMs; performance.now() < untilMs; await sleep(100)) {
     const expired = `

@@ -16,7 +16,7 @@ export interface ServicesOptions {
   readonly context: { readonly after: (stop: () => Promise<void>) => void }
 }
 
-/** The keys that clients begin with: their ids, and the text of each. */
+/** The initial keys of clients: their ids, and the text of each. */
 export interface FirstKeys {
   readonly ownerKeyId: string
   readonly collectorKeyId: string
@@ -25,7 +25,7 @@ export interface FirstKeys {
 
 const operatorKey = 'svc_sand_fault_run'
 
-/** Service processes on one database, which are killed and started again. */
+/** Service processes on one database, which are killed and restarted. */
 export class Services {
   readonly #options: ServicesOptions
   readonly #settings: Readonly<Record<string, string>>
@@ -33,7 +33,7 @@ export class Services {
   readonly #ended: ReadyProcess[] = []
   readonly #crashes: string[] = []
   #isStopping = false
-  /** How many processes have come to answer. */
+  /** How many processes have become ready. */
   starts = 0
 
   constructor(options: ServicesOptions) {
@@ -48,12 +48,12 @@ export class Services {
     }
   }
 
-  /** Where processes answer, as far as they are known to be up. */
+  /** The addresses of processes, as far as they are known to be up. */
   get urls(): readonly string[] {
     return this.#running.flatMap((service) => service?.url ?? [])
   }
 
-  /** The lines of all logs that speak of a bug, and the ends that nobody had asked for. */
+  /** Log lines that report bugs, and unexpected exits. */
   get bugs(): readonly string[] {
     const logs = [...this.#ended, ...this.#running].map((service) => service?.stderr() ?? '')
     const told = logs.flatMap((log) => log.split('\n').filter((line) => line.includes('a bug:')))
@@ -64,7 +64,7 @@ export class Services {
     for (let index = 0; index < this.#options.count; index++) await this.#startOne(index)
   }
 
-  /** Kills one process where it stands, and starts another in its place. */
+  /** Kills one process immediately, and starts another in its place. */
   async killOne(index: number): Promise<void> {
     const service = this.#running[index % this.#options.count]
     this.#running[index % this.#options.count] = undefined
@@ -75,13 +75,13 @@ export class Services {
     await this.#startOne(index % this.#options.count)
   }
 
-  /** Stops all in good order: what was accepted is finished. */
+  /** Shuts all of them down gracefully: accepted requests are completed. */
   async stop(): Promise<void> {
     this.#isStopping = true
     await Promise.all(this.#running.map(async (service) => service?.kill('SIGTERM')))
   }
 
-  /** Makes the keys of an owner, and of a merchant in another account, which sells under a domain of its own. */
+  /** Creates the keys of an owner, and of a merchant in another account, which sells under its own domain. */
   async makeKeys(): Promise<FirstKeys> {
     const owner = await this.#post(operatorKey, '/accounts/api-keys', {
       role: 'owner',
@@ -108,7 +108,7 @@ export class Services {
     }
   }
 
-  /** Starts a process; when the database is away at that moment, again until it is back. */
+  /** Starts a process; if the database is down at that moment, retries until it is back. */
   async #startOne(index: number): Promise<void> {
     const { context, folder } = this.#options
     for (let attempt = 1; ; attempt++) {
@@ -125,7 +125,7 @@ export class Services {
     }
   }
 
-  /** Notes when a process ends by itself, and starts another, as a supervisor would. */
+  /** Records when a process exits by itself, and starts another, like a supervisor. */
   async #watch(index: number, service: ReadyProcess): Promise<void> {
     const { code, signal, stderr } = await service.ended
     if (this.#isStopping || this.#running[index] !== service) return

@@ -2,12 +2,12 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A small file system in memory, for a server whose disk is to run full. */
+/** A small file system in memory, for a server whose disk should run full. */
 export interface SmallDisk {
   readonly folder: string
-  /** What comes before a program's name, so that it runs where the disk is. */
+  /** The prefix of a command, so that it runs where the disk is mounted. */
   readonly prefix: readonly string[]
-  /** Takes all the room that is left. */
+  /** Fills all remaining space. */
   readonly fill: () => void
   readonly free: () => void
   readonly close: () => Promise<void>
@@ -16,13 +16,13 @@ export interface SmallDisk {
 const megabytes = 192
 
 /**
- * Mounts a small disk at a folder, for the processes that are started on it and nobody else; it is gone
- * with the process that holds it. Resolves to the reason when mounting is not permitted here.
+ * Mounts a small disk at a folder, only for processes started on it; it disappears with the process that
+ * holds it. Resolves to the reason if mounting is not permitted here.
  */
 export async function mountSmallDisk(folder: string): Promise<SmallDisk | { readonly missing: string }> {
   mkdirSync(folder)
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
-    return { missing: 'to mount a small disk takes Linux and root' }
+    return { missing: 'mounting a small disk needs Linux and root' }
   }
   const script = `mount -t tmpfs -o size=${megabytes}m,mode=0777 tmpfs "$1" && echo mounted && exec cat`
   const holder = spawn('unshare', ['--mount', 'sh', '-c', script, 'sh', folder], {

@@ -15,7 +15,7 @@ import type {
 type Writable<Value> = Value extends object ? { -readonly [Key in keyof Value]: Writable<Value[Key]> } : Value
 type AnswerOf<Kind extends Answer['is']> = Writable<Extract<Answer, { readonly is: Kind }>>
 
-/** What a faithful ledger left behind, to be changed into what one with a bug would have left. */
+/** The result of a correct ledger, to be changed into that of one with a bug. */
 export class Spoiled {
   readonly evidence: Writable<Evidence>
 
@@ -35,7 +35,7 @@ export class Spoiled {
     return new Dossier(this.evidence)
   }
 
-  /** The first call that was answered so, with its answer. */
+  /** The first call with this answer. */
   answered<Kind extends Answer['is']>(
     kind: Kind,
     isWanted: (answer: AnswerOf<Kind>, call: Call) => boolean = () => true,
@@ -51,7 +51,7 @@ export class Spoiled {
     return found(this.content.holds.find(isWanted), 'hold')
   }
 
-  /** A hold whose payment was acknowledged, under a mandate that nobody stopped. */
+  /** A hold with an acknowledged payment, under a mandate that was never stopped. */
   paidHold(): Writable<HoldContent> {
     const { dossier } = this
     return this.hold(({ nonce, mandateId, status }) => {
@@ -60,7 +60,7 @@ export class Spoiled {
     })
   }
 
-  /** A hold that was certainly there when its mandate was revoked. */
+  /** A hold that certainly existed when its mandate was revoked. */
   revokedHold(): { readonly hold: Writable<HoldContent>; readonly revocation: Stop } {
     const { dossier } = this
     const revocationOf = ({ mandateId }: HoldContent) =>
@@ -72,7 +72,7 @@ export class Spoiled {
     return { hold, revocation: found(revocationOf(hold), 'revocation') }
   }
 
-  /** A hold that was certainly there when all mandates were stopped. */
+  /** A hold that certainly existed when all mandates were stopped. */
   stoppedHold(): { readonly hold: Writable<HoldContent>; readonly stop: Stop } {
     const { dossier } = this
     const stopOf = (one: HoldContent) =>
@@ -110,7 +110,7 @@ export class Spoiled {
     )
   }
 
-  /** What was refunded of a payment, in the account that has paid. */
+  /** The refunds of a payment, in the account that paid. */
   refund(): Writable<TransactionContent> {
     return found(
       this.content.transactions.find(({ status, side }) => status === 'refunded' && side === 'payer'),
@@ -118,19 +118,19 @@ export class Spoiled {
     )
   }
 
-  /** The verification that was told first of a payment. */
+  /** The first answered verification of a payment. */
   firstVerification({ nonce }: { readonly nonce: string }): Writable<Call> {
     return found(this.#findFirst(nonce), 'first verification')
   }
 
-  /** The replay of a payment whose first answer arrived, too. */
+  /** The replay of a payment whose first answer also arrived. */
   replay(): { readonly call: Writable<Call>; readonly answer: AnswerOf<'verified'> } {
     return this.answered('verified', ({ isReplay }, { request }) => {
       return isReplay && request.act === 'verify' && this.#findFirst(request.nonce) !== undefined
     })
   }
 
-  /** A refusal of a proof that somebody else had used, within the proof's window. */
+  /** A refusal of a proof that another caller had used, within the proof's window. */
   reuse(): { readonly call: Writable<Call>; readonly nonce: string } {
     const { holds } = this.dossier
     const { call } = this.answered('failed', ({ reason }, { request, endedMs }) => {
@@ -141,7 +141,7 @@ export class Spoiled {
     return { call, nonce: call.request.nonce }
   }
 
-  /** Makes a payment, and the one request for it, happen at another time. */
+  /** Moves a payment, and its only request, to another time. */
   moveCharge(hold: Writable<HoldContent>, atMs: number): void {
     const first = this.firstVerification(hold)
     this.removeCalls((call) => call !== first && isAbout(call, hold))
@@ -149,7 +149,7 @@ export class Spoiled {
     this.paymentOf(hold).createdAtMs = atMs
   }
 
-  /** Takes a payment's records away as if it had never been made. */
+  /** Removes a payment's records as if it had never been made. */
   rollBack(hold: Writable<HoldContent>): void {
     const { id } = this.paymentOf(hold)
     this.removeTransactions((row) => row.id === id)

@@ -6,7 +6,7 @@ import { runLimitHistory } from './limit-history.ts'
 
 // `npm run limits` runs more.
 for (const [name, open] of Object.entries(driverBeds)) {
-  test(`Limits and shared budgets answer as a model that goes through all payments, on ${name}`, async () => {
+  test(`Limits and shared budgets match a model that recounts all payments, on ${name}`, async () => {
     const bed = await open()
     const tried: Record<string, number> = {}
     try {

@@ -47,7 +47,7 @@ const zones = [
   'UTC',
 ] as const
 
-/** Around changes of clocks, ends of months and leap days. */
+/** Around clock changes, ends of months and leap days. */
 const starts = [
   '2026-03-28T20:00:00Z',
   '2026-04-23T20:00:00Z',
@@ -66,12 +66,12 @@ export interface HistoryOptions {
   readonly steps?: number
 }
 
-/** What a history has done: how often each kind of step, and each answer. */
+/** What a history has done: how often each kind of step and each answer occurred. */
 export type Tried = Record<string, number>
 
 /**
- * Runs random operations on mandates with limits and shared budgets, and compares every answer with a model that goes through
- * all payments. Resolves to what it has done; throws with the first complaint.
+ * Runs random operations on mandates with limits and shared budgets, and compares every answer with a model
+ * that recounts all payments. Resolves to what it has done; throws the first complaint.
  */
 export async function runLimitHistory(options: HistoryOptions): Promise<Tried> {
   const history = await LimitHistory.begin(options)
@@ -272,7 +272,7 @@ class LimitHistory {
 
   async #ask(): Promise<void> {
     const mandate = this.#anyMandate()
-    // A process with a slow clock asks only when nothing is left that has expired by the fast ones.
+    // A process with a slow clock runs only when nothing is left that has expired by the fast ones.
     const isSlow = this.#random.below(6) === 0
     if (isSlow) await this.#sweep()
     const nowMs = isSlow ? this.#clock.ms - this.#random.below(4 * minuteMs) : this.#clock.ms
@@ -323,7 +323,7 @@ class LimitHistory {
     this.#endStopped(mandate.id)
   }
 
-  /** An operation that changes what a mandate has open first ends what a freeze has stopped. */
+  /** An operation that changes a mandate's open payments first ends those that a freeze has stopped. */
   #endStopped(mandateId: string): void {
     for (const payment of this.#model.payments) {
       if (payment.mandateId === mandateId && payment.state === 'stopped') payment.state = 'ended'
@@ -378,7 +378,7 @@ class LimitHistory {
     payment.expiresAtMs = this.#clock.ms + 600_000
   }
 
-  /** Captures an authorized payment, in full or in part, or voids it. */
+  /** Captures an authorized payment, fully or partly, or voids it. */
   async #settle(): Promise<void> {
     const payment = this.#anyPayment('authorized')
     if (!payment) return
@@ -466,8 +466,8 @@ class LimitHistory {
   }
 
   /**
-   * Ends all open payments of every mandate that has one below a budget: ending them is a matter of whole mandates. A mandate
-   * that had one below it stays concerned until nothing is open under it.
+   * Ends all open payments of every mandate that has one below a budget: they end per mandate. A mandate that
+   * had one below it stays affected until nothing is open under it.
    */
   async #stopBelow(budgetId: string): Promise<void> {
     const isBelow = ({ budgetIds }: ModelPayment) => budgetIds.includes(budgetId)
@@ -516,7 +516,7 @@ class LimitHistory {
     const details = { outcome, budget, limit, least, most, endsHolds }
     this.#count(`cut ${outcome.outcome}`)
     if (outcome.outcome === 'below_committed') {
-      if (!isBelow(most)) this.#complain('a cut was refused that cuts nothing', details)
+      if (!isBelow(most)) this.#complain('a cut that cuts nothing was refused', details)
       return
     }
     if (outcome.outcome !== 'changed') this.#complain('a budget was not changed', details)
@@ -525,7 +525,7 @@ class LimitHistory {
     if ((await this.#rowOf(budget.id)).epoch > row.epoch) await this.#stopBelow(budget.id)
   }
 
-  /** Some of the limits from before, and new ones, which count what was booked in their current periods. */
+  /** Some of the earlier limits, and new ones, which count what was booked in their current periods. */
   #changed(before: readonly Limit[], { maySplit }: { readonly maySplit: boolean }): readonly Limit[] {
     return [...before.filter(() => this.#random.below(3) > 0), ...this.#limits({ maySplit })].slice(0, 10)
   }
@@ -636,7 +636,7 @@ class LimitHistory {
     if (faults.length > 0) this.#complain('the recount finds faults', faults)
   }
 
-  /** What answers show is what the model counts. */
+  /** The answers show what the model counts. */
   async #compareUsage(): Promise<void> {
     const atMs = this.#clock.ms
     for (const mandate of this.#model.mandates.values()) {

@@ -1,7 +1,7 @@
 import type { Limit } from '../../src/domain/limits.ts'
 import { countIn, type Span } from './window-model.ts'
 
-/** A payment, as everyone would tell its story. */
+/** A payment, as the model knows it. */
 export interface ModelPayment {
   readonly nonce: string
   readonly mandateId: string
@@ -10,7 +10,7 @@ export interface ModelPayment {
   /** The shared budgets that it counts in. */
   readonly budgetIds: readonly string[]
   readonly amountMicro: bigint
-  /** `stopped`: an open one that a freeze has ended, and that may still be counted until it is tidied up. */
+  /** `stopped`: an open one that a freeze has ended, and that may still be counted until it is released. */
   state: 'open' | 'stopped' | 'authorized' | 'captured' | 'ended'
   expiresAtMs: number
   /** What is charged, without refunds. */
@@ -23,7 +23,7 @@ export interface ModelMandate {
   isActive: boolean
   limits: readonly Limit[]
   budgetId: string | null
-  /** Payments that are booked are booked no earlier. */
+  /** No payment is booked before this. */
   bookedAtMs: number
 }
 
@@ -42,7 +42,7 @@ export interface Question {
   readonly nowMs: number
 }
 
-/** What a limit must answer: the model may leave it open. */
+/** The expected answer of a limit, which the model may leave open. */
 export type Verdict = 'fits' | 'exceeded' | 'either'
 
 export interface JudgedCheck {
@@ -53,7 +53,7 @@ export interface JudgedCheck {
   readonly verdict: Verdict
 }
 
-/** Limits and shared budgets by brute force: every question goes through all payments. */
+/** Limits and shared budgets by brute force: every question recounts all payments. */
 export class LimitModel {
   readonly payments: ModelPayment[] = []
   readonly mandates = new Map<string, ModelMandate>()
@@ -114,7 +114,7 @@ export class LimitModel {
     payments: readonly ModelPayment[],
     { mandateId, amountMicro, nowMs, atMs }: Question & { readonly atMs: number },
   ): Verdict {
-    // What others hold and nobody has released yet may count.
+    // Unreleased holds of other mandates may count.
     const sure = payments.filter((payment) => this.#counts(payment, nowMs))
     const lingering = payments.filter(
       (payment) =>
@@ -128,13 +128,13 @@ export class LimitModel {
     return isOver(limit, most.most, amountMicro) ? 'either' : 'fits'
   }
 
-  /** Whether a payment counts for sure. */
+  /** Whether a payment certainly counts. */
   #counts({ state, expiresAtMs }: ModelPayment, nowMs: number): boolean {
     if (state === 'captured') return true
     return (state === 'open' || state === 'authorized') && expiresAtMs > nowMs
   }
 
-  /** What a limit counts once everything is tidied up. */
+  /** What a limit counts once everything is released. */
   usage(limit: Limit, of: { readonly mandateId?: string; readonly budgetId?: string }, atMs: number): Span {
     const counted = this.payments.filter(
       ({ mandateId, budgetIds, state }) =>
@@ -155,7 +155,7 @@ function isOver({ maxAmountMicro, maxCount }: Limit, sum: Span['least'], amountM
   return maxCount !== null && sum.count + 1 > maxCount
 }
 
-/** Hosts and paths of the histories are plain. */
+/** The histories use only plain hosts and paths. */
 function subjectOf(per: Limit['per'], resourceUrl: string): string {
   if (per === null) return ''
   const { host, pathname } = new URL(resourceUrl)

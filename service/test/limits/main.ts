@@ -40,7 +40,7 @@ async function run(): Promise<boolean> {
   const beganMs = performance.now()
   let bed: DriverBed | undefined
   for (let seed = from; seed < from + seeds; seed++) {
-    // Histories have accounts of their own, and share a database for a while.
+    // Histories have separate accounts, and share a database for a while.
     if (!bed || seed % historiesPerDatabase === 0) {
       await bed?.close()
       bed = await open()

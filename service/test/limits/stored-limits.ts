@@ -11,7 +11,7 @@ import {
   type PaymentRow,
 } from '../../src/store/ledger/tables.ts'
 
-/** Recounts the limits of an account from the rows of a database without SQL. */
+/** Recounts the limits of an account from database rows, without SQL. */
 export async function recountRows(
   rowsOf: <Of extends Table>(table: Of) => Promise<readonly TableRow<Of>[]>,
 ): Promise<readonly LedgerFault[]> {

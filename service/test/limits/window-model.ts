@@ -1,6 +1,7 @@
 import type { LimitWindow } from '../../src/domain/limits.ts'
 
-// Windows by brute force, written apart from `domain/calendar.ts`: two times are in the same period if they have the same label.
+// Windows by brute force, implemented separately from `domain/calendar.ts`: two times are in the same period
+// if they have the same label.
 
 /** A payment as far as windows are concerned. */
 export interface Booked {
@@ -9,7 +10,7 @@ export interface Booked {
   readonly count: number
 }
 
-/** What counts in a window: at least, and at most, because a rolling window may count 1/24 longer. */
+/** The min and max that may count in a window, because a rolling window may count 1/24 longer. */
 export interface Span {
   readonly least: { readonly amountMicro: bigint; readonly count: number }
   readonly most: { readonly amountMicro: bigint; readonly count: number }
@@ -40,7 +41,7 @@ function sumOf(booked: readonly Booked[]) {
 
 const labels = new Map<string, string>()
 
-/** A text that all times of a period share, and no other time. */
+/** A text shared by all times of a period, and by no other time. */
 function labelOf(window: Exclude<LimitWindow, { rollingSeconds: number }>, atMs: number): string {
   if (window === 'lifetime') return ''
   const name = `${JSON.stringify(window)} ${atMs}`
@@ -68,7 +69,7 @@ function findLabel(
     format = new Intl.DateTimeFormat('sv-SE', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' })
     formats.set(timeZone, format)
   }
-  // The Swedish form is that of ISO 8601.
+  // The Swedish format is that of ISO 8601.
   const date = format.format(atMs)
   const [year = 0, month = 0, day = 0] = date.split('-').map(Number)
   switch (calendar) {

@@ -29,14 +29,14 @@ type Row = Readonly<Record<string, unknown>>
 /** An empty database with its driver. */
 export interface DriverBed {
   readonly driver: Driver
-  /** All rows of a table, read from the database itself. */
+  /** All rows of a table, read directly from the database. */
   readonly rowsOf: (table: Table) => Promise<readonly Row[]>
   /** Recounts the ledger with SQL. */
   readonly findFaults?: () => Promise<readonly LedgerFault[]>
   readonly close: () => Promise<void>
 }
 
-/** The drivers that must do the same. */
+/** The drivers that must behave alike. */
 export const driverBeds: Readonly<Record<string, () => Promise<DriverBed>>> = {
   memory: openMemory,
   sqlite: openSqlite,

@@ -33,7 +33,7 @@ const lastTransactionId = `txn_7${'z'.repeat(25)}`
 const accountId = 'acct_01h455vb4pex5vsknk084sn02q'
 
 for (const [name, open] of Object.entries(driverBeds)) {
-  test(`${name}: a row that exists is told from other failures, and a batch that fails leaves nothing`, async () => {
+  test(`${name}: an existing row is distinguished from other failures, and a failed batch leaves nothing`, async () => {
     await using bed = disposable(await open())
     const first = { idpUserId: 'first', accountId }
     const second = { idpUserId: 'second', accountId }
@@ -41,7 +41,7 @@ for (const [name, open] of Object.entries(driverBeds)) {
     const both = [second, first].map((now) => ({ table: identities, before: undefined, now }))
     await assert.rejects(commit(bed.driver, both), RowExistsError)
     assert.deepEqual(await bed.rowsOf(identities), [first])
-    // The driver itself does not remember what it has undone.
+    // The driver itself does not track what it has rolled back.
     const found = await bed.driver.transaction(({ read }) =>
       read([{ kind: 'row', table: identities, key: second, isLocked: false }], { waitsForLocks: false }),
     )
@@ -80,7 +80,7 @@ for (const [name, open] of Object.entries(driverBeds)) {
     assert.deepEqual(await bed.rowsOf(sellerDomains), [other])
   })
 
-  test(`${name}: reads by an id that nobody gave out find nothing`, async () => {
+  test(`${name}: reads by an invented id find nothing`, async () => {
     await using bed = disposable(await open())
     const answer = await bed.driver.transaction(({ read }) =>
       read(
@@ -149,7 +149,10 @@ test('The random calls make every operation', () => {
   )
 })
 
-/** How many entries of each kind the sums of the console and what waits to be added to them count, and what was paid. */
+/**
+ * How many entries of each kind the console's sums and the parts not yet added to them count, and what was
+ * paid.
+ */
 function countedActivity(rows: ReadonlyMap<string, readonly Row[]>) {
   const kept = (rows.get('activity') ?? []) as unknown as readonly ActivityRow[]
   const waiting = (rows.get('activity_parts') ?? []) as unknown as readonly ActivityPartsRow[]
@@ -166,7 +169,7 @@ function countedActivity(rows: ReadonlyMap<string, readonly Row[]>) {
   }
 }
 
-/** As `countedActivity`, counted by the journal. */
+/** Like `countedActivity`, counted from the journal. */
 function recordedActivity(rows: ReadonlyMap<string, readonly Row[]>) {
   const journal = (rows.get('entries') ?? []) as unknown as readonly EntryRow[]
   const paid = journal.filter(({ kind }) => kind === 'paid')
@@ -181,7 +184,7 @@ function recordedActivity(rows: ReadonlyMap<string, readonly Row[]>) {
   }
 }
 
-/** Makes random calls, in batches, and tells what became of them and of the tables. */
+/** Makes random calls in batches, and returns their outcomes and the tables. */
 async function play(bed: DriverBed, options: { readonly seed: number; readonly faultPercent: number }) {
   const random = seededRandom(options.seed)
   const calls = new RandomCalls(options.seed)
@@ -210,7 +213,7 @@ async function play(bed: DriverBed, options: { readonly seed: number; readonly f
   return { outcomes, rows }
 }
 
-/** Undoes some transactions, and loses the answers of others. */
+/** Rolls some transactions back, and loses the answers of others. */
 function withFaults(driver: Driver, { seed, faultPercent }: { seed: number; faultPercent: number }): Driver {
   const random = seededRandom(seed)
   return {
@@ -234,7 +237,7 @@ function outcomeText(call: RandomCall | undefined, settled: PromiseSettledResult
   const text = JSON.stringify(outcome, (_, part: unknown) => {
     if (typeof part === 'bigint') return String(part)
     const isObject = typeof part === 'object' && part !== null && !Array.isArray(part)
-    // The order of the fields of a row is that of its table, or that in which it was made.
+    // The fields of a row are in the order of its table, or in that of its creation.
     return isObject
       ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
       : part
@@ -242,7 +245,7 @@ function outcomeText(call: RandomCall | undefined, settled: PromiseSettledResult
   return `${call?.operation.name} ${text}`
 }
 
-/** The declared columns of rows, in the order of their keys. */
+/** The declared columns of rows, in key order. */
 function inOrder(table: Table, rows: readonly Row[]): Row[] {
   const names = Object.keys(table.columns)
   return rows

@@ -8,17 +8,17 @@ import {
 import type { MemoryDatabase, MemorySession } from '../../src/store/ledger/memory/memory-database.ts'
 import type { SeededRandom } from '../../testing/seeded-random.ts'
 
-/** What goes wrong with a transaction; most often nothing does. */
+/** What goes wrong with a transaction; usually nothing. */
 const fates = [
-  /** Two transactions met, and this one was undone. */
+  /** A conflict between two transactions: this one was rolled back. */
   'rolled back',
   /** The connection ends while rows are read. */
   'lost while reading',
   /** The commit never reaches the server. */
   'commit lost',
-  /** It is committed, and nobody is told. */
+  /** It is committed, but the answer is lost. */
   'answer lost',
-  /** The commit reaches the server long after the service has given the connection up. */
+  /** The commit reaches the server long after the service has given up the connection. */
   'commit late',
 ] as const
 type Fate = (typeof fates)[number] | 'none'
@@ -27,15 +27,15 @@ export interface FaultyDriverOptions {
   readonly database: MemoryDatabase
   readonly random: SeededRandom
   readonly sleep: (ms: number) => Promise<void>
-  /** How many of a hundred transactions something happens to. */
+  /** How many of a hundred transactions are affected. */
   readonly faultPercent: number
-  /** Whether the service is gone: then its transactions end without an answer. */
+  /** Whether the service has crashed: then its transactions end without an answer. */
   readonly isCrashed: () => boolean
-  /** Called when a transaction has been committed, whoever is told. */
+  /** Called when a transaction has been committed, even if the answer is lost. */
   readonly onCommitted?: (changes: readonly NetChange[]) => void
 }
 
-/** A driver over tables in memory whose connections fail as those over a network do. */
+/** A driver over tables in memory whose connections fail like those over a network. */
 export function createFaultyDriver(options: FaultyDriverOptions): Driver {
   const { database, random, sleep, faultPercent, isCrashed, onCommitted } = options
 
@@ -56,7 +56,7 @@ export function createFaultyDriver(options: FaultyDriverOptions): Driver {
         async commit(changes) {
           await pause()
           if (isCrashed() && random.below(2) === 0) {
-            // The server undoes what the process has left open.
+            // The server rolls back what the process has left open.
             session.end()
             return never()
           }
@@ -66,7 +66,7 @@ export function createFaultyDriver(options: FaultyDriverOptions): Driver {
             isLate = true
             void commitLate(session, changes)
             await sleep(random.below(1_000))
-            throw new OutcomeUnknownError('nothing was answered in time')
+            throw new OutcomeUnknownError('no answer in time')
           }
           session.commit(changes)
           onCommitted?.(changes)
@@ -87,7 +87,7 @@ export function createFaultyDriver(options: FaultyDriverOptions): Driver {
     return sleep(random.below(random.below(20) === 0 ? 400 : 6))
   }
 
-  /** The server holds the locks of the transaction until its commit arrives, or until it has waited long enough. */
+  /** The server holds the transaction's locks until its commit arrives, or until a timeout. */
   async function commitLate(session: MemorySession, changes: readonly NetChange[]): Promise<void> {
     await sleep(random.below(4_000))
     try {
@@ -95,14 +95,15 @@ export function createFaultyDriver(options: FaultyDriverOptions): Driver {
       session.commit(changes)
       onCommitted?.(changes)
     } catch {
-      // Another has written one of the rows meanwhile: the server undoes the transaction, and nobody is there to be told.
+      // Another transaction has written one of the rows meanwhile: the server rolls back, and no client is
+      // there to be told.
     } finally {
       session.end()
     }
   }
 }
 
-/** A crashed process answers nothing, ever. */
+/** A crashed process never answers. */
 function never(): Promise<void> {
   return new Promise(() => {})
 }

@@ -14,7 +14,7 @@ import { capturedOf } from '../../src/store/ledger/operations/payment-rows.ts'
 import { entries, mandates, payments } from '../../src/store/ledger/tables.ts'
 import { openSqliteFile } from '../../src/store/ledger/sqlite/open.ts'
 
-test('A process that is killed while it writes loses no acknowledged capture, and leaves no half of a batch', async () => {
+test('A process that is killed while it writes loses no acknowledged capture, and leaves no partial batch', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-killed-'))
   const path = join(folder, 'ledger.db')
   let acknowledged: string[] = []
@@ -53,7 +53,7 @@ test('A process that is killed while it writes loses no acknowledged capture, an
   rmSync(folder, { recursive: true })
 })
 
-/** What the writer has acknowledged until it was killed, some time after its first captures. */
+/** What the writer acknowledged until it was killed, some time after its first captures. */
 async function writeUntilKilled(path: string, seed: number): Promise<string[]> {
   const script = fileURLToPath(new URL('ledger-writer.ts', import.meta.url))
   const child = spawn(process.execPath, [script, path, String(seed)], {
@@ -72,8 +72,8 @@ async function writeUntilKilled(path: string, seed: number): Promise<string[]> {
   await Promise.race([enough, ended])
   await sleep(seed * 7)
   child.kill('SIGKILL')
-  assert.equal(await ended, 'SIGKILL', 'the writer has not ended by itself')
-  // The last line may be cut off.
+  assert.equal(await ended, 'SIGKILL', 'the writer exited by itself')
+  // The last line may be incomplete.
   return output.split('\n').slice(0, -1)
 }
 

@@ -67,7 +67,7 @@ async function run(): Promise<boolean> {
   return seed === undefined
 }
 
-/** Runs a share in a thread of its own, until it is done or the listener says no. */
+/** Runs a share in a separate thread, until it is done or the listener returns false. */
 function runShare(share: Share, listen: (progress: Progress) => boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('worker.ts', import.meta.url), { workerData: share })

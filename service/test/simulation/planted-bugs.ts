@@ -21,7 +21,9 @@ import type { SimulationOptions } from './simulation.ts'
 
 type Row = Readonly<Record<string, unknown>>
 type Planting = Pick<SimulationOptions, 'changeOperation' | 'changeDriver' | 'minCalls'> & {
-  /** For a bug that few histories show: a seed to begin with, so that a test need not try all before it. */
+  /**
+   * For a bug that few histories show: the first seed to try, so that a test need not try all earlier ones.
+   */
   readonly firstSeed?: number
 }
 
