@@ -175,7 +175,7 @@ const files = sourceFiles([
 ]).filter(({ path }) => !path.endsWith('.test.ts'))
 
 test('A file imports only from the areas that its own area may import', () => {
-  assert.ok(files.length > 50, 'the files of the house are found')
+  assert.ok(files.length > 50, "the project's files are found")
   assert.deepEqual(files.flatMap(forbiddenImports), [])
 })
 

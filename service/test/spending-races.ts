@@ -6,16 +6,16 @@ import type { PlainAnswer } from '../testing/http/plain-http.ts'
 import { allAtOnce, labelOf, makePurchase, tally, type LoadClient } from '../testing/load.ts'
 import type { Purchase } from '../testing/service.ts'
 
-// Races for limits, approvals and shared budgets, over one process or several on one ledger.
+// Races for limits, approvals and shared budgets, over one or several processes on one ledger.
 
 export interface Racers {
-  /** An owner's clients, one for each process. */
+  /** An owner's clients, one per process. */
   readonly owners: readonly [LoadClient, ...LoadClient[]]
   /** The same for another key. */
   readonly open: (key: string) => readonly [LoadClient, ...LoadClient[]]
 }
 
-/** A limit admits exactly as many payments as it says, and gives back what is voided. */
+/** A limit admits exactly its number of payments, and releases voided ones. */
 export async function raceForLimit({ owners }: Racers): Promise<void> {
   const limits = [{ window: { rolling_seconds: 86_400 }, max_count: 37 }]
   const purchase = await makePurchase(owners[0], { limits })
@@ -31,7 +31,7 @@ export async function raceForLimit({ owners }: Racers): Promise<void> {
   assert.deepEqual(tally(await ask()), { '201 ok': 1, '402 velocity_limit_exceeded': 199 })
 }
 
-/** An approval is used by one of many requests; whoever denies it or revokes the mandate first leaves none. */
+/** One of many requests uses an approval; none does if it is denied or the mandate is revoked first. */
 export async function raceForApproval(racers: Racers): Promise<void> {
   const { owners, open } = racers
   const outcomes = new Set<string>()
@@ -43,7 +43,7 @@ export async function raceForApproval(racers: Racers): Promise<void> {
       const refused = await agents[0].askForProof(purchase)
       assert.equal(labelOf(refused), '402 approval_required')
       const { id } = refused.body.approval
-      // Many people decide at once, and it is decided once.
+      // Many people decide at once, and one decision counts.
       const approved = await allAtOnce(4, (turn) =>
         inTurn(owners, turn).send('POST', `/v1/approvals/${id}/approve`, { body: {} }),
       )
@@ -73,7 +73,7 @@ export async function raceForApproval(racers: Racers): Promise<void> {
       assert.ok(!(isDenied && granted.length > 0), 'an approval was used and denied')
       if (rival === 'revoke' || rival === 'pause') {
         assert.equal(answer?.status, 200)
-        // Its proof, if there is one, has ended.
+        // Its proof, if any, has ended.
         const verified = await Promise.all(proofsOf(granted).map((proof) => owners[0].verify(proof)))
         assert.ok(verified.every((answer) => labelOf(answer) === '402 proof_expired'))
       }
@@ -93,7 +93,7 @@ function interfere(
     : owner.send('PATCH', `/mandates/${purchase.mandateId}/${rival}`)
 }
 
-/** Payments below four levels of budgets, while one is cut and another frozen: nobody waits for somebody who waits. */
+/** Payments below four levels of budgets, while one is cut and another frozen: there is no deadlock. */
 export async function raceInBudgets({ owners }: Racers): Promise<void> {
   const [owner] = owners
   const company = await createBudget(owner, null, 150)
@@ -104,7 +104,7 @@ export async function raceInBudgets({ owners }: Racers): Promise<void> {
   const purchases = await Promise.all(
     [project, project, team, other, company].map((budget_id) => makePurchase(owner, { budget_id })),
   )
-  // Its agent's budget is above the mandate's own, and so in another order than that of the chain.
+  // The agent's budget is above the mandate's own, so the order differs from that of the chain.
   const crossed = purchases[3]!
   const assigned = await owner.send('PATCH', `/v1/agents/${crossed.agentId}`, {
     body: { budget_id: project },
@@ -144,7 +144,7 @@ export async function raceInBudgets({ owners }: Racers): Promise<void> {
     Promise.all([turnsOf(100).then(() => cut(0)), turnsOf(100).then(() => cut(1))]),
   ])
   assert.equal(frozen.status, 200, frozen.text)
-  // The two cuts ask for the same: once it is made, the other has nothing to change.
+  // Both cuts request the same: once one is made, the other has nothing to change.
   const cutAnswers = cuts.map(({ status }) => status)
   assert.ok(
     cutAnswers.every((status) => status === 200 || status === 409 || status === 412),
@@ -166,7 +166,8 @@ export async function raceInBudgets({ owners }: Racers): Promise<void> {
 
   const { body: shown } = await owner.send('GET', `/v1/budgets/${company}`)
   assert.ok(shown.usage[0].count <= max, JSON.stringify(shown.usage))
-  // Below the frozen budget nothing begins after its answer, and what was open has ended, also once it is unfrozen.
+  // Below the frozen budget nothing begins after its answer, and open payments have ended, even after it is
+  // unfrozen.
   const below = purchases.slice(0, 4)
   const late = moments.filter(({ began, purchase }) => began > stopped.ended && below.includes(purchase))
   const wins = late.filter(({ answer }) => answer.status < 300)
@@ -211,7 +212,7 @@ function proofsOf(answers: readonly PlainAnswer[]): Proof[] {
   return answers.filter(({ status }) => status === 201).map(({ body }) => body.proof as Proof)
 }
 
-/** Spreads requests over some time, in their order. */
+/** Spreads requests over some time, in order. */
 async function turnsOf(turn: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, turn * 2))
 }

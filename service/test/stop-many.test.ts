@@ -10,12 +10,12 @@ import { postgres18 } from '../testing/postgres.ts'
 import { createTenant, startTestService, type Purchase } from '../testing/service.ts'
 import { makeFolder } from './process.ts'
 
-/** How many agents an account has, each with a mandate and a proof that is out. */
+/** The number of agents of an account, each with a mandate and an open proof. */
 const agents = 4_000
-/** Far more than it takes; a stop that did not end would take longer. */
+/** Far more than it takes; a stop that never ends would take longer. */
 const patienceMs = 60_000
 
-/** Where a ledger is kept: its address. */
+/** The address of a ledger. */
 const beds: readonly [name: string, make: (context: TestContext) => Promise<string>][] = [
   ['SQLite', async (context) => `sqlite:${join(makeFolder(context), 'purser.db')}`],
   [
@@ -29,7 +29,7 @@ const beds: readonly [name: string, make: (context: TestContext) => Promise<stri
 ]
 
 for (const [store, makeBed] of beds) {
-  test(`On ${store}, a stop of 4,000 agents ends while everybody pays; nothing that begins after its answer succeeds, until they are resumed`, async (context) => {
+  test(`On ${store}, a stop of 4,000 agents ends while everybody pays; nothing that begins after its answer succeeds until they are resumed`, async (context) => {
     const { owner, bystander, purchases } = await prepare(context, await makeBed(context))
     const stopping = new AbortController()
     const inHand: Proof[] = []
@@ -37,7 +37,7 @@ for (const [store, makeBed] of beds) {
       for (let turn = index; !stopping.signal.aborted; turn += 8) {
         const asked = await owner.askForProof(purchaseOf(purchases, turn), '0.01')
         if (asked.status !== 201) assert.equal(labelOf(asked), '402 mandate_expired')
-        // Every other proof is kept, to be shown when all is stopped.
+        // Every other proof is kept, to be sent when everything is stopped.
         else if (turn % 16 < 8) inHand.push(asked.body.proof as Proof)
         else assert.match(labelOf(await owner.verify(asked.body.proof as Proof)), /ok|proof_expired/)
       }
@@ -50,7 +50,7 @@ for (const [store, makeBed] of beds) {
         waits.push(performance.now() - startedAtMs)
       }
     })()
-    // Somebody who goes on making mandates meanwhile cannot keep the stop from ending.
+    // Creating mandates continuously cannot keep the stop from ending.
     const making = allAtOnce(4, async () => {
       while (!stopping.signal.aborted) await makePurchase(owner)
     })
@@ -69,7 +69,7 @@ for (const [store, makeBed] of beds) {
     context.diagnostic(
       `${store}: ${stopped.body.paused_mandates} mandates were stopped in ${Math.round(tookMs)} ms; ${waits.length} payments of another account meanwhile, the slowest in ${Math.round(Math.max(...waits))} ms`,
     )
-    assert.ok(waits.length > 10, 'payments of others go on')
+    assert.ok(waits.length > 10, 'payments of other accounts continue')
 
     const begun = await allAtOnce(200, (index) => {
       const purchase = purchaseOf(purchases, index * 41)
@@ -109,7 +109,7 @@ function purchaseOf(purchases: readonly Purchase[], index: number): Purchase {
   return purchases[index % purchases.length] ?? assert.fail()
 }
 
-/** A service, an account with many agents, and another that has nothing to do with it. */
+/** A service, an account with many agents, and an unrelated account. */
 async function prepare(context: TestContext, database: string) {
   const service = await startTestService(context, { PURSER_DATABASE: database })
   const owner = openLoadClient(service.url, service.sandboxKey, 64)

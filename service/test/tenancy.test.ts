@@ -13,7 +13,7 @@ import { createTenant, issueKey, startTestService, type TestService } from '../t
 
 type RecordName = keyof SampleRecords
 
-/** One environment of one account: its records and a key of each role that it has. */
+/** One environment of one account: its records and a key of each of its roles. */
 interface World {
   readonly title: string
   readonly account: string
@@ -23,18 +23,18 @@ interface World {
   readonly records: SampleRecords
 }
 
-/** A place of a request in which the id of a record stands. */
+/** A place in a request that takes the id of a record. */
 interface Place {
   readonly endpoint: Endpoint
   readonly where: 'path' | 'query' | 'body'
-  /** The names that lead to it: `['agent_id']`, or `['proof', 'mandateId']`. */
+  /** The path of names to it: `['agent_id']`, or `['proof', 'mandateId']`. */
   readonly path: readonly string[]
 }
 
 const places = endpoints.flatMap(placesOf)
 const lists = endpoints.filter(({ query }) => query && 'cursor' in query.properties)
 
-test('Every place of the interface in which an id stands has a sample record', () => {
+test('Every place of the interface that takes an id has a sample record', () => {
   const known: Record<RecordName, true> = {
     account_id: true,
     key_id: true,
@@ -59,7 +59,7 @@ test('Every place of the interface in which an id stands has a sample record', (
   assert.deepEqual(Object.keys(sampleBodies).sort(), withBody.sort(), 'register a sample body')
 })
 
-test("Another tenant's id, or one of the other environment, answers as an unknown id does, byte for byte", async (t) => {
+test('An id of another tenant or the other environment gets the same answer as an unknown id, byte for byte', async (t) => {
   const service = await startTestService(t)
   const worlds = await prepareWorlds(service)
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -67,7 +67,8 @@ test("Another tenant's id, or one of the other environment, answers as an unknow
   const before = await Promise.all(worlds.map((world) => snapshot(service, world)))
 
   let compared = 0
-  // An evaluation and a refused proof are recorded with the ids that were asked for, so they come after all that could show it.
+  // An evaluation and a refused proof are recorded with the requested ids, so they run after everything that
+  // could show them.
   const inOrder = [...places].sort((a, b) => Number(isRecorded(a)) - Number(isRecorded(b)))
   for (const place of inOrder) {
     for (const { caller, owner, role, key } of pairsOf(place, worlds)) {
@@ -86,12 +87,12 @@ test("Another tenant's id, or one of the other environment, answers as an unknow
   assert.deepEqual(after, before, 'none of it changed anything of anybody')
 })
 
-test('The own id answers otherwise than an unknown one, so the comparison can tell them apart', async (t) => {
+test("One's own id gets a different answer than an unknown one, so the comparison can tell them apart", async (t) => {
   const service = await startTestService(t)
   const [world] = await prepareWorlds(service)
   assert.ok(world)
   for (const place of places) {
-    // A DELETE or a revocation would take the record away from the places that follow.
+    // A DELETE or a revocation would remove the record needed by the places that follow.
     if (place.endpoint.method !== 'GET' || place.where !== 'path') continue
     const id = world.records[recordNameOf(place)]
     const { status } = await sendPlain(service.url, requestOf(place, world, id, world.ownerKey))
@@ -111,7 +112,7 @@ test('Lists never show a record of another tenant or of the other environment', 
         const { status, text, body } = await service.call('GET', `${path}?limit=200`, { key })
         const title = `${world.title} ${role}: ${list.path}`
         assert.equal(status, 200, title)
-        if (role === 'owner') assert.ok(body.length > 0, `${title} shows its own`)
+        if (role === 'owner') assert.ok(body.length > 0, `${title} shows its own records`)
         for (const other of worlds) {
           const isOfAccount = ['listApiKeys', 'listConsoleApiKeys', 'listSessions'].includes(list.id)
           // It is the list of all accounts.
@@ -119,7 +120,7 @@ test('Lists never show a record of another tenant or of the other environment', 
           if (other === world || (isOfAccount && other.account === world.account)) continue
           for (const [name, id] of Object.entries(other.records)) {
             if (isShared(name as RecordName, world, other)) continue
-            // The log of the operator who made an account names it.
+            // The log of the operator who created an account names it.
             if (name === 'account_id' && list.id === 'listAuditEvents' && world.account === 'first') continue
             assert.ok(!text.includes(id), `${title} shows ${name} of ${other.title}`)
           }
@@ -170,7 +171,10 @@ function placesOf(endpoint: Endpoint): Place[] {
   ]
 }
 
-/** The fields of a schema that name a record of ours: neither a user of somebody else's, nor a place in a feed. */
+/**
+ * The fields of a schema that name one of our records: not the user of an identity provider, nor a position
+ * in a feed.
+ */
 function idsIn(schema: object | undefined): string[][] {
   const { properties = {} } = (schema ?? {}) as { properties?: Record<string, object> }
   return Object.entries(properties).flatMap(([name, field]) => {
@@ -189,7 +193,7 @@ function titleOf({ endpoint, where, path }: Place): string {
   return `${endpoint.method} ${endpoint.path} ${where} ${path.join('.')}`
 }
 
-/** Every key that reaches the place, with every world whose records it must not learn of there. */
+/** Every key that reaches the place, with every world whose records it must not see there. */
 function pairsOf(place: Place, worlds: readonly World[]) {
   const name = recordNameOf(place)
   return worlds.flatMap((caller) =>
@@ -198,7 +202,8 @@ function pairsOf(place: Place, worlds: readonly World[]) {
       return roles.flatMap((role) => {
         const key = caller.keys[role]
         if (key === undefined || !place.endpoint.roles.includes(role)) return []
-        // An operator issues keys for every account, so it may know which there are, and releases the domains of all.
+        // An operator issues keys for every account, so it may know which ones exist, and releases the
+        // domains of all.
         const isOperators =
           name === 'account_id' || (name === 'domain' && caller.environment === owner.environment)
         return role === 'operator' && isOperators ? [] : [{ caller, owner, role, key }]
@@ -216,7 +221,7 @@ function isShared(name: RecordName, one: World, other: World): boolean {
   return one.account === other.account && ['account_id', 'key_id', 'session_id'].includes(name)
 }
 
-/** A request of the caller in which everything is its own but the id at the place. */
+/** A request of the caller in which everything is its own except the id at the place. */
 function requestOf({ endpoint, where, path }: Place, caller: World, id: string, key: string): PlainRequest {
   const [name = ''] = path
   const headers = { authorization: `Bearer ${key}` }
@@ -227,11 +232,11 @@ function requestOf({ endpoint, where, path }: Place, caller: World, id: string, 
   const sample = sampleBodies[endpoint.id as keyof typeof sampleBodies]
   const body = sample(endpoint.id === 'createApiKey' ? {} : caller.records) as Record<string, unknown>
   if (endpoint.id === 'createApiKey') {
-    // Keys are managed for both environments: what is compared is the caller's own.
+    // Keys are managed for both environments: the caller's own are compared.
     body['environment'] = caller.environment
     if (where === 'body' && name === 'agent_id') body['role'] = 'agent'
   }
-  // Only a payment that needs approval looks at the one it is given.
+  // Only a payment that needs approval reads the one it is given.
   if (name === 'approval_id') body['amount'] = '6.00'
   return {
     method,
@@ -246,12 +251,15 @@ function withId(body: Record<string, unknown>, path: readonly string[], id: stri
   return { ...body, [name]: rest.length > 0 ? withId(body[name] as Record<string, unknown>, rest, id) : id }
 }
 
-/** An id of the same form that names nothing. */
+/** A valid id that does not exist. */
 function unknownLike(id: string): string {
   return id.includes('-') ? `${id.slice(0, -6)}ffffff` : `${id.slice(0, -6)}zzzzzz`
 }
 
-/** All that a caller sees of an answer but its date and the random id of its request, with a sign where it echoes the id that was asked for. */
+/**
+ * Everything that a caller sees of an answer except its date and random request id, with a placeholder for
+ * the echoed id.
+ */
 function seen(place: Place, { status, headers, text }: PlainAnswer, id: string): unknown {
   const { date: _, 'x-request-id': __, ...others } = headers
   const withoutId = text.replaceAll(id, '<the id>')
@@ -260,7 +268,7 @@ function seen(place: Place, { status, headers, text }: PlainAnswer, id: string):
   return { status, headers: others, body }
 }
 
-/** The version of a record that was never changed, where one is required. */
+/** The version of an unchanged record, where one is required. */
 function ifMatchOf({ errors }: Endpoint): Record<string, string> {
   return errors.includes('if_match_required') ? { 'if-match': '"1"' } : {}
 }

@@ -29,7 +29,7 @@ for (const endpoint of endpoints) {
   const { id, method, path } = endpoint
   const isListed = listedByInterface.includes(id)
   const rule = isListed ? 'ignores' : 'refuses'
-  test(`${id} ${rule} a query parameter that it does not know`, async () => {
+  test(`${id} ${rule} an unknown query parameter`, async () => {
     assert.equal(refusesUnknownParameters(endpoint), !isListed)
     const address = path.replaceAll(/\{\w+\}/g, 'unknown')
     const options = endpoint.body ? { body: {} } : {}
@@ -57,7 +57,7 @@ for (const endpoint of endpoints) {
         ctx: { known: takes },
       })),
     )
-    // What is wrong with a parameter that is known is told in the same answer.
+    // Errors of known parameters are reported in the same answer.
     const { limit } = endpoint.query?.properties ?? {}
     assert.equal(
       faults.some(({ loc }) => loc[1] === 'limit'),
@@ -67,7 +67,7 @@ for (const endpoint of endpoints) {
   })
 }
 
-test('An unknown parameter is refused after the key, and before anything is done', async () => {
+test('An unknown parameter is refused after authentication, and before anything is done', async () => {
   const stranger = await service.call('GET', '/v1/transactions?x=1', { key: null })
   assert.equal(stranger.status, 401)
   const created = await service.call('POST', '/agents?dry_run=true', { body: { name: 'research-bot' } })

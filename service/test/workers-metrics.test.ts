@@ -12,7 +12,7 @@ const token = 'c0b2f5a97d1e43688d20a4f7'
 const answeredHealthz =
   'http_server_request_duration_seconds_count{http_request_method="GET",http_route="/healthz",http_response_status_code="200"}'
 
-test('A scrape adds all workers up, on the port of the primary', { skip }, async (context) => {
+test("A scrape adds up all workers on the primary's port", { skip }, async (context) => {
   const service = await startWorkers(context, { PURSER_METRICS_PORT: '0' })
   const url = metricsUrlOf(service)
   await askEachWorker(service)
@@ -24,7 +24,7 @@ test('A scrape adds all workers up, on the port of the primary', { skip }, async
   assert.ok((series.get('purser_database_connection_wait_seconds_count{pool="read"}') ?? 0) >= 2)
 })
 
-test('On the main port any worker tells of all', { skip }, async (context) => {
+test('On the main port any worker reports for all', { skip }, async (context) => {
   const service = await startWorkers(context, { PURSER_METRICS_TOKEN: token })
   const url = metricsUrlOf(service)
   assert.equal(url, `${service.url}/metrics`)
@@ -36,7 +36,7 @@ test('On the main port any worker tells of all', { skip }, async (context) => {
   }
 })
 
-test('A worker that hangs or dies holds up no scrape, and no sum falls', { skip }, async (context) => {
+test('A hung or dead worker delays no scrape, and no sum falls', { skip }, async (context) => {
   const service = await startWorkers(context, { PURSER_METRICS_PORT: '0', PURSER_LOG_LEVEL: 'silent' })
   const url = metricsUrlOf(service)
   await askEachWorker(service)
@@ -58,7 +58,7 @@ test('A worker that hangs or dies holds up no scrape, and no sum falls', { skip 
   }
   assert.deepEqual(workersIn(series), { expected: 2, scraped: 2, ended: 1 })
   assert.equal(series.get(answeredHealthz), 20)
-  // Whichever it was that read them before, another one does now.
+  // Whichever worker read them before, another one does now.
   assert.equal(series.get('purser_open_holds'), 0)
 })
 
@@ -76,7 +76,7 @@ function metricsUrlOf(service: ReadyProcess): string {
   return url
 }
 
-/** Twenty requests, which the primary hands out in turn, each over a connection of its own. */
+/** Twenty requests, distributed by the primary, each over a separate connection. */
 async function askEachWorker({ url }: ReadyProcess): Promise<void> {
   for (let request = 0; request < 20; request++) {
     const answer = await fetch(`${url}/healthz`, { headers: { connection: 'close' } })

@@ -21,7 +21,7 @@ import { makeFolder, runProcess, spawnProcess, startProcess, type ReadyProcess }
 
 const key = 'svc_sand_workers_test'
 
-test('So many workers as are asked for share one port, and the welcome with the keys is told once', async (context) => {
+test('The requested number of workers share one port, and the welcome with the keys is printed once', async (context) => {
   const service = await startWorkers(context, { workers: 3, settings: { PURSER_BOOTSTRAP_SANDBOX_KEY: '' } })
   assert.equal(workersOf(service).length, 3)
   const answers = await allAtOnce(12, () => fetch(`${service.url}/readyz`))
@@ -34,7 +34,7 @@ test('So many workers as are asked for share one port, and the welcome with the 
   }
 })
 
-test('A start that is refused names commands as they are called, with workers and without', async (context) => {
+test('A refused start spells commands as they were called, with and without workers', async (context) => {
   const database = await postgres18.createDatabase()
   context.after(() => database.drop())
   const client = new Client(database.url)
@@ -55,7 +55,7 @@ test('Every worker answers', async (context) => {
   await everyWorkerAnswers(service)
 })
 
-test('Of machines that start on an empty database at once, one tells the keys, and all answer', async (context) => {
+test('If machines start on an empty database at once, one prints the keys, and all answer', async (context) => {
   const settings = await databaseSettings(context)
   const folder = makeFolder(context)
   const machines = await allAtOnce(4, () =>
@@ -70,15 +70,15 @@ test('Of machines that start on an empty database at once, one tells the keys, a
   }
 })
 
-test('A worker that dies is started again on the same port, whatever it was that ended it', async (context) => {
+test('A worker that dies is restarted on the same port, whatever ended it', async (context) => {
   const service = await startWorkers(context, { workers: 2, settings: { PURSER_LOG_LEVEL: 'error' } })
   for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
-    // Both, so that nobody is left to hold the port.
+    // Both, so that none is left to hold the port.
     const before = workersOf(service)
     for (const pid of before) process.kill(pid, signal)
     await until(() => workersOf(service).filter((pid) => !before.includes(pid)).length === 2)
     await until(() => answers(service))
-    // One that has not yet come so far would be ended by the signal itself.
+    // A worker that has not come so far yet would be ended by the signal itself.
     await everyWorkerAnswers(service)
   }
   const { code, stderr } = await service.kill('SIGTERM')
@@ -90,7 +90,7 @@ test('A worker that dies is started again on the same port, whatever it was that
   assert.deepEqual(reasons, ['SIGKILL', 'SIGKILL', 'code 0', 'code 0'])
 })
 
-test('No client waits for a worker that was killed, and the primary keeps no connection of it', async (context) => {
+test('No client waits for a killed worker, and the primary keeps none of its connections', async (context) => {
   const service = await startWorkers(context, { workers: 2, settings: { PURSER_LOG_LEVEL: 'info' } })
   const outcomes = new Set<unknown>()
   await everyWorkerAnswers(service)
@@ -98,15 +98,15 @@ test('No client waits for a worker that was killed, and the primary keeps no con
   for (const howMany of [2, 1, 2]) {
     const before = workersOf(service)
     for (const pid of before.slice(0, howMany)) process.kill(pid, 'SIGKILL')
-    // At once, while the primary takes the dead for alive.
+    // At once, while the primary still believes that the dead worker is alive.
     for (const outcome of await allAtOnce(20, () => outcomeOf(`${service.url}/readyz`))) outcomes.add(outcome)
     await until(() => workersOf(service).filter((pid) => !before.includes(pid)).length === howMany)
     await until(() => answers(service))
     await everyWorkerAnswers(service)
   }
-  // Those of the last requests are closed a moment after their answers, and so may those of the first be.
+  // The last requests' connections are closed shortly after their answers, like those of the first.
   await until(() => socketsOf(service) <= sockets)
-  // One line for each that was killed.
+  // One line for each killed worker.
   await until(() => service.stderr().split('A worker was restarted and is ready.').length === 6)
   context.diagnostic(`the clients saw ${[...outcomes].join(', ')}`)
   assert.ok(!outcomes.has('waited'))
@@ -114,12 +114,12 @@ test('No client waits for a worker that was killed, and the primary keeps no con
   assert.equal((await service.kill('SIGTERM')).code, 0)
 })
 
-test('A worker that cannot be started is tried again, and the others answer meanwhile', async (context) => {
+test('A worker that cannot be started is retried, and the others answer meanwhile', async (context) => {
   const node = join(makeFolder(context), 'node')
   copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE)
   const service = await startWorkers(context, { workers: 2, settings: { PURSER_LOG_LEVEL: 'error' }, node })
   const [dies = 0, stays = 0] = workersOf(service)
-  // As while an upgrade replaces what runs.
+  // Like while an upgrade replaces the program.
   renameSync(node, `${node}.away`)
   process.kill(dies, 'SIGKILL')
   await until(() => tries(service).length === 3)
@@ -137,7 +137,7 @@ test('A worker that cannot be started is tried again, and the others answer mean
   ])
 })
 
-test('A start whose second worker cannot be started is one, and it follows', async (context) => {
+test('A start whose second worker cannot be started succeeds, and the worker follows', async (context) => {
   const folder = makeFolder(context)
   const node = join(folder, 'node')
   copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE)
@@ -151,11 +151,11 @@ test('A start whose second worker cannot be started is one, and it follows', asy
   await until(() => workersOf(service).length === 2)
 })
 
-test('The primary and its workers outlive whoever reads what they write', async (context) => {
+test('The primary and its workers keep running when their output is closed', async (context) => {
   const service = await startWorkers(context, { workers: 2, settings: { PURSER_LOG_LEVEL: 'error' } })
   service.stopReading('stdout')
   service.stopReading('stderr')
-  // The log says so each time, to nobody.
+  // The log says so each time, with no reader.
   for (const _ of ['first', 'second']) {
     const before = workersOf(service)
     process.kill(before[0] ?? 0, 'SIGKILL')
@@ -166,11 +166,11 @@ test('The primary and its workers outlive whoever reads what they write', async 
   assert.deepEqual({ code, signal }, { code: 0, signal: null })
 })
 
-test('The wait before a worker is started again doubles up to ten seconds', () => {
+test('The backoff before a worker restart doubles up to ten seconds', () => {
   assert.deepEqual([0, 1, 2, 6, 7, 1_000].map(restartDelayMs), [100, 200, 400, 6_400, 10_000, 10_000])
 })
 
-test('What hinders every worker ends the start with one sentence, and exit code 1', async (context) => {
+test('A problem of every worker ends the start with one sentence and exit code 1', async (context) => {
   const taken = createServer().listen(0, '127.0.0.1')
   context.after(() => taken.close())
   const settings = { ...(await databaseSettings(context)), PURSER_WORKERS: '2' }
@@ -214,12 +214,12 @@ test('At SIGTERM under load every worker answers what it accepted, and nothing i
   for (const proof of unknown) {
     const answer = await retries.verify(proof, { idempotencyKey: proof.nonce })
     assert.equal(labelOf(answer), '200 ok')
-    // Whoever had no answer was not accepted: his connection was closed before his request was read.
+    // A client without an answer was not accepted: its connection was closed before its request was read.
     assert.equal(answer.headers['idempotent-replayed'], undefined)
     acknowledged.set(proof.nonce, answer.body.transaction_id as string)
   }
   assert.equal((await again.kill('SIGTERM')).code, 0)
-  context.diagnostic(`${acknowledged.size} paid, ${unknown.length} of them told only when asked again`)
+  context.diagnostic(`${acknowledged.size} paid, ${unknown.length} of them known only after a retry`)
   const paid = await readPaidFromDatabase(settings.PURSER_DATABASE, { key, mandateId: purchase.mandateId })
   assert.deepEqual(paid.sort(), [...acknowledged.values()].sort())
 })
@@ -234,7 +234,7 @@ test('A second SIGTERM ends every process at once', async (context) => {
   await until(() => pids.every((pid) => !isAlive(pid)))
 })
 
-test('A service that is told to stop while its workers start stops in good order', async (context) => {
+test('A service that is told to stop while its workers start stops gracefully', async (context) => {
   const settings = { ...(await databaseSettings(context)), PURSER_WORKERS: '3' }
   const service = spawnProcess(context, { folder: makeFolder(context), settings })
   await until(() => workersOf(service).length > 0)
@@ -242,7 +242,7 @@ test('A service that is told to stop while its workers start stops in good order
   assert.equal(code, 0)
 })
 
-test('What a stop finds is told in lines of the log, also of a worker that cannot start', async (context) => {
+test('Problems during a stop are reported as log lines, also for a worker that cannot start', async (context) => {
   const { PURSER_DATABASE } = await databaseSettings(context)
   const relay = await openRelay(context, PURSER_DATABASE)
   const service = await startWorkers(context, {
@@ -286,7 +286,7 @@ interface WorkersOptions {
   readonly node?: string
 }
 
-/** The service in several processes, on an empty database when the settings name none. */
+/** The service in several processes, on an empty database unless the settings name one. */
 async function startWorkers(
   context: TestContext,
   { workers, settings, node }: WorkersOptions,
@@ -317,7 +317,7 @@ function workersOf({ pid }: Pick<ReadyProcess, 'pid'>): number[] {
   return processes.flatMap(([child = 0, parent]) => (parent === pid ? [child] : []))
 }
 
-/** A way to a database that can stop taking connections, as a server does that stands still. */
+/** A proxy to a database that can stop accepting connections, like a hung server. */
 async function openRelay(context: TestContext, database: string) {
   const { hostname, port } = new URL(database)
   const held = new Set<Socket>()
@@ -345,14 +345,14 @@ async function openRelay(context: TestContext, database: string) {
   return { url: url.href, freeze: () => void (isFrozen = true), close }
 }
 
-/** How many sockets a process has open, where the system tells. */
+/** How many sockets a process has open, if the system reports it. */
 function socketsOf({ pid }: Pick<ReadyProcess, 'pid'>): number {
   const folder = `/proc/${pid}/fd`
   if (!existsSync(folder)) return 0
   return readdirSync(folder).filter((fd) => readlinkSync(join(folder, fd)).startsWith('socket:')).length
 }
 
-/** What the log says of workers that are started again. */
+/** Log lines about restarted workers. */
 function tries({ stderr }: Pick<ReadyProcess, 'stderr'>): string[] {
   const messages = stderr()
     .split('\n')
@@ -360,13 +360,13 @@ function tries({ stderr }: Pick<ReadyProcess, 'stderr'>): string[] {
   return messages.filter((message) => message.includes('the next attempt is in'))
 }
 
-/** Resolves once every worker has answered by itself, as it does no sooner than it is ready. */
+/** Resolves once every worker has answered, which requires that it is ready. */
 async function everyWorkerAnswers(service: ReadyProcess): Promise<void> {
   const pids = workersOf(service)
   for (const pid of pids) {
     const others = pids.filter((other) => other !== pid)
     for (const other of others) process.kill(other, 'SIGSTOP')
-    // A worker that stands still takes one connection at the most; so one of these is for this worker.
+    // A hung worker takes at most one connection, so one of these is for this worker.
     const statuses = pids.map(() => statusOnNewConnection(`${service.url}/readyz`))
     assert.equal(await Promise.any(statuses), 200)
     for (const other of others) process.kill(other, 'SIGCONT')
@@ -389,8 +389,8 @@ function statusOnNewConnection(url: string): Promise<number | undefined> {
 }
 
 /**
- * The status of an answer on a connection of its own, or why there is none; `waited` when none came in a time in which
- * also a busy machine starts a worker. Whoever waits for a dead one waits forever.
+ * The status of an answer on a separate connection, or why there is none; `waited` if none came in the time
+ * that even a busy machine needs to start a worker. A client that waits for a dead one waits forever.
  */
 function outcomeOf(url: string): Promise<number | string | undefined> {
   return new Promise((resolve) => {
@@ -410,7 +410,7 @@ async function answers({ url }: ReadyProcess): Promise<boolean> {
   )
 }
 
-/** Resolves once the condition holds; the runner's time-out ends a test whose condition never does. */
+/** Resolves once the condition holds; the runner's timeout ends a test whose condition never does. */
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await sleep(20)
 }

@@ -22,11 +22,13 @@ export interface AppOverStore {
   readonly url: string
   readonly store: Store
   readonly sandboxKey: string
-  /** What the application logged, a line of JSON each. */
+  /** The application's log, one line of JSON per item. */
   readonly log: readonly string[]
 }
 
-/** Starts the application for one test; `overrides` stand in for methods of its store, `options` for parts of it. */
+/**
+ * Starts the application for one test; `overrides` replace methods of its store, `options` its other parts.
+ */
 export async function startAppOverStore(
   context: Pick<TestContext, 'after'>,
   overrides: Partial<Store> = {},
@@ -47,7 +49,7 @@ export async function startAppOverStore(
     sellerVerification: {
       isRequired: false,
       key: Buffer.alloc(32),
-      proveDomain: async () => ({ missing: 'nothing is looked for' }),
+      proveDomain: async () => ({ missing: 'domains are not checked here' }),
     },
   }
   const app = await createApp({

@@ -1,33 +1,33 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** What becomes of a commit that is stolen. In each case the client's connection breaks without an answer. */
+/** What happens to a stolen commit. In each case the client's connection breaks without an answer. */
 export type Theft =
-  /** It arrives, is done, and its answer is lost. */
+  /** It arrives and takes effect, and its answer is lost. */
   | 'answer'
   /** It never arrives. */
   | 'commit'
-  /** It arrives only after the client has given the connection up, when `deliver` is called. */
+  /** It arrives only after the client has given up the connection, when `deliver` is called. */
   | 'late'
-  /** It arrives, and the server goes on with it, though the client is gone. */
+  /** It arrives, and the server completes it although the client is gone. */
   | 'unheard'
 
-/** A way to a PostgreSQL server on which commits get lost. */
+/** A proxy to a PostgreSQL server on which commits get lost. */
 export interface CommitThief {
   readonly url: string
-  /** Lets the next commits be stolen, so many of them; after some that are left alone. */
+  /** Steals the given number of next commits, after some that are let through. */
   readonly steal: (theft: Theft, options?: { readonly count?: number; readonly after?: number }) => void
-  /** Steals no more. */
+  /** Stops stealing. */
   readonly stop: () => void
   /** How many have been stolen. */
   readonly stolen: () => number
-  /** Hands over the commits that were kept back; resolves when the server has answered them. */
+  /** Delivers the delayed commits; resolves when the server has answered them. */
   readonly deliver: () => Promise<void>
-  /** Breaks every connection, and from then on refuses new ones. */
+  /** Breaks every connection, and then refuses new ones. */
   readonly close: () => Promise<void>
 }
 
-/** Opens a way to the server of an address. */
+/** Opens a proxy to the server of an address. */
 export async function openCommitThief(databaseUrl: string): Promise<CommitThief> {
   const target = new URL(databaseUrl)
   const sockets = new Set<Socket>()
@@ -113,7 +113,7 @@ export async function openCommitThief(databaseUrl: string): Promise<CommitThief>
   }
 }
 
-/** Whether what a client sends holds a commit: a statement without a name, of that one word. */
+/** Whether what a client sends contains a commit: an unnamed statement of that one word. */
 function commitWatcher(): (bytes: Buffer) => boolean {
   const commit = Buffer.from('P\0\0\0\x0e\0commit\0')
   let tail = Buffer.alloc(0)

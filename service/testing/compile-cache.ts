@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { projectFolder } from '../../tools/source-files.ts'
 
 /**
- * For the environment of a process that a test starts with nothing else of its own: it reads the code that
- * processes before it compiled, which halves the time of a start.
+ * For the environment of a test's process: it reads the code compiled by earlier processes, which halves its
+ * startup time.
  */
 export const compileCache = {
   NODE_COMPILE_CACHE:

@@ -4,7 +4,7 @@ import { consoleTokenHeader } from '@purser/wire/console/session'
 
 import type { TestAnswer, TestService } from './service.ts'
 
-/** A browser that is signed in: its cookie, and what its pages send with every change. */
+/** A signed-in browser: its cookie, and what its pages send with every change. */
 export interface SignedIn {
   readonly cookie: string
   readonly csrfToken: string
@@ -14,7 +14,7 @@ export interface SignedIn {
 interface BrowserCall {
   readonly body?: unknown
   readonly headers?: Record<string, string>
-  /** Whether the token of the session is sent; it is when left out. */
+  /** Whether to send the session's token; default true. */
   readonly withToken?: boolean
 }
 
@@ -25,7 +25,7 @@ export async function signIn(service: TestService, key: string = service.sandbox
   return browserOf(service, answer)
 }
 
-/** The browser that an answer signed in. */
+/** The browser that a response signed in. */
 export function browserOf(service: TestService, answer: TestAnswer): SignedIn {
   const cookie = cookieOf(answer)
   const csrfToken = answer.body.csrf_token as string
@@ -41,7 +41,7 @@ export function browserOf(service: TestService, answer: TestAnswer): SignedIn {
   }
 }
 
-/** The cookie that an answer sets, as a browser sends it back. */
+/** The cookie that a response sets, as a browser sends it back. */
 export function cookieOf({ headers }: Pick<TestAnswer, 'headers'>): string {
   const set = headers.getSetCookie().find((one) => /purser-session=/.test(one))
   assert.ok(set, 'a session cookie is set')

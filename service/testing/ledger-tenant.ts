@@ -20,7 +20,7 @@ export interface TenantOptions {
   readonly clock: { ms: number }
 }
 
-/** An account with an agent, and what it does on a ledger. */
+/** An account with an agent, and its operations on a ledger. */
 export class LedgerTenant {
   readonly caller: Caller
   readonly agentId: string

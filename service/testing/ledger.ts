@@ -15,7 +15,7 @@ export interface LedgerView {
   readonly events: readonly AuditEvent[]
 }
 
-/** The ledger as an owner's key sees it, to tell what an act changed and what it left alone. */
+/** The ledger as an owner's key sees it, to check what an operation changed and what it did not. */
 export async function readLedger(service: TestService, key = service.sandboxKey): Promise<LedgerView> {
   const [mandates, transactions, events] = await Promise.all(
     ['/mandates', '/v1/transactions', '/v1/audit-log'].map(async (path) => {
@@ -27,7 +27,7 @@ export async function readLedger(service: TestService, key = service.sandboxKey)
   return { mandates: mandates ?? [], transactions: transactions ?? [], events: events ?? [] }
 }
 
-/** What the act gives, once it is plain that it changed nothing that the key can see. */
+/** The result of the operation, after checking that it changed nothing that the key can see. */
 export async function changingNothing<Result>(
   service: TestService,
   act: () => Promise<Result>,
@@ -39,7 +39,9 @@ export async function changingNothing<Result>(
   return result
 }
 
-/** What the act gives, with the denied proofs that it leaves, once it is plain that they are all that it changed. */
+/**
+ * The result of the operation, after checking that it only recorded denied proofs, which are returned too.
+ */
 export async function leavingDenials<Result>(
   service: TestService,
   act: () => Promise<Result>,
@@ -75,7 +77,7 @@ export async function readSums(service: TestService, purchase: Purchase): Promis
   return [mandate.spent_total, mandate.held_total, mandate.remaining_budget]
 }
 
-/** Stops the service and goes through its whole ledger: every sum must agree with its records. */
+/** Stops the service and checks its whole ledger: every sum must agree with its records. */
 export async function assertLedgerAddsUp(service: TestService): Promise<void> {
   await service.stop()
   const store = openSqliteLedgerStore({ path: service.databasePath, nextId: createIdsOfTimes() })

@@ -7,7 +7,7 @@ import { sendPlain, type PlainAnswer } from './http/plain-http.ts'
 import { proposal } from './purchases.ts'
 import { merchantDomain, resourceUrl, type Purchase } from './service.ts'
 
-/** A caller with many connections, which it keeps open from one request to the next. */
+/** A caller with many connections, which stay open between requests. */
 export interface LoadClient {
   readonly send: (method: string, path: string, options?: SendOptions) => Promise<PlainAnswer>
   readonly askForProof: (purchase: Purchase, amount?: string) => Promise<PlainAnswer>
@@ -26,7 +26,7 @@ interface VerifyOptions {
   readonly merchantDomain?: string
 }
 
-/** A client of the service at an address, with a key and at most so many connections at once. */
+/** A client of the service at an address, with a key and a max number of connections. */
 export function openLoadClient(url: string, key: string, connections: number): LoadClient {
   const agent = new Agent({ keepAlive: true, maxSockets: connections, maxFreeSockets: connections })
   const authorization = `Bearer ${key}`
@@ -63,7 +63,7 @@ export function openLoadClient(url: string, key: string, connections: number): L
   }
 }
 
-/** An agent with a mandate, made by the client; the fields override those of a generous mandate. */
+/** An agent with a mandate, created by the client; the fields override those of a generous mandate. */
 export async function makePurchase(
   client: LoadClient,
   mandate: Readonly<Record<string, unknown>> = {},
@@ -85,7 +85,7 @@ export async function makePurchase(
   return { agentId: agent.body.id, mandateId: created.body.id, merchantDomain, resourceUrl }
 }
 
-/** Does the task so many times, all at once. */
+/** Runs the task this many times, all at once. */
 export function allAtOnce<Result>(
   count: number,
   task: (index: number) => Promise<Result>,
@@ -93,7 +93,7 @@ export function allAtOnce<Result>(
   return Promise.all(Array.from({ length: count }, (_, index) => task(index)))
 }
 
-/** Does every task, so many at a time. */
+/** Runs every task, a given number at a time. */
 export async function inParallel(width: number, tasks: readonly (() => Promise<void>)[]): Promise<void> {
   const rest = tasks.values()
   await allAtOnce(width, async () => {
@@ -101,7 +101,7 @@ export async function inParallel(width: number, tasks: readonly (() => Promise<v
   })
 }
 
-/** An answer in two words: its status, and what it says. */
+/** A response in short: its status, and its reason. */
 export function labelOf({ status, body }: PlainAnswer): string {
   if (status === 201 || body?.verified === true || body?.decision === 'approved') return `${status} ok`
   return `${status} ${body?.reason ?? body?.reason_code ?? body?.detail}`

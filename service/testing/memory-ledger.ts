@@ -23,12 +23,12 @@ const caller: Caller = { ...scope, keyId: 'key_1', role: 'owner', agentId: null 
 export const hourMs = 3_600_000
 
 export interface MemoryLedgerOptions {
-  /** Whether every commit is made, is not answered, and is made again by a rerun. */
+  /** Whether every commit succeeds, gets no answer, and is repeated by a rerun. */
   readonly losesAnswers?: boolean
   readonly changeDriver?: (driver: Driver) => Driver
 }
 
-/** A ledger in memory with one account and one agent. The same acts give the same ids each time. */
+/** A ledger in memory with one account and one agent. The same operations give the same ids each time. */
 export async function openMemoryLedger({ losesAnswers = false, changeDriver }: MemoryLedgerOptions = {}) {
   const clock = { nowMs: Date.UTC(2026, 10, 20, 12) }
   const database = new MemoryDatabase()
@@ -180,7 +180,7 @@ export async function openMemoryLedger({ losesAnswers = false, changeDriver }: M
 
     press: (stopId: string) => ({ scope, stopId, actor: caller.keyId, atMs: clock.nowMs }),
 
-    /** Goes on with the stop that is running; undefined when there is none, or it is not due. */
+    /** Continues the running stop; undefined if there is none, or it is not due. */
     async continueStop({ isClosing = false } = {}) {
       const [running] = database.rowsOf(runningStops) as unknown as RunningStop[]
       if (!running) return undefined

@@ -8,13 +8,13 @@ import { connect } from '../src/store/ledger/sqlite/open.ts'
 import { sqlName, type Table } from '../src/store/ledger/table.ts'
 import { activityParts, entries, evaluations, payments } from '../src/store/ledger/tables.ts'
 
-/** A ledger that nobody has open: a SQLite file, or a PostgreSQL database. */
+/** A ledger that is not open anywhere: a SQLite file, or a PostgreSQL database. */
 export type LedgerPlace = { readonly path: string } | { readonly url: string }
 
 export interface Multiplication {
-  /** How many copies are made of each record. */
+  /** How many copies of each record are made. */
   readonly copies: number
-  /** By how much each copy is older than the one before. */
+  /** How much older each copy is than the previous one. */
   readonly everyMs: number
 }
 
@@ -22,8 +22,8 @@ export interface Multiplication {
 const rowsAtOnce = 100_000
 
 /**
- * Adds copies of every payment that is open or captured by its own account, and of every evaluation, as if each had been made
- * before. What they add to the sums of the console waits to be added up.
+ * Adds copies of every payment that is open or was captured by its own account, and of every evaluation, each
+ * with an earlier time. Their contribution to the console's sums still has to be added up.
  */
 export async function multiplyLedger(place: LedgerPlace, { copies, everyMs }: Multiplication): Promise<void> {
   await using database = 'path' in place ? openFile(place.path) : await openDatabase(place.url)
@@ -46,7 +46,7 @@ export async function multiplyLedger(place: LedgerPlace, { copies, everyMs }: Mu
     )
     if (Number(count) === 0) return
     const step = Math.max(1, Math.floor(rowsAtOnce / Number(count)))
-    // The oldest first, as they would have come.
+    // The oldest first, in chronological order.
     for (let last = copies; last > 0; last -= step) {
       await run(`insert into ${table.name} (${names.join(', ')}) select ${values.join(', ')}
         from copied_${table.name} t cross join ${database.series(Math.max(1, last - step + 1), last)} order by n desc`)
@@ -153,18 +153,18 @@ interface Template {
   readonly is_revenue: number | bigint
 }
 
-/** What a database differs in. */
+/** The differences between databases. */
 interface Database extends AsyncDisposable {
   readonly run: (statement: string) => Promise<unknown>
   readonly all: <Row>(statement: string) => Promise<Row[]>
-  /** An id made from another, with another time and the number of the copy. */
+  /** An id derived from another, with another time and the number of the copy. */
   readonly newId: (id: string, atMs: string, copy?: string) => string
   readonly literal: (id: unknown) => string
   /** A table of numbers `n`. */
   readonly series: (first: number, last: number) => string
   /** Columns of payments that are not declared. */
   readonly ofPayments: Readonly<Record<string, string>>
-  /** Called before payments are written; its answer is called after. */
+  /** Called before payments are written; its result is called afterwards. */
   readonly beginPayments: () => Promise<() => Promise<unknown>>
   readonly addToMandates: (copies: number, everyMs: number) => Promise<unknown>
   /** Writes the indexes that the database does not write by itself. */
@@ -172,7 +172,7 @@ interface Database extends AsyncDisposable {
   readonly settle: () => Promise<unknown>
 }
 
-/** What each mandate has spent and holds by the payments that are copied. */
+/** What each mandate has spent and holds for the copied payments. */
 const sumsOfMandates = `
   select p.account_id, p.mandate_id, p.epoch,
     sum(case when p.status = 'captured' then p.amount_micro else 0 end) as spent,
@@ -193,7 +193,7 @@ async function openDatabase(url: string): Promise<Database> {
     literal: (id) => `'${String(id)}'`,
     series: (first, last) => `generate_series(${first}, ${last}) n`,
     ofPayments: {},
-    /** A payment that was captured in its page has left room for one version only. */
+    /** A captured payment has left room in its page for only one version. */
     beginPayments: async () => {
       const [row] = await all<{ fill: string }>(
         `select split_part(option, '=', 2) as fill from pg_class, unnest(reloptions) option
@@ -228,7 +228,7 @@ function openFile(path: string): Database {
     series: (first, last) => `(
       with recursive series (n) as (select ${first} union all select n + 1 from series where n < ${last})
       select n from series)`,
-    // What the row was reserved for is written.
+    // The row's padding has been used.
     ofPayments: { blank: `case when t.status = 'open' then t.blank end` },
     beginPayments: async () => async () => undefined,
     addToMandates: (copies, everyMs) =>

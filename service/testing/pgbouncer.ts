@@ -8,7 +8,7 @@ import { giveToServer, serverUser } from './postgres-binaries.ts'
 
 const program = '/usr/sbin/pgbouncer'
 
-/** Why no PgBouncer can be started here, if none can. */
+/** Why PgBouncer cannot be started here, if it cannot. */
 export const pgBouncerMissing = existsSync(program) ? undefined : "Debian's pgbouncer is not installed here"
 
 interface Context {
@@ -16,8 +16,8 @@ interface Context {
 }
 
 /**
- * Starts Debian's PgBouncer, which is older than 1.21, in front of the server of a database, with these settings; its
- * address of the database. It ends with the test.
+ * Starts Debian's PgBouncer, which is older than 1.21, in front of a database's server, with these settings;
+ * resolves to its address of the database. It ends with the test.
  */
 export async function startPgBouncer(
   context: Context,

@@ -15,13 +15,13 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 
-/** Where a server's programs lie, in a place that the user who runs them can reach. */
+/** The location of a server's programs, where its user can reach them. */
 export interface PostgresBinaries {
   readonly name: string
   readonly folder: string
 }
 
-/** As whom a server is run: PostgreSQL refuses root, so root lends it the user that owns nothing. */
+/** The user of a server: PostgreSQL refuses root, so root uses `nobody`. */
 export const serverUser: ServerUser = process.getuid?.() === 0 ? { uid: idOf('-u'), gid: idOf('-g') } : {}
 
 interface ServerUser {
@@ -29,15 +29,15 @@ interface ServerUser {
   readonly gid?: number
 }
 
-/** Makes a file or folder the server's. */
+/** Gives a file or folder to the server's user. */
 export function giveToServer(path: string): void {
   const { uid, gid } = serverUser
   if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid)
 }
 
 /**
- * A folder of this user's in the temporary one, for what every run of the tests needs again: it is kept.
- * Throws when it is another user's, who could put anything there.
+ * This user's folder in the temporary folder for files that all test runs share: it is kept. Throws if it
+ * belongs to another user, who could put anything there.
  */
 export function cacheFolder(): string {
   const path = join(tmpdir(), `purser-postgres-${process.getuid?.() ?? 0}`)
@@ -66,13 +66,13 @@ export function binariesFromNpm(): PostgresBinaries {
   return { name: 'PostgreSQL 18', folder: join(path, 'bin') }
 }
 
-/** The programs of PostgreSQL 15 where Debian puts them, if they are there. */
+/** The programs of PostgreSQL 15 in Debian's location, if installed. */
 export function binariesFromDebian(): PostgresBinaries | undefined {
   const folder = '/usr/lib/postgresql/15/bin'
   return existsSync(join(folder, 'postgres')) ? { name: 'PostgreSQL 15', folder } : undefined
 }
 
-/** Makes a folder once, whole or not at all, though several processes may try at the same moment. */
+/** Creates a folder once, completely or not at all, even if several processes try at the same time. */
 export function makeOnce(path: string, fill: (draft: string) => void): void {
   if (existsSync(path)) return
   const draft = mkdtempSync(`${path}.draft-`)
@@ -87,7 +87,7 @@ export function makeOnce(path: string, fill: (draft: string) => void): void {
   }
 }
 
-/** npm packages carry no symbolic links; the package lists those that its libraries need. */
+/** npm packages contain no symbolic links; the package lists those that its libraries need. */
 function restoreLinks(packageFolder: string, draft: string): void {
   const list = join(packageFolder, 'native/pg-symlinks.json')
   if (!existsSync(list)) return

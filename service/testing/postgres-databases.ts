@@ -1,12 +1,12 @@
 import { Client } from 'pg'
 
-/** A database of a test's own. */
+/** A database for one test. */
 export interface PostgresDatabase {
   readonly url: string
   readonly drop: () => Promise<void>
 }
 
-/** A database without anything, on the server of an address. */
+/** An empty database on the server of an address. */
 export async function createDatabase(server: string, name: string): Promise<PostgresDatabase> {
   await execute(server, `create database ${name} encoding 'UTF8'`)
   return {
@@ -16,8 +16,8 @@ export async function createDatabase(server: string, name: string): Promise<Post
 }
 
 /**
- * A database without tables on a Citus, known to all its machines: to the coordinator of the address, and to
- * the workers that the database of the address knows.
+ * A database without tables on Citus, registered on all its machines: the coordinator of the address, and the
+ * workers registered in its database.
  */
 export async function createDistributedDatabase(
   server: string,
@@ -44,7 +44,7 @@ export async function createDistributedDatabase(
   }
 }
 
-/** Tells roles to the node, which all its databases share: of two test files that do so at once, one tries again. */
+/** Adds roles to the node, which all its databases share: if two test files do so at once, one retries. */
 async function addNode(coordinator: string, host: string, port: number): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -56,7 +56,7 @@ async function addNode(coordinator: string, host: string, port: number): Promise
   }
 }
 
-/** What a statement answers, on a connection of its own. */
+/** The result of a statement, on a separate connection. */
 export async function execute<Row>(
   url: string,
   statement: string,

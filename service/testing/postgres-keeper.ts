@@ -1,5 +1,5 @@
-// Runs one PostgreSQL server for the process that started this one, and ends it and its data with that
-// process, however it dies: then the pipe to it closes.
+// Runs one PostgreSQL server for the process that started this one, and removes it and its data when that
+// process ends, however it dies: then the pipe to it closes.
 import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -30,6 +30,6 @@ server.on('exit', () => {
   process.exit(0)
 })
 
-// Nothing is written to it: it ends when the other side is gone. SIGQUIT is the stop that waits for nobody.
+// Nothing is written to it: it ends when the other side is gone. SIGQUIT stops the server without waiting.
 process.stdin.resume().on('close', () => server.kill('SIGQUIT'))
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)

@@ -27,37 +27,37 @@ import {
   type PostgresBinaries,
 } from './postgres-binaries.ts'
 
-/** A kind of server that tests are run on. It is started when its first database is made. */
+/** A kind of server for tests. It is started when its first database is created. */
 export interface PostgresServer {
   readonly name: string
   /** Why it cannot be used here, if it cannot. */
   readonly missing?: string
   /** Whether its databases are distributed over machines. */
   readonly isDistributed: boolean
-  /** An empty database with the schema in place, of a test's own. */
+  /** An empty database with the schema, for one test. */
   readonly createDatabase: () => Promise<PostgresDatabase>
-  /** A database without anything. */
+  /** A database without tables. */
   readonly createEmptyDatabase: () => Promise<PostgresDatabase>
 }
 
-/** PostgreSQL 18 from npm, which is everywhere. */
+/** PostgreSQL 18 from npm, which is available everywhere. */
 export const postgres18 = serverOf('PostgreSQL 18', () => startServer(binariesFromNpm()))
 
-/** A PostgreSQL 18 of one's own, which ends with this process; its address. */
+/** A separate PostgreSQL 18, which ends with this process; resolves to its address. */
 export async function startPostgres18(options: ServerOptions): Promise<string> {
   return startServer(binariesFromNpm(), options)
 }
 
 interface ServerOptions {
-  /** What is set otherwise than for the tests. */
+  /** Settings that differ from those for the tests. */
   readonly settings: Readonly<Record<string, string | number>>
-  /** Where the folder of its data is made; in the system's folder for temporary files when left out. */
+  /** The parent folder of its data; default the system's temporary folder. */
   readonly parentFolder?: string
 }
 
 /**
- * Every server that the store is tested on: those of the package and of Debian, and one named by a variable,
- * which may be the coordinator of a Citus.
+ * Every server for tests of the store: those of the package and of Debian, and one named by a variable, which
+ * may be a Citus coordinator.
  */
 export const postgresServers: readonly PostgresServer[] = [
   postgres18,
@@ -71,7 +71,7 @@ function debianServer(): PostgresServer {
   return binaries ? server : { ...server, missing: "Debian's PostgreSQL 15 is not installed here" }
 }
 
-/** Services connect to the coordinator of a Citus, or with `worker` to one of its workers. */
+/** Services connect to a Citus coordinator, or with `worker` to one of its workers. */
 function namedServer(url: string | undefined, distribute: string | undefined): PostgresServer {
   const name = `the ${distribute === undefined ? 'server' : 'Citus'} of PURSER_TEST_POSTGRES`
   const server = serverOf(name, () => Promise.resolve(url ?? ''), distribute)
@@ -92,7 +92,7 @@ function serverOf(name: string, start: () => Promise<string>, distributed?: stri
     return createDatabase(server, database)
   }
 
-  /** To empty a database takes far less time than to make one. */
+  /** Emptying a database takes far less time than creating one. */
   async function reuse(url: string): Promise<void> {
     await execute(
       url,
@@ -119,7 +119,7 @@ function serverOf(name: string, start: () => Promise<string>, distributed?: stri
   }
 }
 
-/** Starts a server on a free port of the loopback address, with data of its own; it ends with this process. */
+/** Starts a server on a free port of the loopback address, with its own data; it ends with this process. */
 async function startServer(
   binaries: PostgresBinaries,
   { settings: ownSettings, parentFolder = tmpdir() }: ServerOptions = { settings: {} },
@@ -136,7 +136,7 @@ async function startServer(
     unix_socket_directories: '',
     max_connections: 200,
     shared_buffers: '32MB',
-    // The tests end servers, never machines: nothing needs to reach a disk.
+    // The tests kill servers, never machines: nothing needs to be synced to disk.
     fsync: 'off',
     full_page_writes: 'off',
     autovacuum: 'off',
@@ -158,13 +158,13 @@ async function startServer(
     keeper.once('error', reject)
   })
   if (!said.startsWith('ready')) throw new Error(`${binaries.name} does not start: ${said}`)
-  // The keeper is not waited for: the pipe to it closes with this process.
+  // This process does not wait for the keeper: the pipe to it closes when this process ends.
   keeper.unref()
   for (const pipe of [keeper.stdin, keeper.stdout]) (pipe as unknown as { unref: () => void }).unref()
   return `postgresql://purser:${password}@127.0.0.1:${port}/postgres`
 }
 
-/** A new cluster, made once by initdb, which takes longer than to copy it. */
+/** A new cluster, created once by initdb, which takes longer than copying it. */
 function prepareCluster(binaries: PostgresBinaries): { cluster: string; password: string } {
   const folder = join(cacheFolder(), `cluster-${binaries.name.replaceAll(' ', '-')}`)
   makeOnce(folder, (draft) => {

@@ -36,7 +36,7 @@ export function evaluate(
   return service.call('POST', '/v1/policy/evaluate', { ...options, body: proposal(purchase, fields) })
 }
 
-/** Asks for the pre-flight check of a payment. */
+/** Requests the pre-flight check of a payment. */
 export function verifyAgent(
   service: TestService,
   purchase: Purchase,
@@ -59,7 +59,7 @@ export function authorizeProof(
   })
 }
 
-/** Spends an amount under the purchase's mandate; the transaction's id. */
+/** Spends an amount under the purchase's mandate; returns the transaction's id. */
 export async function pay(
   service: TestService,
   purchase: Purchase,
@@ -71,7 +71,7 @@ export async function pay(
   return answer.body.transaction_id as string
 }
 
-/** Registers a seller under a domain; its id. */
+/** Registers a seller under a domain; returns its id. */
 export async function registerSeller(
   service: TestService,
   domain = merchantDomain,
@@ -85,7 +85,7 @@ export async function registerSeller(
   return answer.body.id as string
 }
 
-/** Changes the state of a record: `/agents/{id}/revoke` and its like. */
+/** Changes the state of a record: `/agents/{id}/revoke` and similar. */
 export async function change(
   service: TestService,
   path: string,

@@ -10,7 +10,7 @@ import {
   type TestService,
 } from './service.ts'
 
-/** One real record of each kind that a path, a query or a body can name, by the name it goes under there. */
+/** One real record of each kind that a path, a query or a body can name, by its parameter name. */
 export interface SampleRecords {
   readonly account_id: string
   readonly key_id: string
@@ -19,9 +19,9 @@ export interface SampleRecords {
   readonly transaction_id: string
   /** The subject of an audit event. */
   readonly subject_id: string
-  /** Of an open proof; production has none, so there the nonce is that of no proof. */
+  /** Of an open proof; production has none, so there the nonce belongs to no proof. */
   readonly nonce: string
-  /** Of a session of the console. */
+  /** Of a console session. */
   readonly session_id: string
   /** Of a registered seller. */
   readonly domain: string
@@ -82,7 +82,7 @@ async function sampleSession(service: TestService, key: string): Promise<string>
   return begun.body.id as string
 }
 
-/** The nonce of an open proof, beside one that was captured. */
+/** The nonce of an open proof; another proof was captured. */
 async function sampleNonce(service: TestService, purchase: Purchase, key: string): Promise<string> {
   if (!key.startsWith('svc_sand_')) return nonceOfNoProof
   const captured = await askForProof(service, purchase, '1.00', { key })
@@ -96,7 +96,7 @@ const nonceOfNoProof = '01939c1e-6a1f-7d57-9c1e-2f4f1b3a9c55'
 
 type Ids = Partial<Record<keyof SampleRecords, string>>
 
-/** A body without faults for each endpoint that takes one, naming these records. */
+/** A valid body for each endpoint that takes one, naming these records. */
 export const sampleBodies = {
   createAccount: () => ({ name: 'Ada', email: 'ada@example.com', idp_user_id: 'idp_ada' }),
   createApiKey: ({ agent_id, account_id }: Ids) => ({

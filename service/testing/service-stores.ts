@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { postgres18, postgresServers, type PostgresServer } from './postgres.ts'
 
-/** A store that a whole service is tested on. */
+/** A store for tests of a whole service. */
 export interface ServiceStore {
   readonly name: string
   /** Why it cannot be used here, if it cannot. */
@@ -12,15 +12,15 @@ export interface ServiceStore {
   readonly open: () => Promise<ServiceLedger>
 }
 
-/** An empty ledger of a test's own. */
+/** An empty ledger for one test. */
 export interface ServiceLedger {
-  /** What a service is started with so that it keeps this ledger, also one that comes after another. */
+  /** The settings for services on this ledger, also for a restart. */
   readonly settings: Readonly<Record<string, string>>
-  /** Takes it away; its services have been stopped before. */
+  /** Removes it; its services have been stopped before. */
   readonly discard: () => Promise<void>
 }
 
-/** Everything that a service runs on; on a Citus where a variable names one. */
+/** Every store of a service; Citus too if a variable names one. */
 export const serviceStores: readonly ServiceStore[] = [
   {
     name: 'SQLite',

@@ -10,30 +10,30 @@ import { readConfig } from '../src/settings/config.ts'
 import type { ProveDomain } from '../src/prove-domain.ts'
 import { startService, type RunningService } from '../src/start/start.ts'
 
-/** An answer as a test looks at it. */
+/** A response, as tests use it. */
 export interface TestAnswer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The body as JSON; undefined when it is none. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into bodies of every shape
+  /** The body as JSON; undefined if it is not JSON. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read bodies of every shape
   readonly body: any
 }
 
 export interface CallOptions {
-  /** The key to call with; null calls without one. The sandbox operator's key when left out. */
+  /** The key to use; null for none. Default: the sandbox operator's key. */
   readonly key?: string | null
   /** Sent as JSON. */
   readonly body?: unknown
-  /** Sent as it is, instead of `body`. */
+  /** Sent unmodified, instead of `body`. */
   readonly raw?: BodyInit
   readonly headers?: Record<string, string>
 }
 
-/** A real service on a real port with a store of its own, and a clock that the test moves. */
+/** A real service on a real port with its own store, and a clock that the test controls. */
 export interface TestService {
   readonly url: string
-  /** Where metrics are read, when a setting turns them on. */
+  /** The metrics address, if a setting enables them. */
   readonly metricsUrl: string | undefined
   readonly databasePath: string
   readonly sandboxKey: string
@@ -105,7 +105,7 @@ async function call(
   return { status: response.status, headers: response.headers, text, body: parse(text) }
 }
 
-/** The body of an answer; of a feed, which has no end, what comes first. */
+/** The body of a response; for a feed, which never ends, its first event. */
 async function textOf(response: Response): Promise<string> {
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response.text()
   const reader = response.body?.getReader()
@@ -122,7 +122,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** A purchase that is about to happen: an agent, its mandate, and where it buys. */
+/** A future purchase: an agent, its mandate, and its seller. */
 export interface Purchase {
   readonly agentId: string
   readonly mandateId: string
@@ -133,7 +133,7 @@ export interface Purchase {
 export const merchantDomain = 'api.example.com'
 export const resourceUrl = 'https://api.example.com/data'
 
-/** An agent with a mandate, made with the key; the fields override those of a generous mandate. */
+/** An agent with a mandate, created with the key; the fields override those of a generous mandate. */
 export async function preparePurchase(
   service: TestService,
   mandate: Record<string, unknown> = {},
@@ -157,7 +157,7 @@ export async function preparePurchase(
   return { agentId: agent.body.id, mandateId: created.body.id, merchantDomain, resourceUrl }
 }
 
-/** Asks for a proof. */
+/** Requests a proof. */
 export function askForProof(
   service: TestService,
   purchase: Purchase,
@@ -175,14 +175,14 @@ export function askForProof(
   })
 }
 
-/** A proof that was granted. */
+/** A granted proof. */
 export async function issueProof(service: TestService, purchase: Purchase, amount = '1.00'): Promise<Proof> {
   const answer = await askForProof(service, purchase, amount)
   assert.equal(answer.status, 201, answer.text)
   return answer.body.proof as Proof
 }
 
-/** Asks for a proof's verification, expecting what the proof says unless the fields say otherwise. */
+/** Verifies a proof with the expected amount that it names, unless the fields override it. */
 export function verifyProof(
   service: TestService,
   proof: Proof,

@@ -46,7 +46,7 @@ import type {
 } from '../src/store/store.ts'
 import { seededRandom } from './seeded-random.ts'
 
-/** How long a hold lives: the validity window and the minute of grace. */
+/** The lifetime of a hold: the validity window and the minute of grace. */
 export const holdLifeMs = validityWindowMs + holdGraceMs
 
 export const shopDomain = 'api.example.com'
@@ -56,16 +56,16 @@ export interface Tenant extends Readonly<Record<Environment, Caller>> {
   readonly account: Account
 }
 
-/** A store of a test's own. */
+/** A store for one test. */
 export interface OpenedStore {
   readonly store: Store
-  /** Closes the store and takes everything away that it left. */
+  /** Closes the store and removes everything that it left. */
   readonly close: () => Promise<void>
-  /** Closes the store and opens it again on the same data; left out by a store that keeps nothing. */
+  /** Closes the store and reopens it on the same data; absent for a store that keeps nothing. */
   readonly reopen?: () => Promise<OpenedStore>
 }
 
-/** A store, and its acts told in as few words as a test needs. Ids and time are the same in every run. */
+/** A store, with short methods for its operations in tests. Ids and times are the same in every run. */
 export class StoreLedger {
   readonly clock = { nowMs: Date.UTC(2026, 10, 20, 12) }
   readonly ids = createIds(() => this.clock.nowMs, seededRandom(1).bytes)
@@ -83,7 +83,7 @@ export class StoreLedger {
     return this.#opened.close()
   }
 
-  /** Opens the store again on what it has kept; false when this kind of store keeps nothing. */
+  /** Reopens the store on its data; false if this kind of store keeps nothing. */
   async reopen(): Promise<boolean> {
     if (!this.#opened.reopen) return false
     this.#opened = await this.#opened.reopen()
@@ -200,7 +200,7 @@ export class StoreLedger {
     return this.store.createMandate(mandate, this.newEvent(mandate, 'mandate.created', mandate.id))
   }
 
-  /** A mandate; the agent is a new one when only a scope is given. */
+  /** Creates a mandate, with a new agent if only a scope is given. */
   async mandate(agentOrScope: Agent | Scope, fields: Partial<Mandate> = {}): Promise<Mandate> {
     const agent = 'name' in agentOrScope ? agentOrScope : await this.agent(agentOrScope)
     const mandate = this.newMandate(agent, fields)
@@ -225,7 +225,7 @@ export class StoreLedger {
     return this.store.amendMandate({ ...scopeOf(mandate), id: mandate.id }, filter, amendment, event)
   }
 
-  /** Asks for a proof, with an approval that was given. */
+  /** Requests a proof, with an approval if given. */
   ask(
     mandate: Mandate,
     amountText: string,
@@ -252,7 +252,7 @@ export class StoreLedger {
     })
   }
 
-  /** Asks for wider terms of a mandate, as its agent. */
+  /** Requests wider terms of a mandate, as its agent. */
   requestIncrease(mandate: RecordKey, increase: Increase) {
     const approvalId = this.ids.next('approval')
     const requester = { actor: 'requester', person: 'requester' }
@@ -302,7 +302,7 @@ export class StoreLedger {
     }
   }
 
-  /** A hold that was granted. */
+  /** A granted hold. */
   async hold(mandate: Mandate, amountText = '1.00', fields: Partial<Hold> = {}): Promise<Hold> {
     const hold = this.newHold(mandate, amountText, fields)
     assert.deepEqual(await this.store.issueProof(hold), { decision: 'approved' })
@@ -330,7 +330,7 @@ export class StoreLedger {
     return this.store.capture(this.newCapture(caller, hold, fields))
   }
 
-  /** A payment that was made; the transaction's id. */
+  /** Makes a payment; returns the transaction's id. */
   async pay(caller: Caller, hold: Hold, fields: Partial<Capture> = {}): Promise<string> {
     const outcome = await this.capture(caller, hold, fields)
     assert(outcome.outcome === 'captured', JSON.stringify(outcome))
@@ -343,7 +343,7 @@ export class StoreLedger {
     return this.store.authorize({ ...attempt, captureSeconds: 600, ...fields }, event)
   }
 
-  /** A hold that was authorized. */
+  /** An authorized hold. */
   async authorized(caller: Caller, hold: Hold, fields: Partial<Authorization> = {}): Promise<Hold> {
     const outcome = await this.authorize(caller, hold, fields)
     assert(outcome.outcome === 'authorized', outcome.outcome)
@@ -368,7 +368,7 @@ export class StoreLedger {
     })
   }
 
-  /** Refunds a payment, each time with a key of its own unless one is given. */
+  /** Refunds a payment, each time with a new key unless one is given. */
   refund(
     caller: Caller,
     transactionId: string,
@@ -439,13 +439,13 @@ export class StoreLedger {
     return { ...(await this.sums(mandate)), authorized: formatSum(authorizedMicro) }
   }
 
-  /** Whether anything at all follows from an id: the types of the events about it, oldest first. */
+  /** Whether an id has any effects: the types of the events about it, oldest first. */
   async eventsAbout(scope: Scope, subjectId: string): Promise<AuditEvent[]> {
     const { items } = await this.store.listAuditEvents(scope, { subjectId }, { limit: 200 })
     return items.toReversed()
   }
 
-  /** Sweeps until nothing that has expired is left; the number of holds that ended. */
+  /** Sweeps until nothing expired is left; returns the number of released holds. */
   async sweep(): Promise<number> {
     let ended = 0
     for (let idleRounds = 0; idleRounds < 2;) {

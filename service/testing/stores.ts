@@ -10,7 +10,7 @@ import type { PostgresDatabase } from './postgres-databases.ts'
 import { postgresServers } from './postgres.ts'
 import { StoreLedger, type OpenedStore } from './store-ledger.ts'
 
-/** A store that the conformance suite is run for. */
+/** A store for the conformance suite. */
 interface StoreUnderTest {
   readonly name: string
   /** Why it cannot be tested here, if it cannot. */

@@ -30,14 +30,14 @@ type Planting = Pick<SimulationOptions, 'changeOperation' | 'changeDriver' | 'mi
 /** Bugs that the operations, the runner and the drivers could have. The simulator must find each. */
 export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   {
-    bug: 'a capture does not look whether the proof was used',
+    bug: 'a capture does not check whether the proof was used',
     ...inOperation(
       'capture',
       seeing(payments, (row) => ({ ...row, status: 'open', transactionId: null })),
     ),
   },
   {
-    bug: 'a capture does not look whether its mandate was stopped',
+    bug: 'a capture does not check whether its mandate was stopped',
     ...inOperation(
       'capture',
       seeing(mandates, (row) => ({ ...row, epoch: 0 })),
@@ -73,10 +73,10 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
     ),
   },
   { bug: 'a capture is not added to what is spent', ...inOperation('capture', without(mandates)) },
-  { bug: 'a capture leaves no entry in the journal', ...inOperation('capture', without(entries)) },
+  { bug: 'a capture adds no journal entry', ...inOperation('capture', without(entries)) },
   { bug: 'a capture leaves the payment open', ...inOperation('capture', without(payments)) },
   {
-    bug: 'a payment to another account is not entered there',
+    bug: 'a payment to another account is not recorded there',
     ...inOperation(
       'capture',
       changing((change) => (change.table === entries && change.row['kind'] === 'received' ? [] : [change])),
@@ -85,7 +85,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a proof holds nothing', ...inOperation('issueProof', without(mandates)) },
   { bug: 'a proof is granted and not written', ...inOperation('issueProof', without(payments)) },
   {
-    bug: 'a capture does not look whether its agent is revoked, and its proofs are left to the sweep',
+    bug: 'a capture does not check whether its agent is revoked, and the sweep ends its proofs',
     firstSeed: 26,
     ...inOperations({
       capture: seeing(agents, (row) => ({ ...row, status: 'active' })),
@@ -94,7 +94,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
     minCalls: 600,
   },
   {
-    bug: 'what was looked at is not looked at again before the commit',
+    bug: 'rows that were only read are not rechecked at the commit',
     firstSeed: 89,
     minCalls: 600,
     ...inTransaction((transaction) => ({
@@ -117,7 +117,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
     ),
   },
   {
-    bug: 'a pause gives nothing back',
+    bug: 'a pause releases nothing',
     ...inOperation(
       'moveMandate',
       changing((change, facts) => {
@@ -127,9 +127,9 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       }),
     ),
   },
-  { bug: 'what has expired stays open', ...inOperation('releaseExpiredPayments', without(payments)) },
+  { bug: 'an expired payment stays open', ...inOperation('releaseExpiredPayments', without(payments)) },
   {
-    bug: 'what has expired keeps its amount',
+    bug: 'an expired payment keeps its amount',
     ...inOperation(
       'releaseExpiredPayments',
       changing((change, facts) => {
@@ -140,18 +140,18 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
     ),
   },
   {
-    bug: 'a late verification ends a proof without giving its amount back',
+    bug: 'a late verification ends a proof without releasing its amount',
     ...inOperation('settleLate', without(mandates)),
   },
   {
-    bug: 'a retry is not told what it paid',
+    bug: 'a retry does not get its transaction',
     ...inOperation(
       'capture',
       seeing(payments, (row) => ({ ...row, capturedBy: null })),
     ),
   },
   {
-    bug: 'every capture of a paid proof is told that it paid',
+    bug: 'every capture of a paid proof gets its transaction',
     ...inOperation('capture', {
       decide: (decide) => (call, facts) => {
         const decision = decide(call, facts)
@@ -180,7 +180,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
     }),
   },
   {
-    bug: 'a transaction that fails is answered all the same',
+    bug: 'a failed transaction is answered as a success',
     changeDriver: (driver) => ({
       transaction: (work, limits) =>
         driver.transaction(
@@ -201,9 +201,9 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
         ),
     }),
   },
-  { bug: 'a stop of all leaves mandates active', ...inOperation('stopMandate', without(mandates)) },
+  { bug: 'a stop of all mandates leaves some active', ...inOperation('stopMandate', without(mandates)) },
   {
-    bug: 'a stop of all ends no proofs',
+    bug: 'a stop of all mandates ends no proofs',
     ...inOperation(
       'stopMandate',
       changing((change, facts) => {
@@ -213,7 +213,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       }),
     ),
   },
-  { bug: 'a void gives nothing back', ...inOperation('voidPayment', without(mandates)) },
+  { bug: 'a void releases nothing', ...inOperation('voidPayment', without(mandates)) },
   { bug: 'a void leaves the proof open', ...inOperation('voidPayment', without(payments)) },
   {
     bug: 'a disabled account stays active',
@@ -232,7 +232,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       changing((change) => (change.table === entries || change.table === evaluations ? [] : [change])),
     ),
   },
-  { bug: 'a revoked key goes on working', firstSeed: 34, ...inOperation('revokeApiKey', without(apiKeys)) },
+  { bug: 'a revoked key keeps working', firstSeed: 34, ...inOperation('revokeApiKey', without(apiKeys)) },
   { bug: 'a mandate is created and not written', ...inOperation('createMandate', without(mandates)) },
   { bug: 'a revoked agent stays active', ...inOperation('revokeAgent', without(agents)) },
   {
@@ -252,26 +252,26 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
     ),
   },
   {
-    bug: 'what was added to the sums of the console is added again',
+    bug: "what was added to the console's sums is added again",
     ...inOperation(
       'addUpActivity',
       changing((change) => (change.kind === 'remove' ? [] : [change])),
     ),
   },
   {
-    bug: 'what was added to the sums of the console is lost',
+    bug: "what was added to the console's sums is lost",
     ...inOperation('addUpActivity', without(activity)),
   },
   {
-    bug: 'the sums of the console begin anew with each step',
+    bug: "the console's sums restart with each step",
     ...inOperation(
       'addUpActivity',
       seeing(activity, (row) => ({ ...row, paidCount: 0, approvedCount: 0, deniedCount: 0 })),
     ),
   },
-  { bug: 'nobody notes who was paid', ...inOperation('addUpActivity', without(paidSellers)) },
+  { bug: 'paid sellers are not recorded', ...inOperation('addUpActivity', without(paidSellers)) },
   {
-    bug: 'two services add the same to the sums of the console',
+    bug: "two services add the same to the console's sums",
     firstSeed: 183,
     ...inTransaction((transaction) => ({
       read: async (reads, options) => {
@@ -293,7 +293,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   { bug: 'an authorization reserves nothing', ...inOperation('authorize', without(mandates)) },
   {
-    bug: 'an authorization does not look whether its mandate was stopped',
+    bug: 'an authorization does not check whether its mandate was stopped',
     firstSeed: 175,
     ...inOperation(
       'authorize',
@@ -308,45 +308,45 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
     ),
   },
   {
-    bug: 'a capture in part keeps the rest',
+    bug: 'a partial capture keeps the rest',
     ...inOperation('captureAuthorized', keeping('authorizedMicro')),
   },
   {
-    bug: 'a capture does not look at its deadline',
+    bug: 'a capture ignores its deadline',
     ...inOperation('captureAuthorized', {
       decide: (decide) => (call, facts) => decide({ ...(call as object), nowMs: 0 }, facts),
     }),
   },
   {
-    bug: 'a retry of a capture is not told what it charged',
+    bug: 'a retry of a capture does not get its answer',
     ...inOperation(
       'captureAuthorized',
       seeing(payments, (row) => ({ ...row, capturedBy: null })),
     ),
   },
-  { bug: 'a void by the merchant gives nothing back', ...inOperation('voidAuthorized', without(mandates)) },
+  { bug: 'a void by the merchant releases nothing', ...inOperation('voidAuthorized', without(mandates)) },
   {
-    bug: 'what is overdue keeps its amount',
+    bug: 'an overdue payment keeps its amount',
     ...inOperation('releaseExpiredPayments', keeping('authorizedMicro')),
   },
   {
-    bug: 'a stop ends what is authorized',
+    bug: 'a stop ends authorized payments',
     ...inOperations({
       stopMandate: ending(),
       moveMandate: ending(),
     }),
   },
-  { bug: 'a refund gives no budget back', ...inOperation('refund', without(mandates)) },
-  { bug: 'a refund is not entered in the journal', ...inOperation('refund', without(entries)) },
+  { bug: 'a refund releases no budget', ...inOperation('refund', without(mandates)) },
+  { bug: 'a refund adds no journal entry', ...inOperation('refund', without(entries)) },
   {
-    bug: 'a refund does not look at earlier refunds',
+    bug: 'a refund ignores earlier refunds',
     ...inOperation(
       'refund',
       seeing(payments, (row) => ({ ...row, refundedMicro: null })),
     ),
   },
   {
-    bug: 'a refund that is asked for again is made again',
+    bug: 'a retried refund is made again',
     ...inOperation('refund', {
       decide: (decide) => (call, facts) => decide(call, { ...bare(facts), rows: () => [] }),
     }),
@@ -367,9 +367,9 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       seeing(mandates, (row) => ({ ...row, approval: null })),
     ),
   },
-  { bug: 'an approval is used and not marked', ...inOperation('issueProof', withoutApproval('consumed')) },
+  { bug: 'a used approval is not marked', ...inOperation('issueProof', withoutApproval('consumed')) },
   {
-    bug: 'an approval is asked for and not written',
+    bug: 'an approval is requested and not written',
     ...inOperation('issueProof', withoutApproval('pending')),
   },
   {
@@ -381,11 +381,11 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   { bug: 'a decision is not written', ...inOperation('decideApproval', without(approvals)) },
   {
-    bug: 'a denial leaves the approval as it was',
+    bug: 'a denial does not change the approval',
     ...inOperation('decideApproval', withoutApproval('denied')),
   },
   {
-    bug: 'an approval is over as soon as it is given',
+    bug: 'an approval expires as soon as it is given',
     ...inOperation(
       'decideApproval',
       changing((change) =>
@@ -395,7 +395,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   { bug: 'an amendment is not written', ...inOperation('amendMandate', without(mandates)) },
   { bug: 'an amendment keeps no version', ...inOperation('amendMandate', without(mandateVersions)) },
-  { bug: 'an increase is approved and not made', ...inOperation('decideApproval', without(mandates)) },
+  { bug: 'an increase is approved and not applied', ...inOperation('decideApproval', without(mandates)) },
   { bug: 'an increase keeps the old terms', ...inOperation('decideApproval', keeping('maxTotalMicro')) },
   { bug: 'a request for an increase is not written', ...inOperation('requestIncrease', without(approvals)) },
   {
@@ -416,13 +416,13 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
     })),
   },
   {
-    bug: 'a row that another transaction has locked is taken for missing',
+    bug: 'a row locked by another transaction counts as missing',
     ...inTransaction((transaction) => ({
       read: async (reads, options) => ({ ...(await transaction.read(reads, options)), blocked: new Set() }),
     })),
   },
   {
-    bug: 'a row that another transaction has locked is read without a lock',
+    bug: 'a row locked by another transaction is read without a lock',
     ...inTransaction((transaction) => ({
       read: async (reads, options) => {
         const answer = await transaction.read(reads, options)
@@ -441,7 +441,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
     })),
   },
   {
-    bug: 'a range of rows is cut off after the first',
+    bug: 'a range of rows ends after the first',
     ...inTransaction((transaction) => ({
       read: async (reads, options) => {
         const { found, blocked } = await transaction.read(reads, options)
@@ -450,7 +450,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
     })),
   },
   {
-    bug: 'new rows are written, and changed ones are not',
+    bug: 'new rows are written, but changed ones are not',
     ...inTransaction((transaction) => ({
       commit: (changes) => transaction.commit(changes.filter(({ before }) => !before)),
     })),
@@ -478,7 +478,7 @@ function inOperations(spoilings: Readonly<Record<string, Spoiling>>): Planting {
   }
 }
 
-/** Decides on rows that are not as they are. */
+/** Decides on wrong rows. */
 function seeing(table: Table, spoil: (row: Row) => Row): Spoiling {
   return {
     decide: (decide) => (call, facts) =>
@@ -521,7 +521,7 @@ function changing(spoil: (change: Change, facts: Facts) => readonly Change[]): S
   }
 }
 
-/** Leaves a column of the mandate as it was. */
+/** Leaves a column of the mandate unchanged. */
 function keeping(column: string): Spoiling {
   return changing((change, facts) => {
     if (change.table !== mandates) return [change]
@@ -530,7 +530,7 @@ function keeping(column: string): Spoiling {
   })
 }
 
-/** Gives back what is authorized when a mandate leaves `active`. */
+/** Releases authorized amounts when a mandate leaves `active`. */
 function ending(): Spoiling {
   return changing((change) => {
     if (change.table !== mandates || change.row['status'] === 'active') return [change]

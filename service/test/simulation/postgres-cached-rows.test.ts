@@ -61,7 +61,8 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
       const held = await tenant.proof(mandateId)
       const other = createPostgresDriver(bed.pool)
       await tenant.on(new Ledger({ driver: other, stopwatch, random: Math.random })).capture(held)
-      // It reads the mandate, and its cache still has the payment as open: together they would release what is not held.
+      // It reads the mandate, but its cache still has the payment as open: together they would release what
+      // is not held.
       const { accountId } = tenant.caller
       const sweep = { accountId, mandateId, nowMs: clock.ms, countId: 'unused' }
       for (let time = 0; time < 4; time++) await tenant.run(releaseExpiredPayments, sweep)
@@ -153,7 +154,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
       await execute(bed.url, 'update mandates set updated_at_ms = updated_at_ms + 1')
       await tenant.proof(mandateId)
     }
-    // Two for each, and two for each time that it was tried in one.
+    // Two round trips for each, and two more for each attempt in one.
     assert.ok(trips() - before <= rounds * 2 + 16, `${trips() - before} trips`)
   })
 

@@ -40,7 +40,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
   const about = (title: string) => `${server.name}: ${title}`
 
   test(
-    about('two runners that race for one budget spend no more than it, and capture each payment once'),
+    about('two runners that race for one budget never exceed it, and capture each payment once'),
     async (context) => {
       const { bed, tenant, open } = await openTenant(context)
       const budget = 40
@@ -121,7 +121,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
         const startedAtMs = performance.now()
         const event = tenant.event('api_key.revoked', id)
         await tenant.run(revokeApiKey, { accountId, id, mayBeLast: true, event })
-        assert.ok(performance.now() - startedAtMs < 1_000, 'nobody waits for the frozen process')
+        assert.ok(performance.now() - startedAtMs < 1_000, 'no call waits for the frozen process')
         thaw()
         assert.deepEqual(await capturing, { outcome: 'refused', code: 'invalid_api_key' })
         const payment = (await bed.rowsOf(payments)).find(({ nonce }) => nonce === hold.nonce)
@@ -132,7 +132,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
 
   test(
     about(
-      'an agent is revoked while a frozen process has locked one of its mandates, and captures and grants no more',
+      'an agent is revoked while a frozen process has locked one of its mandates, and gets no more captures or proofs',
     ),
     async (context) => {
       const { bed, tenant, open } = await openTenant(context)
@@ -172,33 +172,36 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
     },
   )
 
-  test(about('a row that was looked at may be added by others, and by the batch itself'), async (context) => {
-    const { bed, tenant } = await openTenant(context)
-    const { accountId } = tenant.caller
-    const domain = { environment: 'sandbox', domain: 'shop.example' } as const
-    const row = { ...domain, accountId, sellerId: 'seller_01h455vb4pex5vsknk084sn02q' }
-    const add = (isAdded: boolean) =>
-      bed.driver.transaction(async ({ read, commit }) => {
-        await read([look(sellerDomains, domain)], { waitsForLocks: false })
-        if (isAdded) return commit([{ table: sellerDomains, before: undefined, now: row }])
-        await bed.driver.transaction((other) =>
-          other.commit([{ table: sellerDomains, before: undefined, now: row }]),
-        )
-        const identity = { idpUserId: 'somebody', accountId }
-        return commit([{ table: identities, before: undefined, now: identity }])
-      })
-    await assert.rejects(add(false), RolledBackError)
-    assert.deepEqual(
-      (await bed.rowsOf(identities)).filter(({ idpUserId }) => idpUserId === 'somebody'),
-      [],
-    )
-    await execute(bed.url, 'delete from seller_domains')
-    await add(true)
-    assert.deepEqual(await bed.rowsOf(sellerDomains), [row])
-  })
+  test(
+    about('a row that was read as missing may be added by others, and by the batch itself'),
+    async (context) => {
+      const { bed, tenant } = await openTenant(context)
+      const { accountId } = tenant.caller
+      const domain = { environment: 'sandbox', domain: 'shop.example' } as const
+      const row = { ...domain, accountId, sellerId: 'seller_01h455vb4pex5vsknk084sn02q' }
+      const add = (isAdded: boolean) =>
+        bed.driver.transaction(async ({ read, commit }) => {
+          await read([look(sellerDomains, domain)], { waitsForLocks: false })
+          if (isAdded) return commit([{ table: sellerDomains, before: undefined, now: row }])
+          await bed.driver.transaction((other) =>
+            other.commit([{ table: sellerDomains, before: undefined, now: row }]),
+          )
+          const identity = { idpUserId: 'somebody', accountId }
+          return commit([{ table: identities, before: undefined, now: identity }])
+        })
+      await assert.rejects(add(false), RolledBackError)
+      assert.deepEqual(
+        (await bed.rowsOf(identities)).filter(({ idpUserId }) => idpUserId === 'somebody'),
+        [],
+      )
+      await execute(bed.url, 'delete from seller_domains')
+      await add(true)
+      assert.deepEqual(await bed.rowsOf(sellerDomains), [row])
+    },
+  )
 
   test(
-    about('a call that adds a row which a frozen transaction adds, too, holds up no other'),
+    about('a call that adds a row which a frozen transaction also adds delays no other'),
     async (context) => {
       const { bed, tenant } = await openTenant(context, { patienceMs: 3_000 })
       const [one, other] = [await tenant.mandate(), await tenant.mandate()]
@@ -221,7 +224,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
     },
   )
 
-  test(about('what is read is as it is once the locks are held'), async (context) => {
+  test(about('reads are current once the locks are held'), async (context) => {
     const { bed, tenant } = await openTenant(context)
     const { accountId } = tenant.caller
     const key = { accountId, id: await tenant.mandate() }
@@ -241,7 +244,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
   })
 
   test(
-    about('rows that another has locked are reported, rows and ranges alike, and the others are read'),
+    about('rows locked by another transaction are reported, both rows and ranges, and the others are read'),
     async (context) => {
       const { bed, tenant } = await openTenant(context)
       const { accountId, environment } = tenant.caller
@@ -274,7 +277,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
     },
   )
 
-  test(about('a change of a row that is not there undoes everything'), async (context) => {
+  test(about('changing a missing row rolls everything back'), async (context) => {
     const { bed, tenant } = await openTenant(context)
     const mandateId = await tenant.mandate()
     const [mandate] = (await bed.rowsOf(mandates)) as unknown as MandateRow[]
@@ -314,7 +317,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
   })
 
   for (const theft of ['answer', 'commit', 'late', 'unheard'] as const) {
-    test(about(`a rerun doubles nothing when its COMMIT is stolen (${theft})`), async (context) => {
+    test(about(`a rerun after a stolen COMMIT duplicates nothing (${theft})`), async (context) => {
       const { bed, tenant, open } = await openTenant(context)
       const mandateId = await tenant.mandate()
       const captured = await tenant.proof(mandateId)
@@ -330,7 +333,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
         thief.steal(theft)
         const done = run()
         while (thief.stolen() === index) await sleep(1)
-        // The rerun is under way: it waits for the rows that the first attempt has locked or added.
+        // The rerun is in progress: it waits for the rows that the first attempt has locked or added.
         if (theft === 'late') await sleep(100)
         await thief.deliver()
         await done
@@ -366,7 +369,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
   }
 }
 
-/** A driver that can be stopped between what a transaction reads and its commit, as a process that freezes is. */
+/** A driver that can be paused between a transaction's reads and its commit, like a frozen process. */
 function freezeBeforeCommit(driver: Driver) {
   let gate: { readonly reached: () => void; readonly thawed: Promise<void> } | undefined
   const freezing: Driver = {
@@ -409,7 +412,7 @@ async function connect(context: TestContext, url: string): Promise<Client> {
   return client
 }
 
-/** Resolves once somebody waits for a lock. */
+/** Resolves once a transaction waits for a lock. */
 async function untilWaiting(client: Client): Promise<void> {
   for (;;) {
     const { rows } = await client.query('select from pg_locks where not granted')

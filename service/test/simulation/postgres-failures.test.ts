@@ -9,7 +9,7 @@ import { identities } from '../../src/store/ledger/tables.ts'
 import { openPool } from '../../src/store/ledger/postgres/connection.ts'
 import { deliveries, startScriptedPostgres, type Position, type Script } from './scripted-postgres.ts'
 
-/** Codes that the server answers only to a transaction that it rolls back. */
+/** Codes that the server returns only for a transaction that it rolls back. */
 const proving = [
   '40001',
   '40P01',
@@ -24,7 +24,10 @@ const proving = [
   '0A000',
 ]
 
-/** Codes with which a server, or a pool in front of it, may also tell that a COMMIT was cut off after it was done. */
+/**
+ * Codes that a server, or a pooler in front of it, may also return if a COMMIT was interrupted after it took
+ * effect.
+ */
 const open = [
   '08006',
   '08P01',
@@ -48,7 +51,7 @@ const open = [
 const positions: readonly Position[] = ['begin', 'read', 'write', 'commit']
 
 for (const position of positions) {
-  test(`A failure at ${position} tells whether it may be committed, for every code and delivery`, async () => {
+  test(`A failure at ${position} says whether the transaction may be committed, for every code and delivery`, async () => {
     for (const delivery of deliveries) {
       const codes = delivery.startsWith('error') ? [...proving, ...open] : ['']
       const all = codes.map((code) => failWith({ position, delivery, code }))
@@ -68,7 +71,7 @@ for (const position of positions) {
   })
 }
 
-test('No error of Node proves a rollback once COMMIT was sent, however its name looks', () => {
+test('No Node error proves a rollback once COMMIT was sent, whatever its name looks like', () => {
   for (const code of [
     'EPIPE',
     'E2BIG',
@@ -85,7 +88,7 @@ test('No error of Node proves a rollback once COMMIT was sent, however its name 
   }
 })
 
-test('A server that cannot be reached has done nothing', async () => {
+test('An unreachable server has done nothing', async () => {
   const { url, close } = await startScriptedPostgres({ position: 'begin', delivery: 'end', code: '' })
   close()
   const pool = openPool(url, { max: 1 })
@@ -96,7 +99,7 @@ test('A server that cannot be reached has done nothing', async () => {
   await pool.end()
 })
 
-/** What a transaction fails with that reads a row and adds it. */
+/** The error of a transaction that reads a row and adds it. */
 async function failWith(script: Script) {
   const server = await startScriptedPostgres(script)
   const pool = openPool(server.url, { max: 1 })

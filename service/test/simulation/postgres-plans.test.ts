@@ -34,7 +34,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
       await close()
       const read = await entriesReadOf(admin)
       assert.deepEqual(Object.keys(read), ['mandates', 'payments', 'sessions'])
-      // In each round a few rows are found, locked and changed, and some of their dead versions are seen.
+      // Each round finds, locks and changes a few rows, and sees some of their dead versions.
       for (const [name, entries] of Object.entries(read)) {
         assert.ok(entries > 0 && entries < 60 * rounds, `${name}: ${entries} index entries`)
       }
@@ -91,7 +91,7 @@ async function openTenant(context: TestContext, server: PostgresServer) {
   admin.on('error', () => undefined)
   await admin.connect()
   context.after(() => admin.end())
-  // All plans are those of one connection.
+  // All plans belong to one connection.
   const pool = openPool(bed.url, { max: 1 })
   const close = async () => {
     if (!pool.ended) await pool.end()
@@ -105,7 +105,7 @@ async function openTenant(context: TestContext, server: PostgresServer) {
   return { admin, tenant, close, clock, driver }
 }
 
-/** Adds copies of a row of a table, which differ in a column of their key. */
+/** Adds copies of a table's row that differ in a key column. */
 async function add(
   admin: Client,
   { table, key, count }: { readonly table: Table; readonly key: string; readonly count: number },
@@ -120,7 +120,7 @@ async function add(
         cross join generate_series(1, ${count})`)
 }
 
-/** How many entries of their indexes were read, by table, once the connection of the plans has reported it. */
+/** How many index entries were read, by table, once the plans' connection has reported it. */
 async function entriesReadOf(admin: Client): Promise<Readonly<Record<string, number>>> {
   for (;;) {
     const { rows } = await admin.query<{ name: string; read: string }>(`

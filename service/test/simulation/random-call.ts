@@ -1,6 +1,6 @@
 import type { Operation } from '../../src/store/ledger/operation.ts'
 
-/** An operation, and what it is called with. */
+/** An operation and its arguments. */
 export interface RandomCall {
   readonly operation: Operation<unknown, unknown>
   readonly call: unknown

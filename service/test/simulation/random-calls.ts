@@ -44,7 +44,7 @@ import { RandomBudgets } from './random-budgets.ts'
 import { made, type RandomCall } from './random-call.ts'
 import { authorizeCall, collectionCall } from './random-collections.ts'
 
-/** Texts where an id is expected, as a caller may send them. */
+/** Texts in place of an id, as a caller may send them. */
 const invented = [
   '',
   'nobody',
@@ -56,12 +56,12 @@ const invented = [
 
 const domains = ['shop.example', 'data.example', 'News.Example', 'ünïcode.example'] as const
 
-/** The id of the approval that a proof asks for: it has the bytes of the proof's nonce. */
+/** The id of the approval that a proof requests: it has the bytes of the proof's nonce. */
 const approvalOf = ({ nonce }: Hold) => idText('approval', idBytes('nonce', nonce)!)
 
 /**
- * Calls of every operation, each of which mostly makes sense: they speak of what earlier calls have made, and sometimes of
- * what was never there. The same for the same seed, whatever becomes of them.
+ * Calls of every operation, each of which mostly makes sense: they refer to what earlier calls have created,
+ * and sometimes to what never existed. Deterministic for each seed, whatever their outcomes.
  */
 export class RandomCalls {
   readonly #random
@@ -77,9 +77,9 @@ export class RandomCalls {
   readonly #increases = new Map<string, string>()
   readonly #stopIds: string[] = []
   readonly #sessions: StoredSession[] = []
-  /** Who has asked for the domain of the shop. */
+  /** The accounts that have requested the shop's domain. */
   readonly #shopAccountIds: string[] = []
-  /** What comes next. */
+  /** The queued calls. */
   readonly #planned: (() => RandomCall)[] = []
 
   constructor(seed: number) {
@@ -100,7 +100,7 @@ export class RandomCalls {
     return this.#accountIds
   }
 
-  /** The next call; the first ones open accounts. */
+  /** The next call; the first ones create accounts. */
   next(): RandomCall {
     this.#letTimePass()
     if (this.#accountIds.length < 3) return this.#createAccount()
@@ -350,7 +350,7 @@ export class RandomCalls {
     return { actor, person: actor }
   }
 
-  /** An approval that a proof of the mandate may have asked for: it has the bytes of its nonce. */
+  /** An approval that a proof of the mandate may have requested: it has the bytes of its nonce. */
   #approvalOf(mandateId: string): string | undefined {
     const asked = this.#holds.filter((hold) => hold.mandateId === mandateId).slice(-4)
     if (asked.length === 0) return undefined
@@ -403,7 +403,7 @@ export class RandomCalls {
     }
   }
 
-  /** A payment under a mandate of its own, and what becomes of it. */
+  /** A payment under a new mandate, and what follows. */
   #collect(): RandomCall {
     const create = this.#createMandate()
     const hold = this.#smallHold()
@@ -422,7 +422,7 @@ export class RandomCalls {
     return create
   }
 
-  /** A proof under the newest mandate, for an amount that it most often admits. */
+  /** A proof under the newest mandate, usually for an amount that it allows. */
   #smallHold(): Hold {
     const mandate = this.#mandates.at(-1)!
     const amountMicro = BigInt(1 + this.#random.below(500_000)) as MicroUsdc
@@ -432,7 +432,9 @@ export class RandomCalls {
     return hold
   }
 
-  /** A first purchase that needs approval, the approval, and two proofs: the seller is known to the second. */
+  /**
+   * A first purchase that needs approval, the approval, and two proofs: for the second, the seller is known.
+   */
   #buyWithApproval(): RandomCall {
     const create = this.#createMandate({
       approval: { above: null, firstPurchaseAtSeller: true, required: 1 },
@@ -466,7 +468,7 @@ export class RandomCalls {
     return create
   }
 
-  /** Most often somebody who has registered the shop of every resource, which may be in another account. */
+  /** Usually an account that has registered the domain of every resource, which may be another account. */
   #sellerOfShop() {
     const sellers = this.#keys.filter(({ accountId }) => this.#shopAccountIds.includes(accountId))
     if (sellers.length === 0 || this.#random.below(3) === 0) return {}
@@ -532,7 +534,7 @@ export class RandomCalls {
     const { accountId } = scope
     const of = this.#random.below(2) === 0 ? scope : { accountId, agentId }
     const afterId = this.#random.pick(['', '', id])
-    // Most payments stay.
+    // Most payments are kept.
     if (this.#random.below(4) > 0) return made(listMandatesOf, { of, afterId, limit: 5 })
     const event = this.#event('proofs.voided', id, scope)
     if (of === scope) return made(voidPayments, { scope, afterId, event })
@@ -607,7 +609,7 @@ export class RandomCalls {
     return made(addTallies, { writerId: 'service', id, refusals, keyUses })
   }
 
-  /** An account that everybody may know, and who has made it. */
+  /** An existing account, and a caller for it. */
   #event(type: AuditEvent['type'], subjectId: string, scope: Scope = this.#scope()): AuditEvent {
     const id = this.#ids.next('auditEvent')
     return auditEvent('system', scope, { id, type, subjectId, data: { about: subjectId }, atMs: this.#nowMs })
@@ -633,7 +635,7 @@ export class RandomCalls {
     return this.#latest(this.#mandates)
   }
 
-  /** A payment of late, most often: of those long past nothing more becomes. */
+  /** Usually a recent payment: old ones no longer change. */
   #hold(): Hold {
     if (this.#holds.length === 0) this.#issueProof()
     return this.#latest(this.#holds)

@@ -24,7 +24,7 @@ export function authorizeCall(attempt: AttemptCall, { random, newEvent }: Tools)
   return made(authorize, { ...attempt, captureSeconds: random.pick([60, 86_400, 86_400]), event })
 }
 
-/** What a merchant may do with a payment that it has authorized, or has tried to. */
+/** What a merchant may do with a payment that it has authorized, or has tried to authorize. */
 export function collectionCall(attempt: AttemptCall, tools: Tools): RandomCall {
   const { random, ids, newEvent } = tools
   const { caller, payerId, nonce, amountText, idempotencyKey, nowMs } = attempt
@@ -59,7 +59,7 @@ export function collectionCall(attempt: AttemptCall, tools: Tools): RandomCall {
   })
 }
 
-/** A part of an amount, rarely more than that. */
+/** Part of an amount, or rarely more. */
 function someOf(amountText: string, random: SeededRandom): MicroUsdc {
   return BigInt(1 + random.below(Math.ceil(Number(parseAmount(amountText)) * 1.1))) as MicroUsdc
 }

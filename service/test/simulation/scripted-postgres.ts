@@ -2,19 +2,19 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 
 import { errorFrame, FrameReader, textsOf, type Frame } from '../faults/postgres-frames.ts'
 
-/** Where in a transaction something happens. */
+/** The position in a transaction. */
 export type Position = 'begin' | 'read' | 'write' | 'commit'
 
 export const deliveries = [
-  /** The server answers with an error, and the connection goes on. */
+  /** The server returns an error, and the connection stays open. */
   'error',
-  /** It answers with an error, and ends the connection. */
+  /** It returns an error and closes the connection. */
   'error and end',
-  /** The connection ends before the statement is run. */
+  /** The connection closes before the statement is run. */
   'end',
-  /** The statement is run, and the connection ends before its answer. */
+  /** The statement is run, and the connection closes before its answer. */
   'end after',
-  /** The statement is run, and its answer ends in the middle. */
+  /** The statement is run, and its answer is cut off. */
   'half an answer',
   /** The statement is run, and nothing is answered any more. */
   'silence',
@@ -27,7 +27,7 @@ export interface Script {
   readonly code: string
 }
 
-/** A server that finds no rows, says yes to everything, and fails once, as its script says. */
+/** A server that finds no rows, accepts everything, and fails once according to its script. */
 export async function startScriptedPostgres(script: Script) {
   const server = { commits: 0 }
   let isPlayed = false
@@ -72,7 +72,7 @@ export async function startScriptedPostgres(script: Script) {
       if (isDue) isPlayed = true
       if (isDue && (delivery === 'error' || delivery === 'error and end')) {
         hasFailed = true
-        socket.write(errorFrame(code, 'as the script says'))
+        socket.write(errorFrame(code, 'scripted failure'))
         if (delivery === 'error and end') socket.end()
         return
       }

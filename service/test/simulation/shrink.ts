@@ -7,12 +7,12 @@ export interface FailingHistory {
   readonly evidence: Evidence
 }
 
-/** How many other seeds are tried with each size: the same seed gives another history when there are fewer clients. */
+/** How many other seeds are tried per size: with fewer clients, the same seed gives a different history. */
 const seedsOfSize = 20
 
 /**
- * The shortest failing history that is found, starting from one that fails: with fewer clients, for a shorter time, with fewer
- * faults, and by other seeds.
+ * The shortest failing history found, starting from a failing one: with fewer clients, a shorter duration,
+ * fewer faults, and other seeds.
  */
 export async function shrink(
   options: SimulationOptions,

@@ -6,7 +6,7 @@ import { plantedBugs } from './planted-bugs.ts'
 import { shrink } from './shrink.ts'
 import { simulate } from './simulation.ts'
 
-test('No history of the new ledger has a fault, whatever fails around it', async () => {
+test('No history of the ledger has a fault, whatever fails around it', async () => {
   for (let seed = 1; seed <= 20; seed++) {
     const evidence = await simulate({ seed, faultPercent: seed % 2 === 0 ? 20 : 5, minCalls: 200, openMs: 0 })
     assert.ok(evidence.calls.length >= 200, `seed ${seed}: ${evidence.calls.length} calls`)
@@ -37,7 +37,7 @@ test('The simulator finds every planted bug', async (context) => {
   }
 })
 
-test('A history that fails is shrunk to a shorter one that fails, too', async () => {
+test('A failing history is reduced to a shorter failing one', async () => {
   const [{ bug, ...planted } = assert.fail()] = plantedBugs
   const options = { seed: 1, openMs: 0, minCalls: 200, ...planted }
   const { evidence } = await shrink(options, { maxMs: 5_000 })

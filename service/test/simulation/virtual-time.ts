@@ -6,7 +6,7 @@ interface Sleeper {
 /** A clock that jumps from one event to the next. The same events happen in the same order in every run. */
 export class VirtualTime {
   nowMs: number
-  /** The next to wake is last. */
+  /** Sorted so that the next to wake is last. */
   readonly #sleepers: Sleeper[] = []
 
   constructor(startMs: number) {
@@ -16,13 +16,13 @@ export class VirtualTime {
   readonly sleep = (ms: number): Promise<void> => {
     return new Promise((wake) => {
       const atMs = this.nowMs + ms
-      // Of those that wake at one moment, who slept first wakes first.
+      // Of those that wake at the same time, the first to sleep wakes first.
       const before = this.#sleepers.findLastIndex((sleeper) => sleeper.atMs > atMs)
       this.#sleepers.splice(before + 1, 0, { atMs, wake })
     })
   }
 
-  /** Lets time pass until the promise is settled. */
+  /** Advances time until the promise is settled. */
   runUntil<Result>(done: Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       let isDone = false
@@ -35,11 +35,11 @@ export class VirtualTime {
         }
         const next = this.#sleepers.at(-1)
         if (!next) {
-          reject(new Error('everybody waits, and nothing will happen'))
+          reject(new Error('everything waits, and nothing will happen'))
           return
         }
         this.nowMs = next.atMs
-        // Those that wake at one moment share a turn of the event loop.
+        // Those that wake at the same time share a turn of the event loop.
         while (this.#sleepers.at(-1)?.atMs === next.atMs) this.#sleepers.pop()?.wake()
         setImmediate(step)
       }

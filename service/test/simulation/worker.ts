@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { findComplaints } from '../faults/checker.ts'
 import { simulate, type SimulationOptions } from './simulation.ts'
 
-/** Seeds that a worker runs: every `step`th from `from` to below `until`. */
+/** The seeds of a worker: every `step`th from `from` to below `until`. */
 export interface Share {
   readonly from: number
   readonly until: number
@@ -11,14 +11,14 @@ export interface Share {
   readonly options: Omit<SimulationOptions, 'seed'>
 }
 
-/** What a worker reports now and then, and at its end. */
+/** A worker's reports, during its run and at its end. */
 export interface Progress {
   readonly histories: number
   readonly calls: number
   readonly failedSeed: number | undefined
 }
 
-// Most errors of a simulation are meant, and their stacks cost more than what they tell.
+// Most errors of a simulation are intended, and their stacks cost more than they are worth.
 Error.stackTraceLimit = 0
 const { from, until, step, options } = workerData as Share
 const reportEveryMs = 1_000

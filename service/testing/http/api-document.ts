@@ -1,4 +1,4 @@
-/** A part of the OpenAPI document that may stand in its components. */
+/** A part of the OpenAPI document, which may be in its components. */
 export type Referable = Readonly<Record<string, unknown>>
 
 export interface DescribedSchema extends Referable {
@@ -42,7 +42,7 @@ export interface ApiDocument {
   readonly components: Readonly<Record<string, Readonly<Record<string, DescribedSchema>>>>
 }
 
-/** Every operation of the document, with what it refers to in its place. */
+/** Every operation of the document, with references resolved. */
 export function describedOperations(
   document: ApiDocument,
 ): { readonly method: string; readonly path: string; readonly operation: DescribedOperation }[] {
@@ -55,7 +55,7 @@ export function describedOperations(
   )
 }
 
-/** The part with all references replaced by what they lead to. What stands beside a reference counts before it. */
+/** The part with all references replaced by their targets. Properties next to a reference take precedence. */
 function resolved(document: ApiDocument, part: unknown): unknown {
   if (Array.isArray(part)) return part.map((item) => resolved(document, item))
   if (typeof part !== 'object' || part === null) return part

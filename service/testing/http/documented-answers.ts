@@ -9,7 +9,7 @@ import { Format } from 'typebox/format'
 
 import type { PlainAnswer } from './plain-http.ts'
 
-// An address is given back as the caller wrote it, and callers may write what a URL parser tidies up.
+// A URL is returned as the caller wrote it, and callers may write what a URL parser normalizes.
 Format.Set('uri', () => true)
 
 /** Checks of the bodies that the description lists, by endpoint and status. */
@@ -27,7 +27,7 @@ export const isErrorBody = Compile(ErrorBody)
 /** Headers of HTTP itself, which no description lists. */
 const ofHttp = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding']
 
-/** What the description of an endpoint does not say of an answer: its status, its body or a header. */
+/** What in a response the endpoint's description does not mention: its status, its body or a header. */
 export function undescribed(
   endpoint: Endpoint,
   { status, headers, body }: Pick<PlainAnswer, 'status' | 'headers' | 'body'>,

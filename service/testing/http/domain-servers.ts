@@ -11,10 +11,10 @@ import type { TestContext } from 'node:test'
 
 import { createDomainProver, type ProveDomain } from '../../src/prove-domain.ts'
 
-/** The domain that the certificate of the test is for. */
+/** The domain of the test certificate. */
 export const provenDomain = 'shop.example'
 
-/** What the DNS server of a test knows; it may change. */
+/** The zone of a test's DNS server; it may change. */
 export interface Zone {
   txt?: Readonly<Record<string, readonly string[]>>
   a?: Readonly<Record<string, string>>
@@ -22,7 +22,7 @@ export interface Zone {
 
 type Context = Pick<TestContext, 'after'>
 
-/** A prover that asks the servers of the test, which lie on the loopback. */
+/** A prover that queries the test's servers on the loopback. */
 export async function proverOf(
   context: Context,
   zone: Zone,
@@ -32,7 +32,7 @@ export async function proverOf(
   return createDomainProver({ resolver, connection, mayConnectTo: (address) => address === '127.0.0.1' })
 }
 
-/** A DNS server on the loopback that knows a zone and nothing else, and a resolver that asks it. */
+/** A DNS server on the loopback that knows only one zone, and a resolver that queries it. */
 export async function dnsServer(context: Context, zone: Zone): Promise<Resolver> {
   const socket = createSocket('udp4')
   socket.on('message', (question, from) => {

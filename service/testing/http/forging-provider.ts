@@ -4,21 +4,21 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 
-/** A key of a provider: what it signs with, and the id under which its public half is published. */
+/** A provider's key: its signing key, and the id of its published public half. */
 export interface ProviderKey {
   readonly kid: string
   readonly privateKey: KeyObject
   readonly publicKey: KeyObject
 }
 
-/** An identity provider that answers every sign-in at once, with whatever ID token the test makes. */
+/** An identity provider that answers every sign-in at once, with any ID token that the test makes. */
 export interface ForgingProvider {
   readonly issuer: string
-  /** The keys that its JWKS publishes. */
+  /** The keys in its JWKS. */
   keys: readonly ProviderKey[]
-  /** The ID token that it gives out for the claims of a sign-in. */
+  /** The ID token that it issues for the claims of a sign-in. */
   tokenOf: (claims: Record<string, unknown>) => string
-  /** Answers the JWKS in the provider's place. */
+  /** Replaces the provider's JWKS response. */
   answerKeys: ((response: ServerResponse) => void) | undefined
   /** How often the JWKS was fetched. */
   keyFetches: number
@@ -28,7 +28,7 @@ export function makeKey(kid: string): ProviderKey {
   return { kid, ...generateKeyPairSync('rsa', { modulusLength: 2048 }) }
 }
 
-/** A token that names an algorithm and a key id, with whatever signature. */
+/** A token with an algorithm, a key id, and any signature. */
 export function tokenOf(
   header: Record<string, unknown>,
   claims: Record<string, unknown>,
@@ -99,7 +99,7 @@ export async function startForgingProvider(t: TestContext, clientId: string): Pr
   return provider
 }
 
-/** It claims to sign in every way there is, so that nothing but the signature stands in the way. */
+/** Claims to support every method, so that only the signature can fail. */
 function metadataOf(issuer: string): Record<string, unknown> {
   return {
     issuer,

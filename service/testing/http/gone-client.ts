@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 
-/** Sends the head of a POST, waits until it has been let in, and goes away without its body. */
+/** Sends the head of a POST, waits until it is accepted, and disconnects without a body. */
 export async function sendSlowly(url: string, path: string, key: string): Promise<void> {
   const { hostname, port, host } = new URL(url)
   const socket = connect(Number(port), hostname)

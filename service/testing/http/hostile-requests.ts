@@ -17,31 +17,31 @@ import type { PlainRequest } from './plain-http.ts'
 import { sampleBodies, type SampleRecords } from '../sample-records.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 
-/** What there is to attack. */
+/** The targets of the requests. */
 export interface Target {
   readonly keys: Readonly<Record<Role, string>>
-  /** Of a tenant with nothing to lose: a stop would end every proof that is to be verified. */
+  /** For a tenant with nothing to lose: a stop would end every proof that is to be verified. */
   readonly bystanderKey: string
-  /** Keys that were revoked, mistyped, or never were. */
+  /** Keys that are revoked, mistyped or made up. */
   readonly badKeys: readonly [string, ...string[]]
   /** Records in use; these may be read, paid from and named. */
   readonly records: SampleRecords
-  /** Records that nobody needs, by the name of their parameter; these may be revoked. */
+  /** Spare records, by the name of their parameter; these may be revoked. */
   readonly spare: Readonly<Record<string, readonly [string, ...string[]]>>
-  /** Requests for verification that would succeed, once each. */
+  /** Verification requests that would succeed once each. */
   readonly verifications: readonly [object, ...object[]]
 }
 
-/** A request, and what is known beforehand about its answer. */
+/** A request, and what is known in advance about its response. */
 export interface HostileRequest extends PlainRequest {
-  /** The endpoint that it reaches; undefined when its path, its method or its being no HTTP keep it off. */
+  /** The endpoint that it reaches; undefined if its path, its method or invalid HTTP prevents that. */
   readonly endpoint: Endpoint | undefined
-  /** The only status that is right, where credentials, role or method decide. */
+  /** The only correct status, if credentials, role or method determine it. */
   readonly mustBe: number | undefined
   readonly isValid: boolean
 }
 
-/** The request that the random source stands for: valid, nearly valid or hostile, at any endpoint. */
+/** The request derived from the random source: valid, nearly valid or hostile, to any endpoint. */
 export function hostileRequest(random: SeededRandom, target: Target): HostileRequest {
   const chance = (percent: number) => random.below(100) < percent
   const endpoint = random.pick(endpoints as [Endpoint, ...Endpoint[]])
@@ -60,11 +60,11 @@ export function hostileRequest(random: SeededRandom, target: Target): HostileReq
   if (chance(25)) Object.assign(headers, random.pick(strangeHeaders))
   if (chance(10) && body !== undefined) headers['transfer-encoding'] = 'chunked'
   const ofHttp = { ...request, endpoint: undefined }
-  // A path is ASCII, or it is no path.
+  // A path with non-ASCII characters is not a path.
   if (/[^\x21-\x7e]/.test(path)) return { ...ofHttp, mustBe: 400 }
   if (chance(3)) return elsewhere(random, ofHttp)
   if (chance(1)) return { ...ofHttp, headers: { ...headers, 'x-large': 'x'.repeat(20_000) }, mustBe: 431 }
-  // What cannot be a path of the interface is answered before anybody asks for a key.
+  // What cannot be a path of the interface is answered before authentication.
   if (!isDecodable(path)) return { ...ofHttp, mustBe: 404 }
   return request
 }
@@ -76,7 +76,7 @@ function requiredHeaders(random: SeededRandom, { errors }: Endpoint): Record<str
   }
 }
 
-/** Whether each part of the path stands for a text that is short enough to be an id. */
+/** Whether each part of the path is short enough to be an id. */
 function isDecodable(path: string): boolean {
   const [address = ''] = path.split('?', 1)
   try {
@@ -105,7 +105,7 @@ function pickKey(random: SeededRandom, target: Target, { id, roles: let_in }: En
   return { key: `${scheme} ${key}`, mustBe: isLetIn ? undefined : 403 }
 }
 
-/** Path parameters as they may stand in an address, well formed or not. */
+/** Path parameters as they may appear in a URL, well formed or not. */
 const strangeParameters: readonly [string, ...string[]] = [
   '',
   '%',
@@ -234,7 +234,7 @@ function mutate(random: SeededRandom, value: Record<string, unknown>): void {
   const names = Object.keys(value)
   const name = names[random.below(Math.max(1, names.length))] ?? '0'
   const inner = value[name]
-  // A number that is spelled out is a frozen object.
+  // A number with its exact spelling is a frozen object.
   const isOpen = typeof inner === 'object' && inner !== null && !Object.isFrozen(inner)
   if (isOpen && random.below(3) > 0) {
     return mutate(random, inner as Record<string, unknown>)
@@ -255,7 +255,7 @@ function mutate(random: SeededRandom, value: Record<string, unknown>): void {
   }
 }
 
-/** The text cut off, with bytes changed, with a field twice, or with junk around it. */
+/** The text truncated, with changed bytes, with a duplicate field, or with junk around it. */
 function broken(random: SeededRandom, text: string): string | Buffer {
   switch (random.below(5)) {
     case 0:

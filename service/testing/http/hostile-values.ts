@@ -4,7 +4,7 @@ type List<Item> = readonly [Item, ...Item[]]
 
 const spelled = (JSON as unknown as { rawJSON: (text: string) => unknown }).rawJSON
 
-/** Texts that have broken somebody's service. */
+/** Texts that have broken services. */
 export const hostileTexts: List<string> = [
   '',
   ' ',
@@ -81,7 +81,7 @@ export const hostileTexts: List<string> = [
   'usdc',
 ]
 
-/** Names of fields that nobody expects, or that mean something to JavaScript. */
+/** Unexpected field names, including those with a meaning in JavaScript. */
 export const hostileNames: List<string> = [
   '__proto__',
   'constructor',
@@ -103,7 +103,7 @@ export const hostileNames: List<string> = [
   'spent_total',
 ]
 
-/** A JSON value that nobody expects. */
+/** An unexpected JSON value. */
 export function hostileValue(random: SeededRandom, depth = 0): unknown {
   switch (random.below(depth > 2 ? 4 : 7)) {
     case 0:
@@ -122,7 +122,7 @@ export function hostileValue(random: SeededRandom, depth = 0): unknown {
   }
 }
 
-/** Numbers as JSON can spell them, also where a double cannot hold them. */
+/** Numbers as JSON can spell them, even if a double cannot represent them. */
 const hostileNumbers: List<unknown> = [
   0,
   -1,
@@ -141,7 +141,7 @@ const hostileNumbers: List<unknown> = [
   ].map(spelled),
 ]
 
-/** An object with a field of its own, whatever the name means to JavaScript. */
+/** An object with an own field, whatever the name means in JavaScript. */
 export function own(target: object, name: string, value: unknown): object {
   return Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true })
 }
@@ -152,7 +152,7 @@ function nested(depth: number): unknown {
   return value
 }
 
-/** Bodies that are no JSON, or JSON that is hard on its reader. */
+/** Bodies that are not JSON, or JSON that is expensive to parse. */
 export const hostileBodies: List<string | Buffer> = [
   '',
   ' ',
@@ -216,7 +216,7 @@ export const contentTypes: List<string | undefined> = [
   undefined,
 ]
 
-/** Headers that ask for something that the service does not do, or that are only strange. */
+/** Headers that request something unsupported, or are unusual. */
 export const strangeHeaders: List<Readonly<Record<string, string | string[]>>> = [
   { 'idempotency-key': '' },
   { 'idempotency-key': 'again' },
@@ -234,7 +234,7 @@ export const strangeHeaders: List<Readonly<Record<string, string | string[]>>> =
   { range: 'bytes=0-0', 'if-none-match': '*', 'if-modified-since': 'yesterday' },
   { expect: '100-continue' },
   { te: 'trailers' },
-  // Node leaves a broken request unanswered that follows on the same connection, so it is not kept.
+  // Node does not answer a broken request that follows on the same connection, so it is not kept open.
   { upgrade: 'h2c', connection: 'upgrade, close' },
   { connection: 'close' },
   { connection: 'authorization, keep-alive' },

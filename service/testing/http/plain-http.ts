@@ -1,14 +1,14 @@
 import { request as openRequest, type Agent, type IncomingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
 
-/** A request exactly as it goes out: `fetch` would tidy paths up and refuse some bodies and methods. */
+/** A request exactly as it is sent: `fetch` would normalize paths and refuse some bodies and methods. */
 export interface PlainRequest {
   readonly method: string
   readonly path: string
   readonly headers?: Readonly<Record<string, string | string[]>>
   readonly body?: Buffer | string | undefined
   readonly agent?: Agent
-  /** How long the connection may be silent; half a minute when left out. */
+  /** Max silence of the connection; default half a minute. */
   readonly timeoutMs?: number
 }
 
@@ -16,12 +16,12 @@ export interface PlainAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string
-  /** The body as JSON; undefined when it is none. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into bodies of every shape
+  /** The body as JSON; undefined if it is not JSON. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read bodies of every shape
   readonly body: any
 }
 
-/** The answer to a request of plain HTTP. */
+/** The response to a plain HTTP request. */
 export function sendPlain(url: string, request: PlainRequest): Promise<PlainAnswer> {
   const { hostname, port } = new URL(url)
   const { method, path, headers = {}, body, agent, timeoutMs = 30_000 } = request
@@ -43,7 +43,7 @@ export function sendPlain(url: string, request: PlainRequest): Promise<PlainAnsw
       incoming.on('data', (chunk: Buffer) => {
         chunks.push(chunk)
         if (!received['content-type']?.startsWith('text/event-stream')) return
-        // A feed has no end: its first event is the answer.
+        // A feed never ends: its first event is the response.
         const text = Buffer.concat(chunks).toString()
         if (!text.includes('\n\n')) return
         resolve({ status, headers: received, text, body: parse(/^data: (.*)$/m.exec(text)?.[1] ?? '') })
@@ -60,7 +60,7 @@ export function sendPlain(url: string, request: PlainRequest): Promise<PlainAnsw
   })
 }
 
-/** Everything that the service says on a connection on which it is sent these bytes. */
+/** Everything that the service sends on a connection after these bytes. */
 export function sendBytes(url: string, bytes: string | Buffer): Promise<string> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
@@ -73,7 +73,7 @@ export function sendBytes(url: string, bytes: string | Buffer): Promise<string> 
   })
 }
 
-/** Node itself frames the body of some methods only. */
+/** Node frames the bodies of some methods only. */
 function framingOf(
   headers: NonNullable<PlainRequest['headers']>,
   body: PlainRequest['body'],

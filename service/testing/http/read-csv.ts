@@ -1,4 +1,4 @@
-/** The records of a CSV text (RFC 4180), each by the names in its first line. */
+/** The records of a CSV text (RFC 4180), with the names in its first line as keys. */
 export function readCsv(text: string): Record<string, string>[] {
   const [names = [], ...records] = linesOf(text)
   return records.map((fields) => Object.fromEntries(names.map((name, at) => [name, fields[at] ?? ''])))

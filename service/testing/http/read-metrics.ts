@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 
-/** The series of a scrape: what they are worth by their name with labels, as `purser_workers` or `a_total{b="c"}`. */
+/**
+ * The values of the series in a scrape, by name with labels, such as `purser_workers` or `a_total{b="c"}`.
+ */
 export type ScrapedSeries = ReadonlyMap<string, number>
 
-/** Reads metrics from where a service answers for them. */
+/** Reads metrics from a service's metrics address. */
 export async function readMetrics(url: string | undefined, token?: string): Promise<ScrapedSeries> {
   const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` }
   const answer = await fetch(url ?? '', { signal: AbortSignal.timeout(20_000), ...(headers && { headers }) })
@@ -13,7 +15,7 @@ export async function readMetrics(url: string | undefined, token?: string): Prom
   return parseMetrics(text)
 }
 
-/** The series of the text format; fails on a line that is neither a series nor a comment. */
+/** The series of the text format; fails for a line that is neither a series nor a comment. */
 function parseMetrics(text: string): ScrapedSeries {
   const series = new Map<string, number>()
   for (const line of text.split('\n')) {
@@ -26,12 +28,12 @@ function parseMetrics(text: string): ScrapedSeries {
   return series
 }
 
-/** The names of the metrics that have a series, without the endings that histograms have. */
+/** The names of the metrics that have a series, without the suffixes of histograms. */
 export function namesOf(series: ScrapedSeries): Set<string> {
   return new Set([...series.keys()].map((key) => metricOf(key.replace(/\{.*$/, ''))))
 }
 
-/** The metric that a series of a histogram belongs to. */
+/** The metric of a histogram's series. */
 export function metricOf(name: string): string {
   return name.replace(/(_seconds|_operations)_(bucket|sum|count)$/, '$1')
 }

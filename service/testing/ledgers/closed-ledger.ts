@@ -12,8 +12,8 @@ interface MandateOfKey {
 }
 
 /**
- * The ids of everything that was paid under a mandate of the key's account, read from a file that no
- * service uses any more, and whose ledger must add up.
+ * The ids of everything paid under a mandate of the key's account, from a file that no service uses any more,
+ * and whose ledger must be consistent.
  */
 export async function readPaidFromFile(databasePath: string, mandate: MandateOfKey): Promise<string[]> {
   return readPaid(openSqliteLedgerStore({ path: databasePath, nextId: createIdsOfTimes() }), mandate)
@@ -28,7 +28,7 @@ async function readPaid(store: Store, { key, mandateId }: MandateOfKey): Promise
   try {
     assert.deepEqual(await store.findLedgerFaults(), [])
     const caller = await store.authenticate(hashApiKey(key))
-    assert.ok(caller, 'the key is of this ledger')
+    assert.ok(caller, 'the key belongs to this ledger')
     const page = { limit: 1_000_000 }
     const { items } = await store.listTransactions(caller, { mandateId, status: 'paid' }, page)
     return items.map(({ id }) => id)

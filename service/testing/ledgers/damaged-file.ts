@@ -1,6 +1,6 @@
 import { closeSync, openSync, statSync, writeSync } from 'node:fs'
 
-/** Overwrites all pages of a ledger but the first four. */
+/** Overwrites all pages of a ledger except the first four. */
 export function damagePages(path: string): void {
   const file = openSync(path, 'r+')
   const from = 4 * 4_096

@@ -1,4 +1,4 @@
-/** Copies a ledger, and is killed (`kill -9`) once it has written so many batches: `killed-copy.ts {…}`. */
+/** Copies a ledger, and is killed (`kill -9`) after a given number of batches: `killed-copy.ts {…}`. */
 
 import { copyLedger, type CopyOptions } from '../../src/copy/copy-ledger.ts'
 

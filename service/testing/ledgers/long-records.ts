@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 
 import { execute } from '../postgres-databases.ts'
 
-/** So long a text that no buffer on the way takes a page of transactions with it; no request may be so long today. */
+/** A text so long that no buffer holds a page of such transactions; requests may not be this long today. */
 const longText = 'x'.repeat(30_000)
 
 /** Gives every evaluation of a ledger a long category, as records of an earlier release may have. */

@@ -17,7 +17,7 @@ export interface MixedLedger {
 /** How many payments are made at once. */
 const width = 64
 
-/** Fills a store with something of everything that a ledger can hold, and with so many payments. */
+/** Fills a store with records of every kind, and with the given number of payments. */
 export async function fillMixedLedger(ledger: StoreLedger, payments: number): Promise<MixedLedger> {
   const buyer = await ledger.tenant()
   const seller = await ledger.tenant()
@@ -73,7 +73,7 @@ export async function fillMixedLedger(ledger: StoreLedger, payments: number): Pr
       const mandate = mandates[number % mandates.length] ?? mandates[0]
       const hold = await ledger.hold(mandate, ['0.000001', '1.50', '0.25'][number % 3])
       note(hold)
-      // Most are collected by the shop of another account, so that they stand in both.
+      // Most are collected by the shop of another account, so they are in both.
       const collector = number % 4 === 0 ? buyer.sandbox : seller.sandbox
       await ledger.pay(collector, hold, { idempotencyKey: number % 5 === 0 ? `retry ${number}` : null })
     }
@@ -92,7 +92,7 @@ export async function fillMixedLedger(ledger: StoreLedger, payments: number): Pr
     ],
     keyUses: [{ ...buyer.sandbox, usedAtMs: ledger.clock.nowMs }],
   })
-  // Some of the transactions are in the sums of the console, and some are not yet.
+  // Some transactions are in the console's sums, and some are not yet.
   while (await ledger.store.addUpActivity());
   await ledger.store.evaluate(ledger.newProposal(mandates[1], { category: 'data' }))
   return {
@@ -102,7 +102,7 @@ export async function fillMixedLedger(ledger: StoreLedger, payments: number): Pr
   }
 }
 
-/** Holds that expired, that were voided with their mandate, by an amendment, and with their agent. */
+/** Holds that expired, or were voided with their mandate, by an amendment, or with their agent. */
 async function endHoldsInEveryWay(
   ledger: StoreLedger,
   scope: Scope,
@@ -133,7 +133,7 @@ async function endHoldsInEveryWay(
   await ledger.revokeAgent(agent)
 }
 
-/** Payments under a limit per seller and a shared budget: authorized, captured in part, and refunded. */
+/** Payments under a limit per seller and a shared budget: authorized, partly captured, and refunded. */
 async function collectUnderLimits(
   ledger: StoreLedger,
   { buyer, seller }: { readonly buyer: Caller; readonly seller: Caller },

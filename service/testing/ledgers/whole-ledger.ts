@@ -5,7 +5,7 @@ import { shopDomain } from '../store-ledger.ts'
 import type { Store, Page, PageOf } from '../../src/store/store.ts'
 import type { MixedLedger } from './mixed-ledger.ts'
 
-/** All that a store answers about a ledger: every list from its first page to its last, and every proof. */
+/** Everything that a store reads from a ledger: all pages of every list, and every proof. */
 export async function readWholeLedger(store: Store, { scopes, callers, nonces }: MixedLedger) {
   const lists = await Promise.all(
     scopes.map(async (scope) => {
