@@ -28,6 +28,8 @@ const Transaction = lazyScreen(
 )
 const Approvals = lazyScreen(async () => (await import('./screens/approvals/approvals.tsx')).Approvals)
 const Approval = lazyScreen(async () => (await import('./screens/approvals/approval.tsx')).Approval)
+const Budgets = lazyScreen(async () => (await import('./screens/budgets/budgets.tsx')).Budgets)
+const Budget = lazyScreen(async () => (await import('./screens/budgets/budget.tsx')).Budget)
 const Agents = lazyScreen(async () => (await import('./screens/agents/agents.tsx')).Agents)
 const Agent = lazyScreen(async () => (await import('./screens/agents/agent.tsx')).Agent)
 const Sellers = lazyScreen(async () => (await import('./screens/sellers/sellers.tsx')).Sellers)
@@ -62,6 +64,8 @@ export function App() {
             <Route path="mandates/new" element={<NewMandate />} />
             <Route path="mandates/:id" element={<Mandate />} />
             <Route path="mandates/:id/edit" element={<EditMandate />} />
+            <Route path="budgets" element={<Budgets />} />
+            <Route path="budgets/:id" element={<Budget />} />
             <Route path="transactions" element={<Transactions />} />
             <Route path="transactions/:id" element={<Transaction />} />
             <Route path="agents" element={<Agents />} />

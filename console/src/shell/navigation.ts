@@ -14,6 +14,7 @@ const places: readonly Place[] = [
   { path: '', name: 'Overview', icon: 'overview' },
   { path: 'approvals', name: 'Approvals', icon: 'approval' },
   { path: 'mandates', name: 'Mandates', icon: 'mandate' },
+  { path: 'budgets', name: 'Budgets', icon: 'budget' },
   { path: 'transactions', name: 'Transactions', icon: 'transaction' },
   { path: 'agents', name: 'Agents', icon: 'agent' },
   { path: 'sellers', name: 'Sellers', icon: 'seller' },

@@ -820,6 +820,8 @@ export interface ListConsoleMandatesQuery {
   cursor?: string
   /** Only mandates of this agent. */
   agent_id?: string
+  /** Only mandates below this shared budget, at any level; not those that are only below it through their agents. */
+  budget_id?: string
   /** Only mandates in this state. */
   status?: ListedStatus
   /** Only mandates with this text in their purpose, ignoring case. */

@@ -11,9 +11,10 @@ import {
 
 import { auditEvent } from '../domain/audit.ts'
 import { toWireLimit } from '../domain/limit-terms.ts'
-import type { Budget, Caller } from '../domain/records.ts'
+import type { LimitUsage } from '../domain/limits.ts'
+import type { Budget, Caller, Scope } from '../domain/records.ts'
 import { created, ok, refuse, unprocessable, type Answer } from '../http/answers.ts'
-import { answerPage } from '../http/pagination.ts'
+import { answerPage, type PageRequest } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
 import { toNullableTimestamp, toTimestamp, type RouteContext } from './context.ts'
 import { limitFaults, toLimits, toWireUsage } from './limits.ts'
@@ -43,7 +44,7 @@ export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): v
   })
 
   serve(listBudgets, ({ caller, query, url }) =>
-    answerPage(query, url, (page) => store.listBudgets(caller, page), toWire),
+    answerPage(query, url, (page) => listWithUsage(caller, page), toWireWithUsage),
   )
 
   serve(getBudget, async ({ caller, params }) => {
@@ -83,6 +84,13 @@ export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): v
   serve(freezeBudget, ({ caller, params }) => freeze(caller, params.budget_id, true))
   serve(unfreezeBudget, ({ caller, params }) => freeze(caller, params.budget_id, false))
 
+  async function listWithUsage(scope: Scope, page: PageRequest) {
+    const { items, next } = await store.listBudgets(scope, page)
+    const nowMs = now()
+    const usages = await Promise.all(items.map((budget) => store.readBudgetUsage(budget, nowMs)))
+    return { items: items.map((budget, index) => ({ ...budget, usage: usages[index] ?? [] })), next }
+  }
+
   async function freeze(caller: Caller, budgetId: string, isFrozen: boolean): Promise<Answer> {
     const event = eventOf(caller, isFrozen ? 'budget.frozen' : 'budget.unfrozen', budgetId, {})
     const budget = await store.freezeBudget({ ...caller, id: budgetId }, isFrozen, event)
@@ -97,6 +105,10 @@ export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): v
   ) {
     return auditEvent(caller, caller, { id: ids.next('auditEvent'), type, subjectId, data, atMs: now() })
   }
+}
+
+function toWireWithUsage(budget: Budget & { readonly usage: readonly LimitUsage[] }): WireBudget {
+  return { ...toWire(budget), usage: budget.usage.map(toWireUsage) }
 }
 
 /** As the interface writes it. */

@@ -1,15 +1,19 @@
-import type { Budget } from '@purser/client'
-
 import { useRead } from '../../api/queries.ts'
 import type { Choice } from '../filters.ts'
+import { inTreeOrder } from './budget-tree.ts'
+
+/** Refresh interval of an open screen. */
+const refetchMs = 10_000
 
 /** Max budgets that are read: more are not shown. */
 export const maxBudgets = 500
 
 /** The shared budgets of the account, each below its parent. */
-export function useBudgets() {
-  const query = useRead('budgets', (purser, signal) =>
-    purser.budgets.list({ limit: 100 }, { signal }).toArray({ limit: maxBudgets }),
+export function useBudgets({ isLive = false }: { readonly isLive?: boolean } = {}) {
+  const query = useRead(
+    'budgets',
+    (purser, signal) => purser.budgets.list({ limit: 100 }, { signal }).toArray({ limit: maxBudgets }),
+    { refetchMs: isLive ? refetchMs : false },
   )
   const budgets = query.data ?? []
   const nameOf = (id: string) => budgets.find((budget) => budget.id === id)?.name
@@ -27,21 +31,4 @@ export function useBudgets() {
       return [{ value: '', text: 'None' }, ...choices, ...(isKnown ? [] : [{ value: chosen, text: chosen }])]
     },
   }
-}
-
-export interface PlacedBudget {
-  readonly budget: Budget
-  /** 0 for one without a parent. */
-  readonly level: number
-}
-
-/** Each budget after its parent, and siblings by name. */
-export function inTreeOrder(budgets: readonly Budget[]): readonly PlacedBudget[] {
-  const ids = new Set(budgets.map(({ id }) => id))
-  const below = (parentId: string | null, level: number): readonly PlacedBudget[] =>
-    budgets
-      .filter(({ parent_id }) => (parent_id !== null && ids.has(parent_id) ? parent_id : null) === parentId)
-      .toSorted((one, other) => one.name.localeCompare(other.name))
-      .flatMap((budget) => [{ budget, level }, ...below(budget.id, level + 1)])
-  return below(null, 0)
 }

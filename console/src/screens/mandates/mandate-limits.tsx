@@ -1,5 +1,6 @@
 import type { MandateDetail } from '@purser/client'
 
+import { Go } from '../../shell/go.tsx'
 import { Badge } from '../../ui/badge.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { LimitUsages } from '../budgets/limit-usages.tsx'
@@ -24,7 +25,7 @@ export function MandateLimits({ mandate }: { readonly mandate: MandateDetail }) 
         {budgets.map((budget) => (
           <div key={budget.id} className="limit-owner">
             <h3>
-              Shared budget: {budget.name || 'Unnamed budget'}
+              Shared budget: <Go to={`budgets/${budget.id}`}>{budget.name || 'Unnamed budget'}</Go>
               {budget.frozen_at !== null && (
                 <Badge tone="bad" icon="pause">
                   frozen

@@ -1,5 +1,6 @@
 import type { PolicyCheck } from '@purser/client'
 
+import { Go } from '../../shell/go.tsx'
 import { amountInWords } from '../../text/amounts.ts'
 import { counted } from '../../text/counts.ts'
 import { limitInWords, resetInWords, windowInWords } from '../../text/limits.ts'
@@ -57,7 +58,8 @@ export function CheckLadder({
               )}
               {budget && (
                 <span className="rung-note small">
-                  Refused by the shared budget {budget.name || budget.id}.
+                  Refused by the shared budget <Go to={`budgets/${budget.id}`}>{budget.name || budget.id}</Go>
+                  .
                 </span>
               )}
               {limit ? (

@@ -40,6 +40,12 @@ export const listConsoleMandates = endpoint({
   query: Type.Object({
     ...pageParameters,
     agent_id: Type.Optional(described(Id, 'Only mandates of this agent.')),
+    budget_id: Type.Optional(
+      described(
+        Id,
+        'Only mandates below this shared budget, at any level; not those that are only below it through their agents.',
+      ),
+    ),
     status: Type.Optional(described(ListedStatus, 'Only mandates in this state.')),
     q: Type.Optional(
       Text(maxLengths.search, {

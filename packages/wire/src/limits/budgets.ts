@@ -88,7 +88,7 @@ export const listBudgets = endpoint({
   method: 'GET',
   path: '/v1/budgets',
   tag: 'Budgets',
-  summary: 'Lists shared budgets, newest first.',
+  summary: 'Lists shared budgets, newest first, with the usage of their limits.',
   roles: readerRoles,
   query: PageQuery,
   responses: { 200: PageOf(Budget) },

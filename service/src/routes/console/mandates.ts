@@ -32,7 +32,13 @@ export function serveConsoleMandates(
   { store, now }: Pick<RouteContext, 'store' | 'now'>,
 ): void {
   serve(listConsoleMandates, ({ caller, query, url }) => {
-    const filter = { agentId: query.agent_id, status: query.status, text: query.q, nowMs: now() }
+    const filter = {
+      agentId: query.agent_id,
+      budgetId: query.budget_id,
+      status: query.status,
+      text: query.q,
+      nowMs: now(),
+    }
     return answerPage(query, url, (page) => store.listConsoleMandates(caller, filter, page), toWire)
   })
 

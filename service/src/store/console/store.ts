@@ -240,6 +240,8 @@ export interface ConsoleMandate extends Mandate {
 
 export interface MandateFilter {
   readonly agentId?: string | undefined
+  /** A shared budget above it, at any level. */
+  readonly budgetId?: string | undefined
   readonly status?: ListedStatus | undefined
   /** Part of the purpose, ignoring case. */
   readonly text?: string | undefined

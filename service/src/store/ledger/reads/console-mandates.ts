@@ -45,11 +45,16 @@ export function toConsoleMandate(raw: ConsoleMandateRow): ConsoleMandate {
 export function fitsMandate(
   dialect: ReadDialect,
   alias: string,
-  { scope, filter: { status, text, nowMs } }: { readonly scope: Scope; readonly filter: MandateFilter },
+  {
+    scope,
+    filter: { budgetId, status, text, nowMs },
+  }: { readonly scope: Scope; readonly filter: MandateFilter },
 ): RawBuilder<unknown> {
   const conditions = [sql`1 = 1`]
   const agentStatus = ofAgent(dialect, 'status', alias, scope)
   if (status !== undefined) conditions.push(hasStatus(status, agentStatus, nowMs))
+  if (budgetId !== undefined)
+    conditions.push(holdsText(sql`cast(budget_path as text)`, JSON.stringify(budgetId)))
   if (text !== undefined) conditions.push(holdsText(sql`purpose`, text))
   return sql.join(conditions, sql` and `)
 }
