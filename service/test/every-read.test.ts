@@ -103,6 +103,7 @@ async function fillLedger(
       limit: '1',
       account_id: accountId,
       agent_id: agentId,
+      budget_id: budget.body.id,
       mandate_id: mandateId,
       merchant_domain: merchantDomain,
       reason_code: 'total_budget_exceeded',

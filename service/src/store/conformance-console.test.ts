@@ -49,6 +49,32 @@ storeConformance((open) => {
     await assertActivityAddsUp(ledger, caller, mandates)
   })
 
+  test('Mandates are listed below a shared budget, and a denial keeps the budget that refused it', async (context) => {
+    const ledger = await open(context)
+    const { sandbox: caller } = await ledger.tenant()
+    const [company, team] = [ledger.ids.next('budget'), ledger.ids.next('budget')]
+    const limit = { id: ledger.ids.next('limit'), window: 'lifetime', per: null, action: 'deny' } as const
+    const limits = [{ ...limit, maxAmountText: '1.00', maxAmountMicro: '1000000', maxCount: null }]
+    const budget = { ...caller, limits, frozenAtMs: null, version: 1, createdAtMs: 0, updatedAtMs: 0 }
+    const event = ledger.newEvent(caller, 'budget.created', company)
+    await ledger.store.createBudget({ ...budget, id: company, name: 'Company', ancestors: [] }, event)
+    const below = ledger.newEvent(caller, 'budget.created', team)
+    await ledger.store.createBudget({ ...budget, id: team, name: 'Team', ancestors: [company] }, below)
+    const mandate = await ledger.mandate(caller, { budgetPath: [team] })
+    await ledger.mandate(caller)
+    for (const budgetId of [company, team]) {
+      const page = { limit: 10, olderThan: undefined }
+      const { items } = await ledger.store.listConsoleMandates(caller, { budgetId, nowMs: 0 }, page)
+      assert.equal(items.map(({ id }) => id).join(), mandate.id)
+    }
+    const denied = ledger.newProposal(mandate, { amountText: '1.01' })
+    await ledger.store.evaluate(denied)
+    const decision = await ledger.store.findDecision({ ...caller, id: denied.id })
+    assert.equal(decision?.budgets.map(({ name }) => name).join(), 'Team,Company')
+    assert.deepEqual(decision?.refusedBy?.budget, { id: team, name: 'Team' })
+    assert.equal(decision?.refusedBy?.limit?.window, 'lifetime')
+  })
+
   test('Amounts are added up beyond the range of one integer', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
