@@ -3,6 +3,7 @@ import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
 
+import { readCsv } from '../../service/testing/http/read-csv.ts'
 import {
   issueKey,
   issueProof,
@@ -11,6 +12,7 @@ import {
   verifyProof,
 } from '../../service/testing/service.ts'
 import { startBrowser } from './browser.ts'
+import { downloadCsv } from './download.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 import { askForApproval } from './waiting-requests.ts'
@@ -114,6 +116,8 @@ test('A payment above the threshold is refused, its owner approves it in the inb
     return refused.approval.id
   }
 
+  let transactionId = ''
+
   await chapter(
     'The navigation says how many wait, and the refusal leads to the page that decides',
     async () => {
@@ -140,11 +144,51 @@ test('A payment above the threshold is refused, its owner approves it in the inb
       const proof = await ask(payment.id)
       assert.ok(proof.decision === 'approved')
       const charge = { merchant_domain: 'reports.energy.example', expected_amount: purchase.amount }
-      assert.ok((await purser.payments.verify({ ...charge, proof: proof.proof })).verified)
+      const paid = await purser.payments.verify({ ...charge, proof: proof.proof })
+      assert.ok(paid.verified)
+      transactionId = paid.transaction_id
       await page.getByText('Used. The agent has its proof of payment.').waitFor()
       await page.getByText('used', { exact: true }).waitFor()
     },
   )
+
+  await chapter('A refund shows in the budget, the list, the chart and the CSV', async () => {
+    await visitor.go(`sandbox/transactions/${transactionId}`)
+    await page.getByRole('button', { name: 'Refund…' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Refund this payment' })
+    assert.equal(await dialog.getByLabel('Amount (USDC)').inputValue(), '42.50')
+    await dialog.getByLabel('Amount (USDC)').fill('42.51')
+    assert.ok(await dialog.getByRole('button', { name: 'Refund' }).isDisabled())
+    await dialog.getByLabel('Amount (USDC)').fill('12.50')
+    await dialog.getByLabel('Reason (optional)').fill('One chapter was missing')
+    await dialog.getByRole('button', { name: 'Refund' }).click()
+    await page.getByText('Refunded: 12.50 USDC').waitFor()
+    await page.getByText('partly refunded').waitFor()
+    const refunds = page.getByRole('table', { name: 'Refunds' })
+    await refunds.getByRole('link', { name: 'One chapter was missing' }).click()
+    await page.getByText('A refund', { exact: true }).waitFor()
+    await page.getByRole('link', { name: transactionId }).click()
+    await page.getByRole('button', { name: 'Refund…' }).click()
+    assert.equal(await dialog.getByLabel('Amount (USDC)').inputValue(), '30.00')
+    await page.keyboard.press('Escape')
+
+    await visitor.go(`sandbox/mandates/${mandate.id}`)
+    await page.getByRole('region', { name: 'Budget', exact: true }).getByText('30.00').first().waitFor()
+    assert.equal((await purser.mandates.get(mandate.id)).spent_total, '30.00')
+    await visitor.go('sandbox/transactions?status=refunded')
+    const row = page.getByRole('table', { name: 'Transactions' }).getByRole('row').nth(1)
+    await row.getByText('-12.50').waitFor()
+    await row.getByText('One chapter was missing').waitFor()
+    const [refund] = readCsv(await downloadCsv(page))
+    const { status, amount, refund_of, reason_detail } = refund ?? {}
+    assert.deepEqual(
+      [status, amount, refund_of, reason_detail],
+      ['refunded', '12.50', transactionId, 'One chapter was missing'],
+    )
+    await visitor.go('sandbox')
+    const bars = page.getByRole('table', { name: 'Spending in the last 24 hours' }).locator('tbody tr')
+    assert.deepEqual(await bars.last().locator('td').allInnerTexts(), ['30.00', '0.00', '1', '12.50', '2'])
+  })
 
   await chapter('In the inbox, a request is denied with one key, and an approval is taken back', async () => {
     const [first, second] = [await askAnew('20.00'), await askAnew('30.00')]

@@ -147,6 +147,7 @@ export const sameTypes: {
     client.NamedTransaction,
     Static<NonNullable<typeof consoleTransactions.NamedTransaction>>
   >
+  PaymentRefund: Same<client.PaymentRefund, Static<NonNullable<typeof consoleTransactions.PaymentRefund>>>
   PolicyCheck: Same<client.PolicyCheck, Static<NonNullable<typeof consoleTransactions.PolicyCheck>>>
   TransactionDetail: Same<
     client.TransactionDetail,
@@ -296,6 +297,7 @@ export const sameTypes: {
   Stopped: true,
   System: true,
   NamedTransaction: true,
+  PaymentRefund: true,
   PolicyCheck: true,
   TransactionDetail: true,
   ExportTransactionsQuery: true,

@@ -19,6 +19,7 @@ const statuses: Record<string, { readonly tone: Tone; readonly icon: IconName; r
   voided: { tone: 'quiet', icon: 'cross' },
   authorized: { tone: 'warn', icon: 'hold' },
   refunded: { tone: 'quiet', icon: 'refund' },
+  'partly refunded': { tone: 'quiet', icon: 'refund' },
   consumed: { tone: 'good', icon: 'check', word: 'used' },
 }
 

@@ -1249,6 +1249,17 @@ export interface NamedTransaction {
   seller_name: string | null
 }
 
+export interface PaymentRefund {
+  /** Id of the refund, a transaction of its own. */
+  id: string
+  /** Refunded amount in USDC, as decimal text. */
+  amount: string
+  /** Why it was refunded; null if nothing was said. */
+  reason: string | null
+  /** When it was refunded. */
+  created_at: string
+}
+
 export interface PolicyCheck {
   /** Number of the check, in order; checks that share a number differ in `label`. */
   check: number
@@ -1335,6 +1346,10 @@ export interface TransactionDetail {
   checks: Array<PolicyCheck>
   /** Proof of the payment; null for a decision, and for another account's proof. */
   proof: ProofRecord | null
+  /** Refunds of the payment, oldest first; empty for anything else. */
+  refunds: Array<PaymentRefund>
+  /** What is left of the payment to refund, if this account has collected it; null otherwise. */
+  refundable: string | null
 }
 
 export interface ExportTransactionsQuery {

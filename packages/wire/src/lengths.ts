@@ -60,6 +60,8 @@ export const maxItems = {
   openHolds: 100,
   /** Each person decides at most twice: to approve, and to take it back. */
   approvalDecisions: 4,
+  /** Max refunds of one payment. */
+  refunds: 100,
   nearestBudgets: 100,
   spendingParts: 5,
   buckets: 400,

@@ -5,7 +5,13 @@ import { readCsv } from '../../testing/http/read-csv.ts'
 import { changingNothing, readSums } from '../../testing/ledger.ts'
 import { createMerchant, pay } from '../../testing/purchases.ts'
 import { prepareRoleKeys } from '../../testing/role-keys.ts'
-import { preparePurchase, startTestService, type CallOptions } from '../../testing/service.ts'
+import {
+  issueProof,
+  preparePurchase,
+  startTestService,
+  verifyProof,
+  type CallOptions,
+} from '../../testing/service.ts'
 
 const service = await startTestService({ after })
 const { keys } = await prepareRoleKeys(service)
@@ -79,6 +85,34 @@ test('Each refund needs its own key, and a retry with it gets the same refund', 
     assert.equal((await refund(id, { amount: '0.00' })).status, 422)
     assert.equal((await refund(id, { amount: '1.00' }, { key: keys.agent })).status, 403)
   })
+})
+
+test('The console shows the refunds of a payment, and what is left of it to the account that collected it', async () => {
+  const { merchantKey, ownerKey } = await createMerchant(service, 'shown.example.com')
+  const detailOf = async (id: string, key = service.sandboxKey) => {
+    const { body } = await service.call('GET', `/v1/console/transactions/${id}`, { key })
+    return [body.refunds?.map((one: { amount: string }) => one.amount), body.refundable]
+  }
+  const own = await pay(service, await preparePurchase(service), '4.00')
+  assert.deepEqual(await detailOf(own), [[], '4.00'])
+  const made = await refund(own, { amount: '1.50', reason: 'Out of stock' })
+  await refund(own, { amount: '0.25' })
+  assert.deepEqual(await detailOf(own), [['1.50', '0.25'], '2.25'])
+  const { body } = await service.call('GET', `/v1/console/transactions/${own}`)
+  const { id, created_at } = made.body
+  assert.deepEqual(body.refunds[0], { id, amount: '1.50', reason: 'Out of stock', created_at })
+  assert.deepEqual(await detailOf(id), [[], null], 'a refund has none')
+
+  const purchase = await preparePurchase(service, { allowed_sellers: ['shown.example.com'] })
+  const shop = { ...purchase, resourceUrl: 'https://shown.example.com/data' }
+  const fields = { merchant_domain: 'shown.example.com' }
+  const paid = await verifyProof(service, await issueProof(service, shop, '3.00'), fields, {
+    key: merchantKey,
+  })
+  const sold = paid.body.transaction_id as string
+  await refund(sold, { amount: '3.00' }, { key: merchantKey })
+  assert.deepEqual(await detailOf(sold), [['3.00'], null], 'the payer did not collect it')
+  assert.deepEqual(await detailOf(sold, ownerKey), [['3.00'], '0.00'])
 })
 
 test('Only the account that collected a payment can refund it', async () => {

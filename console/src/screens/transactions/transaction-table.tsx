@@ -58,6 +58,9 @@ export function usePurchases(context: Context) {
             </button>
           )}
           {row.isApprovalOfAbove && <div className="cell-sub">approval of the payment above</div>}
+          {row.status === 'refunded' && row.reason_detail !== null && (
+            <div className="cell-sub one-line">{row.reason_detail}</div>
+          )}
           {row.status === 'denied' && <div className="cell-sub">{reasonInWords(row.reason_code)}</div>}
         </>
       ),
@@ -65,9 +68,13 @@ export function usePurchases(context: Context) {
     {
       title: 'Amount',
       figures: true,
-      // Only payments moved money.
+      // Only payments and refunds moved money; a refund moved it back.
       cell: ({ amount, currency, status }) => (
-        <Amount value={amount} currency={currency} isQuiet={status !== 'paid'} />
+        <Amount
+          value={status === 'refunded' ? `-${amount}` : amount}
+          currency={currency}
+          isQuiet={status !== 'paid' && status !== 'refunded'}
+        />
       ),
     },
     { title: 'When', figures: true, cell: ({ created_at }) => <Minute at={created_at} /> },

@@ -3,7 +3,7 @@ import { useParams } from 'react-router'
 
 import { useRead } from '../../api/queries.ts'
 import { Go } from '../../shell/go.tsx'
-import { amountInWords } from '../../text/amounts.ts'
+import { amountInWords, readMicro, sumOf } from '../../text/amounts.ts'
 import { reasonInWords } from '../../text/reasons.ts'
 import { Amount } from '../../ui/amount.tsx'
 import { StatusBadge } from '../../ui/badge.tsx'
@@ -14,6 +14,7 @@ import { Moment } from '../../ui/when.tsx'
 import { Screen } from '../screen.tsx'
 import { WhenRead } from '../when-read.tsx'
 import { CheckLadder } from './check-ladder.tsx'
+import { RefundButton, RefundTable } from './refund.tsx'
 
 const above = <Go to="transactions">Transactions</Go>
 
@@ -42,9 +43,13 @@ function TransactionScreen({ detail }: { readonly detail: TransactionDetail }) {
             <Amount value={amount} currency={currency} /> at {merchant_domain}
           </span>
           <StatusBadge status={status} />
+          {detail.refunds.length > 0 && (
+            <StatusBadge status={isRefunded(detail) ? 'refunded' : 'partly refunded'} />
+          )}
         </>
       }
       above={above}
+      actions={<RefundButton detail={detail} />}
     >
       {status === 'denied' && (
         <Notice tone="bad">
@@ -64,6 +69,11 @@ function TransactionScreen({ detail }: { readonly detail: TransactionDetail }) {
           </Go>
           {transaction.reason_detail !== null && `: ${transaction.reason_detail}`}
         </Notice>
+      )}
+      {detail.refunds.length > 0 && (
+        <Panel title="Refunds" flush>
+          <RefundTable refunds={detail.refunds} />
+        </Panel>
       )}
       <div className="columns">
         <Panel title={checks.length > 9 ? 'The checks' : 'The nine checks'}>
@@ -94,6 +104,11 @@ function TransactionScreen({ detail }: { readonly detail: TransactionDetail }) {
       </Panel>
     </Screen>
   )
+}
+
+/** Whether all of a payment was refunded. */
+function isRefunded({ transaction, refunds }: TransactionDetail): boolean {
+  return readMicro(sumOf(refunds.map(({ amount }) => amount))) === readMicro(transaction.amount)
 }
 
 function Details({ detail }: { readonly detail: TransactionDetail }) {

@@ -28,7 +28,7 @@ export function Transactions() {
   return (
     <ListScreen
       title="Transactions"
-      lead="Every payment decision and every charge. Only paid transactions moved money."
+      lead="Every payment decision and every charge. Only payments and refunds moved money."
       actions={
         !fault && (
           <a className="button" href={exportAddress({ environment, ...queryOf(values) })} download>

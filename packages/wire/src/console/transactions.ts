@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox'
 import { readerRoles } from '../roles.ts'
 import { endpoint } from '../endpoint.ts'
 import {
+  AmountText,
   described,
   Domain,
   Environment,
@@ -12,6 +13,7 @@ import {
   Nullable,
   OneOf,
   Purpose,
+  Sum,
   Text,
   Timestamp,
 } from '../fields.ts'
@@ -187,6 +189,16 @@ export const PolicyCheck = Type.Object({
 })
 export type PolicyCheck = Static<typeof PolicyCheck>
 
+export const PaymentRefund = Type.Object({
+  id: described(Id, 'Id of the refund, a transaction of its own.'),
+  amount: described(AmountText, 'Refunded amount in USDC, as decimal text.'),
+  reason: described(
+    Nullable(Text(maxLengths.refundReason)),
+    'Why it was refunded; null if nothing was said.',
+  ),
+  created_at: described(Timestamp, 'When it was refunded.'),
+})
+
 export const TransactionDetail = Type.Object({
   transaction: described(Transaction, 'The transaction itself.'),
   agent_name: described(
@@ -210,6 +222,14 @@ export const TransactionDetail = Type.Object({
     Nullable(ProofRecord),
     "Proof of the payment; null for a decision, and for another account's proof.",
   ),
+  refunds: Type.Array(PaymentRefund, {
+    maxItems: maxItems.refunds,
+    description: 'Refunds of the payment, oldest first; empty for anything else.',
+  }),
+  refundable: described(
+    Nullable(Sum),
+    'What is left of the payment to refund, if this account has collected it; null otherwise.',
+  ),
 })
 export type TransactionDetail = Static<typeof TransactionDetail>
 
@@ -218,7 +238,7 @@ export const getConsoleTransaction = endpoint({
   method: 'GET',
   path: '/v1/console/transactions/{transaction_id}',
   tag: 'Console',
-  summary: 'Returns a transaction with its policy checks, the compared values, and its proof.',
+  summary: 'Returns a transaction with its policy checks, the compared values, its proof, and its refunds.',
   roles: readerRoles,
   params: Type.Object({ transaction_id: described(Id, 'Id of the transaction.') }),
   responses: { 200: TransactionDetail },

@@ -6,6 +6,7 @@ import {
 } from '@purser/wire/console/transactions'
 import type { Environment } from '@purser/wire/fields'
 
+import { formatSum } from '../../domain/money.ts'
 import type { Scope } from '../../domain/records.ts'
 import { ok, refuse } from '../../http/answers.ts'
 import { answerPage } from '../../http/pagination.ts'
@@ -56,6 +57,13 @@ export function serveConsoleTransactions(
       checked_at: isReceived ? null : toTimestamp(hold?.issuedAtMs ?? transaction.createdAtMs),
       checks: isReceived ? [] : ladderOf(decision),
       proof: hold ? toWireProof(hold, now()) : null,
+      refunds: decision.refunds.map(({ id, amountText, reason, createdAtMs }) => ({
+        id,
+        amount: amountText,
+        reason,
+        created_at: toTimestamp(createdAtMs),
+      })),
+      refundable: decision.refundableMicro === null ? null : formatSum(decision.refundableMicro),
     })
   })
 }

@@ -292,6 +292,17 @@ export interface Decision {
   readonly hold: Hold | undefined
   readonly holdSpentBeforeMicro: MicroUsdc | null
   readonly holdHeldBeforeMicro: MicroUsdc | null
+  /** The refunds of a payment, oldest first. */
+  readonly refunds: readonly Refund[]
+  /** What is left to refund, if the account has collected the payment; null otherwise. */
+  readonly refundableMicro: MicroUsdc | null
+}
+
+export interface Refund {
+  readonly id: string
+  readonly amountText: string
+  readonly reason: string | null
+  readonly createdAtMs: number
 }
 
 export interface ConsoleAgent extends Agent {

@@ -1,5 +1,7 @@
+import type { MicroUsdc } from '../../../domain/money.ts'
 import type { ConsoleReads } from '../../console/store.ts'
 import { isOfOtherAccount } from '../activity.ts'
+import { capturedOf } from '../operations/payment-rows.ts'
 import type { prepareRecordReads } from './lists.ts'
 import { toHold } from './records.ts'
 import type { prepareTransactionReads } from './transactions.ts'
@@ -13,7 +15,8 @@ export function prepareDecisions(
   {
     findEntry,
     toTransactions,
-  }: Pick<ReturnType<typeof prepareTransactionReads>, 'findEntry' | 'toTransactions'>,
+    findRefunds,
+  }: Pick<ReturnType<typeof prepareTransactionReads>, 'findEntry' | 'toTransactions' | 'findRefunds'>,
 ): Pick<ConsoleReads, 'findDecision'> {
   return {
     async findDecision(key) {
@@ -22,6 +25,7 @@ export function prepareDecisions(
       if (!found || !transaction) return undefined
       const { payment, evaluation, entry } = found
       const isReceived = isOfOtherAccount(entry.kind)
+      const isPayment = payment !== undefined && (entry.kind === 'paid' || entry.kind === 'received')
       const { accountId, environment } = key
       const find = (id: string) => ({ accountId, environment, id })
       const own = isReceived ? undefined : payment
@@ -46,6 +50,11 @@ export function prepareDecisions(
         hold: own && toHold(own, own.epoch),
         holdSpentBeforeMicro: own?.spentBeforeMicro ?? null,
         holdHeldBeforeMicro: own?.heldBeforeMicro ?? null,
+        refunds: isPayment ? await findRefunds(accountId, payment) : [],
+        refundableMicro:
+          isPayment && (payment.sellerAccountId ?? payment.accountId) === accountId
+            ? ((capturedOf(payment) - (payment.refundedMicro ?? 0n)) as MicroUsdc)
+            : null,
       }
     },
   }

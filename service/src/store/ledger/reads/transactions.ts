@@ -15,6 +15,7 @@ import {
   type RecordKey,
   type TransactionFilter,
 } from '../../store.ts'
+import { maxRefunds } from '../operations/refunds.ts'
 import { isOfOtherAccount, quarterMs, sumsOfParts, type ActivityPart, type ActivitySum } from '../activity.ts'
 import {
   activity,
@@ -36,6 +37,7 @@ import { capturedTextOf } from './records.ts'
 import {
   boundOf,
   columnsOf,
+  findRows,
   hasMetadata,
   idFrom,
   idOf,
@@ -371,6 +373,20 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
   return {
     findEntry,
     toTransactions,
+
+    /** The refunds of a payment, as an account sees them. Another payer's nonce may be the same. */
+    findRefunds: (
+      accountId: string,
+      { nonce, accountId: payerId }: Pick<PaymentRow, 'nonce' | 'accountId'>,
+    ): Promise<RefundRow[]> =>
+      findRows(
+        db,
+        refunds,
+        sql`select ${columnsOf(refunds)} from ${from(refunds)}
+          where account_id = ${idOf(dialect, 'account', accountId)} and nonce = ${idOf(dialect, 'nonce', nonce)}
+            and payer_id = ${idOf(dialect, 'account', payerId)}
+          order by id limit ${sql.lit(maxRefunds)}`,
+      ),
 
     async findTransaction(key: RecordKey, filter: ListFilter): Promise<Transaction | undefined> {
       const found = await findEntry(key, filter)

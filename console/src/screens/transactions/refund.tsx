@@ -1,0 +1,119 @@
+import { randomKey, type TransactionDetail } from '@purser/client'
+import { useState } from 'react'
+
+import { formFaults } from '../../api/failures.ts'
+import { useChange } from '../../api/queries.ts'
+import { Go } from '../../shell/go.tsx'
+import { amountInWords, readMicro } from '../../text/amounts.ts'
+import { Amount } from '../../ui/amount.tsx'
+import { Button } from '../../ui/button.tsx'
+import { DataTable, type Column } from '../../ui/data-table.tsx'
+import { Dialog, DialogForm } from '../../ui/dialog.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { sayDone } from '../../ui/toast.tsx'
+import { Minute } from '../../ui/when.tsx'
+import { useAddressFlag } from '../address-flag.ts'
+
+const maxReason = 500
+
+/** Refunds a payment, for the account that collected it. */
+export function RefundButton({ detail }: { readonly detail: TransactionDetail }) {
+  const asked = useAddressFlag('refund')
+  const { refundable, transaction } = detail
+  if (refundable === null || !((readMicro(refundable) ?? 0n) > 0n)) return null
+  return (
+    <>
+      <Button icon="refund" onClick={asked.set}>
+        Refund…
+      </Button>
+      <Dialog title="Refund this payment" isOpen={asked.isSet} onClose={asked.clear}>
+        <RefundForm id={transaction.id} refundable={refundable} onClose={asked.clear} />
+      </Dialog>
+    </>
+  )
+}
+
+/** A separate component, so that each refund begins with what is left, and has a key of its own. */
+function RefundForm({
+  id,
+  refundable,
+  onClose,
+}: {
+  readonly id: string
+  readonly refundable: string
+  readonly onClose: () => void
+}) {
+  const [amount, setAmount] = useState(refundable)
+  const [reason, setReason] = useState('')
+  // Until something is changed, pressing the button again retries the same refund.
+  const [idempotencyKey, setIdempotencyKey] = useState(randomKey)
+  function edit(set: (text: string) => void) {
+    return (text: string) => {
+      set(text)
+      setIdempotencyKey(randomKey())
+    }
+  }
+  const refund = useChange(
+    (purser) => {
+      const words = reason.trim()
+      const body = { amount: amount.trim(), ...(words && { reason: words }) }
+      return purser.transactions.refund(id, body, { idempotencyKey })
+    },
+    {
+      onDone: (made) => {
+        sayDone(`Refunded: ${amountInWords(made.amount)} ${made.currency}`)
+        onClose()
+      },
+    },
+  )
+  const faults = formFaults(refund.error, ['amount', 'reason'])
+  const micro = readMicro(amount)
+  const isReady = micro !== undefined && micro > 0n && micro <= (readMicro(refundable) ?? 0n)
+  return (
+    <DialogForm
+      action="Refund"
+      isReady={isReady}
+      isWorking={refund.isPending}
+      failure={faults.rest}
+      onClose={onClose}
+      onSubmit={() => refund.mutate(undefined)}
+    >
+      <p>The agent’s mandate may spend the amount again. A refund cannot be taken back.</p>
+      <TextField
+        label="Amount (USDC)"
+        value={amount}
+        onChange={edit(setAmount)}
+        required
+        inputMode="decimal"
+        autoComplete="off"
+        hint={`At most ${amountInWords(refundable)} USDC, which is what is left of the payment.`}
+        error={faults.byField.amount}
+      />
+      <TextField
+        label="Reason (optional)"
+        value={reason}
+        onChange={edit(setReason)}
+        maxLength={maxReason}
+        hint="Both accounts see it."
+        error={faults.byField.reason}
+      />
+    </DialogForm>
+  )
+}
+
+type RefundRow = TransactionDetail['refunds'][number]
+
+const columns: readonly Column<RefundRow>[] = [
+  {
+    title: 'Reason',
+    isName: true,
+    cell: ({ id, reason }) => <Go to={`transactions/${id}`}>{reason ?? 'No reason given'}</Go>,
+  },
+  { title: 'Amount', figures: true, cell: ({ amount }) => <Amount value={amount} currency="USDC" /> },
+  { title: 'When', figures: true, cell: ({ created_at }) => <Minute at={created_at} /> },
+]
+
+/** The refunds of a payment, oldest first. */
+export function RefundTable({ refunds }: Pick<TransactionDetail, 'refunds'>) {
+  return <DataTable label="Refunds" columns={columns} rows={refunds} rowKey={({ id }) => id} />
+}
