@@ -8,7 +8,7 @@ import { parseLimit } from './commands/limit-options.ts'
 const service = await startTestService({ after })
 const { purser } = testCommand({ after }, { PURSER_URL: service.url, PURSER_API_KEY: service.sandboxKey })
 
-// oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+// oxlint-disable-next-line typescript/no-explicit-any -- tests read answers of every shape
 async function json(...called: readonly string[]): Promise<any> {
   const { code, output, errors } = await purser(...called, '--json')
   assert.equal(code, 0, errors)
@@ -70,7 +70,7 @@ test('An owner creates, shows, changes, freezes and unfreezes a shared budget', 
   assert.match(shown.output, /^budgets below +1$/m)
 })
 
-test('Mandates and agents get limits and shared budgets from the command', async () => {
+test('Mandates and agents can be created with limits and shared budgets from the command line', async () => {
   const { agentId } = await preparePurchase(service)
   const budget = await json(...words('budgets create --name Shared'))
   const mandate = await json(

@@ -24,13 +24,13 @@ import { testCommand, words } from '../testing/command.ts'
 const service = await startTestService({ after })
 const prepared = await prepareRoleKeys(service)
 
-/** The command with a key of the service: an operator's unless another is given. */
+/** The command with a key of the service; default: an operator's. */
 function command(context: TestContext, key = service.sandboxKey) {
   return testCommand(context, { PURSER_URL: service.url, PURSER_API_KEY: key })
 }
 
 /** The one JSON document that a command printed. */
-// oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+// oxlint-disable-next-line typescript/no-explicit-any -- tests read answers of every shape
 async function json(context: TestContext, ...called: readonly string[]): Promise<any> {
   const { code, output, errors } = await command(context).purser(...called, '--json')
   assert.equal(code, 0, errors)
@@ -89,7 +89,7 @@ test('An owner goes from nothing to a decision with seven commands', async (cont
   )
 })
 
-test('evaluate --dry-run answers the same, and records nothing', async (context) => {
+test('evaluate --dry-run gives the same answer and records nothing', async (context) => {
   const purchase = await preparePurchase(service)
   const payment = [
     ...words(
@@ -139,7 +139,7 @@ test('Allowed resources, binding categories and metadata are set, shown and filt
   assert.equal(wrong.code, 2)
 })
 
-test('A back-test sums up what other terms would have decided', async (context) => {
+test('A back-test summarizes what other terms would have decided', async (context) => {
   const purchase = await preparePurchase(service)
   await issueProof(service, purchase, '4.00')
   const { purser } = command(context)
@@ -332,7 +332,7 @@ test('Control characters in third-party text are escaped', async (context) => {
   ]) {
     const { output } = await purser(...called)
     assert.match(output, /\\u001b/)
-    // oxlint-disable-next-line no-control-regex -- they are what must not be there
+    // oxlint-disable-next-line no-control-regex -- these must not be in the output
     assert.doesNotMatch(output, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
   }
   const agents = await json(context, 'agents', 'list', '--limit', '1')
@@ -543,7 +543,7 @@ test('An interrupted export leaves no file, and ends with an error', async (cont
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('A person finds what waits for a decision, approves it, and an agent pays; a mandate is edited', async (context) => {
+test('A person finds pending approvals, approves one, and an agent pays; a mandate is edited', async (context) => {
   const purchase = await preparePurchase(service)
   const edited = await json(
     context,

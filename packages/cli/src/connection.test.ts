@@ -126,7 +126,7 @@ const keyless: readonly (readonly [
   ],
 ]
 for (const [what, environment, hasProfiles, error] of keyless) {
-  test(`The message without a key says what would help: ${what}`, async (context) => {
+  test(`The message for a missing key suggests a remedy: ${what}`, async (context) => {
     const command = testCommand(context, environment)
     if (hasProfiles) writeProfiles({ environment, homeFolder: command.folder }, profiles)
     const { code, errors } = await command.purser('agents', 'list')

@@ -44,7 +44,7 @@ function shellBlocks(markdown: string): string[] {
   return [...markdown.matchAll(/^ *```sh\n([^]*?)^ *```/gm)].map(([, block = '']) => block)
 }
 
-/** The words after `purser` of each command in the blocks of code, as far as they are plain words. */
+/** The words after `purser` of each command in the code blocks, as far as they are plain words. */
 function commandsIn(markdown: string): string[][] {
   return shellBlocks(markdown)
     .flatMap((block) => block.replaceAll(/\\\n/g, ' ').split('\n'))

@@ -88,7 +88,7 @@ test('Late commits are shown, old items are not, and nothing twice', async () =>
   const looks: readonly (readonly Entry[])[] = [
     old,
     [entry(1_020), ...old],
-    // Begun at 1,012 and committed after what began at 1,020; and one that is too late to be looked for.
+    // Started at 1,012 and committed after one that started at 1,020; another is too late to be found.
     [entry(1_025), entry(1_020), entry(1_012), entry(1_001), ...old],
     [entry(1_026), entry(1_025), entry(1_020), entry(1_012), entry(1_001), ...old],
   ]
@@ -108,13 +108,13 @@ test('A poll reads a bounded number of items, and says if there were more', asyn
   assert.deepEqual(notices, ['More than 1000 items since the last poll; some may be missing here.'])
 })
 
-/** What was written so many seconds after midnight. */
+/** A record that was written this many seconds after midnight. */
 function entry(seconds: number): Entry {
   const atMs = Date.UTC(2026, 0, 1) + seconds * 1_000
   return { id: `txn_${String(seconds).padStart(6, '0')}`, created_at: new Date(atMs).toISOString() }
 }
 
-/** The ids that are shown while a list looks so, one look after the other. */
+/** The ids that are shown for a sequence of states of a list. */
 async function followed(looks: readonly (readonly Entry[])[], notices: string[] = []): Promise<string[]> {
   const controller = new AbortController()
   const shown: string[] = []
@@ -142,7 +142,7 @@ async function followed(looks: readonly (readonly Entry[])[], notices: string[] 
   return shown
 }
 
-/** The command that follows, in the background, and what it has said so far. */
+/** The following command, in the background, and its output so far. */
 function startFollowing(
   context: TestContext,
   service: { readonly url: string; readonly sandboxKey: string },

@@ -143,7 +143,7 @@ test('Saving a key for a URL without https causes a warning, except on this mach
   }
 })
 
-/** The command with a file of profiles of its own, and `profile add` with a key that is piped in. */
+/** The command with its own profiles file, and `profile add` with a key from a pipe. */
 function withProfiles(context: TestContext) {
   const command = testCommand(context)
   command.environment['XDG_CONFIG_HOME'] = join(command.folder, 'config')

@@ -129,7 +129,7 @@ test('Without the service package the command calls a service, and says which co
   }
 })
 
-/** The command as it is installed without the service: beside what it depends on, and nothing else. */
+/** Installs the command without the service: only with its dependencies. */
 function installAlone(folder: string): string {
   const root = fileURLToPath(new URL('../../..', import.meta.url))
   const own = join(folder, 'command')
@@ -144,7 +144,7 @@ function installAlone(folder: string): string {
   return join(own, 'src/purser.ts')
 }
 
-/** A program in a folder and a home of its own, with the service in its environment, and what it says. */
+/** Runs a program in its own folder and home, with the service in its environment; returns its output. */
 function start(
   context: TestContext,
   [name = '', ...words]: readonly string[],
@@ -193,12 +193,12 @@ function start(
   }
 }
 
-/** The command on a pseudo-terminal of 100 columns, which gives what it shows. */
+/** Runs the command on a pseudo-terminal of 100 columns; returns what it shows. */
 function startOnTerminal(context: TestContext, words: string, environment: Record<string, string> = {}) {
   const command = `stty cols 100; exec ${process.execPath} ${program} ${words}`
   return start(context, ['script', '--quiet', '--return', '--command', command, '/dev/null'], {
     ...environment,
-    // What is asked for is asked for because nothing else is there.
+    // Prompts appear because there is no other source.
     ...(words.startsWith('profile') && { PURSER_API_KEY: '', PURSER_URL: '' }),
   })
 }

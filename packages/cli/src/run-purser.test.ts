@@ -38,7 +38,7 @@ for (const leaf of leaves) {
     assert.match(output, new RegExp(`^Usage: purser ${words.join(' ')}`))
     assert.match(leaf.summary(), /^[a-z].*[^.]$/, 'a line of the list')
     const hasJson = leaf.options.some(({ long }) => long === '--json')
-    // The service and a script of a shell have no one answer to give.
+    // The service and shell scripts have no single answer.
     assert.equal(hasJson, !['serve', 'completion'].includes(leaf.name()))
   })
 }

@@ -62,7 +62,7 @@ export function testCommand(
   return { folder, environment, purserWith, purser: (...words) => purserWith({}, ...words) }
 }
 
-/** The words of a line, as a shell splits it where nothing is quoted. */
+/** The words of a line, as a shell splits it without quotes. */
 export function words(line: string): string[] {
   return line.split(' ')
 }

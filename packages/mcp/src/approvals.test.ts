@@ -34,7 +34,7 @@ const report = (shop: Shop) => ({
   amount: '4.00',
 })
 
-/** A person who opens the page of the console, and does something there. */
+/** A person who opens the console page and does something there. */
 function personWho(act: (approvalId: string) => Promise<unknown>, answer: ElicitResult) {
   const opened: { readonly url: string; readonly message: string }[] = []
   const person: Person = {
@@ -49,7 +49,7 @@ function personWho(act: (approvalId: string) => Promise<unknown>, answer: Elicit
   return { opened, person }
 }
 
-test('Without elicitation, the model is told who can approve and where, and pays once that is done', async (context) => {
+test('Without elicitation, the model is told who can approve and where, and pays once it is approved', async (context) => {
   const shop = await open(context)
   const { call } = await connectHere(context, shop.wallet)
   const check = factsOf(
@@ -81,7 +81,7 @@ test('Without elicitation, the model is told who can approve and where, and pays
 })
 
 for (const revision of ['2025', '2026'] as const) {
-  test(`A person is sent to the console, and the payment goes on once it is approved (revision ${revision})`, async (context) => {
+  test(`A person is sent to the console, and the payment continues once it is approved (revision ${revision})`, async (context) => {
     const shop = await open(context)
     const { opened, person } = personWho((id) => owner.approvals.approve(id), { action: 'accept' })
     const { call } = await connect(context, { transport: 'stdio', revision }, shop.environment, person)
@@ -96,7 +96,7 @@ for (const revision of ['2025', '2026'] as const) {
   })
 }
 
-test('A person who denies, or does not open the page, is obeyed', async (context) => {
+test('Nothing is paid if the person denies or does not open the page', async (context) => {
   const shop = await open(context)
   const denying = personWho((id) => owner.approvals.deny(id), { action: 'accept' })
   const first = await connectHere(context, shop.wallet, {}, denying.person)
@@ -110,7 +110,7 @@ test('A person who denies, or does not open the page, is obeyed', async (context
   assert.deepEqual(await other.spent(), { spent: '0.00', held: '0.00' })
 })
 
-test('request_increase asks the owner, changes nothing by itself, and is not needed for what is allowed', async (context) => {
+test('request_increase asks the owner, changes nothing by itself, and is refused for what is already allowed', async (context) => {
   const shop = await open(context)
   const { call } = await connectHere(context, shop.wallet)
   const ask = async (max_spend_total: string) =>

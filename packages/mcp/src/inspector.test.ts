@@ -21,7 +21,7 @@ async function inspect(
   context: TestContext,
   server: object,
   method: readonly string[],
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read answers of every shape
 ): Promise<any> {
   const folder = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
   context.after(() => rmSync(folder, { recursive: true, force: true }))

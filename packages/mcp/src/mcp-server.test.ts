@@ -18,8 +18,7 @@ import { connect, connectHere, ways, type Connection } from '../testing/connecti
 import { goods, hugeBytes } from '../testing/merchant.ts'
 import { openShop, type Shop } from '../testing/shop.ts'
 
-// The content of a result is looked into in every shape.
-// oxlint-disable-next-line typescript/no-explicit-any
+// Tests read results of every shape. oxlint-disable-next-line typescript/no-explicit-any
 type Structured = any
 
 const said = (result: CallToolResult): string =>

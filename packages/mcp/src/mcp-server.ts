@@ -113,7 +113,7 @@ function canOpenUrls(server: McpServer, context: ServerContext): boolean {
   return elicitation?.url !== undefined
 }
 
-/** Asks the person to open a page; whether they agreed. */
+/** Asks the person to open a page; returns whether they agreed. */
 async function hasOpened(
   { approval, message, url }: ConsolePage,
   { mcpReq }: ServerContext,

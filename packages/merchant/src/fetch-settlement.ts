@@ -55,8 +55,8 @@ export async function deliverAuthorized(
 }
 
 /**
- * The same response, whose end leaves only once it is settled. If the customer disconnects after the first byte, the
- * amount so far is charged; if the handler fails, nothing is.
+ * The same response, whose end is sent only once it is settled. If the customer disconnects after the first
+ * byte, the amount so far is charged; if the handler fails, nothing is.
  */
 function meterBody(answer: Response, signal: AbortSignal, authorized: Authorized): Response {
   const reader = (answer.body as ReadableStream<Uint8Array>).getReader()

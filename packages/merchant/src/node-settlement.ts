@@ -136,7 +136,7 @@ function hasLeft(response: ServerResponse): boolean {
   return Reflect.get(Object.getPrototypeOf(response) as object, 'headersSent', response) === true
 }
 
-/** Whether the customer closed a connection, or the network, and not the handler, which may give a reason of its own. */
+/** Whether the customer closed a connection, or the network failed; the handler may have its own reasons. */
 function isClosedFromOutside(socket: ServerResponse['socket']): boolean {
   return socket === null || socket.readableEnded || (socket.errored !== null && 'syscall' in socket.errored)
 }

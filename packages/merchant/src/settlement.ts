@@ -13,7 +13,7 @@ import { microOf } from './micro-amounts.ts'
 import { assertPrice, isFree, type HandlerResponse } from './options.ts'
 import { paymentFor, type Payment } from './payment.ts'
 
-/** What becomes of a handler's response. */
+/** The outcome of a handler's response. */
 export type Settlement =
   /** Charged: send the response with these headers. */
   | {
@@ -96,7 +96,7 @@ export function settlementOf<Request>({ hold, bought, buyer, request, settings }
     }
   }
 
-  /** Once voided, a payment stays so. */
+  /** A voided payment stays voided. */
   const voidOnce = () => (voiding ??= hold.void())
 
   async function release(): Promise<Settlement> {

@@ -18,7 +18,7 @@ export interface TestCharge {
 /** An authorization made by the test Purser. */
 export interface TestAuthorization {
   readonly nonce: string
-  /** What was authorized: the most that can be captured. */
+  /** The authorized amount: the max that can be captured. */
   readonly amount: string
   readonly captureDeadlineMs: number
   readonly status: 'authorized' | 'captured' | 'voided' | 'expired'

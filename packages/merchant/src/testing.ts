@@ -28,7 +28,7 @@ export interface TestPurser {
   ) => Promise<Proof>
   /** The charges, in order. */
   readonly charges: readonly TestCharge[]
-  /** The authorizations, in order, with their present status. */
+  /** The authorizations, in order, with their current status. */
   readonly authorizations: readonly TestAuthorization[]
   /** The refunds, in order. */
   readonly refunds: readonly TestRefund[]

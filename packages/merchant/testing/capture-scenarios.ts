@@ -310,7 +310,7 @@ export const captureScenarios: readonly Scenario[] = [
   },
 ]
 
-/** Buys a path whose handler waits, and lets something happen meanwhile. */
+/** Buys a path whose handler waits, and does something meanwhile. */
 async function buyWhile(
   { proofFor, pay, shop }: Purchase,
   path: string,

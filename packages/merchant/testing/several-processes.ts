@@ -38,7 +38,7 @@ async function buyProof(path: string): Promise<string> {
   return (await buy(path)).proof
 }
 
-/** A proof, and how to see what its payment has become. */
+/** A proof, and a function to read the state of its payment. */
 async function buy(path: string) {
   const purchase = await preparePurchase(service)
   const resourceUrl = `https://api.example.com${path}`

@@ -15,12 +15,12 @@ export const approvalStatuses = ['pending', 'approved', 'denied', 'expired', 'co
 export type ApprovalStatus = (typeof approvalStatuses)[number]
 export const ApprovalStatus = OneOf(approvalStatuses)
 
-/** Why a person is asked. */
+/** Why approval is needed. */
 export const approvalReasons = ['above', 'first_purchase_at_seller', 'limit', 'increase'] as const
 export type ApprovalReason = (typeof approvalReasons)[number]
 export const ApprovalReason = OneOf(approvalReasons)
 
-/** What a person decided. */
+/** A person's decision. */
 export const approvalVerdicts = ['approved', 'denied'] as const
 export type ApprovalVerdict = (typeof approvalVerdicts)[number]
 export const ApprovalVerdict = OneOf(approvalVerdicts)

@@ -38,8 +38,8 @@ export const MandateVersionNumber = Type.Integer({
 export const captureSeconds = { least: 60, default: 600, most: 86_400 } as const
 export const CaptureSeconds = Type.Integer({ minimum: captureSeconds.least, maximum: captureSeconds.most })
 /**
- * When a payment's category is checked. `advisory`: by evaluate and verify-agent, as interface 0.1.0 has it. `enforced`: also
- * when a proof is issued, so that no payment is made without an allowed category.
+ * When a payment's category is checked. `advisory`: by evaluate and verify-agent, as in interface 0.1.0.
+ * `enforced`: also when a proof is issued, so that no payment is made without an allowed category.
  */
 export const categoryChecks = ['advisory', 'enforced'] as const
 export type CategoryCheck = (typeof categoryChecks)[number]
@@ -137,7 +137,7 @@ export const NewMandate = Type.Object({
   ),
 })
 
-/** The terms of a mandate that an amendment can change, as they are read. */
+/** The terms of a mandate that an amendment can change, as returned. */
 const terms = {
   purpose: Purpose,
   max_spend_total: described(Amount, 'Total budget in USDC, as provided.'),
@@ -232,7 +232,7 @@ export const Mandate = Type.Object({
 export type Mandate = Static<typeof Mandate>
 export type MandateTerms = Pick<Mandate, MandateTerm>
 
-/** The changes of an amendment: a term that is left out stays. */
+/** The changes of an amendment: omitted terms stay unchanged. */
 export const MandateAmendment = Type.Object({
   purpose: Type.Optional(described(Purpose, 'What the budget is for. Only an owner changes it.')),
   max_spend_total: Type.Optional(described(Amount, 'Total budget in USDC, as decimal text.')),
@@ -280,7 +280,7 @@ export const MandateAmendment = Type.Object({
 })
 export type MandateAmendment = Static<typeof MandateAmendment>
 
-/** The terms of a mandate as they were from one amendment to the next. */
+/** The terms of a mandate from one amendment to the next. */
 export const MandateVersion = Type.Object({
   version: described(MandateVersionNumber, 'Number of the version; the highest is in force.'),
   ...terms,
@@ -292,7 +292,7 @@ export const MandateVersion = Type.Object({
 })
 export type MandateVersion = Static<typeof MandateVersion>
 
-/** Why a budget cannot be cut so far, with the figures. */
+/** Why a budget cannot be cut this far, with the figures. */
 export const BelowCommitted = Type.Object({
   detail: Type.Literal('budget_below_committed', { description: 'Always `budget_below_committed`.' }),
   max_spend_total: described(Amount, 'Total budget that was requested, in USDC.'),

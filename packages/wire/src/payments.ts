@@ -74,7 +74,7 @@ export const Proof = Type.Object(
 )
 export type Proof = Static<typeof Proof>
 
-/** The id of an order, as its buyer names it. */
+/** The id of an order, chosen by the buyer. */
 export const OrderId = Type.String({
   minLength: 1,
   maxLength: maxLengths.orderId,

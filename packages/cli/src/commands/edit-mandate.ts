@@ -10,7 +10,7 @@ import { clientCommand, collect, collectMetadata } from './client-command.ts'
 import { collectLimits, limitHelp } from './limit-options.ts'
 import { parseWhen } from './when.ts'
 
-/** `purser mandates edit`: changes the terms of a mandate, unless it has changed meanwhile. */
+/** `purser mandates edit`: changes the terms of a mandate, unless it has changed in the meantime. */
 export function editCommand(recordColumns: readonly Column<Mandate>[], io: Io) {
   return clientCommand('edit')
     .summary('change the terms of a mandate at once')

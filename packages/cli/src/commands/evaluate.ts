@@ -80,7 +80,7 @@ export function evaluateCommand(io: Io) {
     })
 }
 
-/** Why it would be denied, as a sentence; empty if it would not. */
+/** Why it would be denied, as a sentence; empty if it would be approved. */
 function detailOf(
   { reason_code: code, mandate: { remaining_budget: left, currency } }: AgentReport,
   asked: Omit<Parameters<typeof denialWords>[1], 'left'>,

@@ -5,7 +5,7 @@ import { listCell, optionalCell, timeCell } from '../output/cells.ts'
 
 type LimitWindow = Limit['window']
 
-/** How `--limit` is written, for its help. */
+/** The syntax of `--limit`, for its help. */
 export const limitHelp =
   'limit over time, such as 20.00/day,zone=Europe/Berlin or 5x/1h,per=seller or 20.00+5x/month,action=notify; repeatable'
 
@@ -14,7 +14,10 @@ export function collectLimits(text: string, collected: readonly NewLimit[] = [])
   return [...collected, parseLimit(text)]
 }
 
-/** A limit: its maxes, a slash, its window, and options after commas. Throws an error that the parser reports as wrong usage. */
+/**
+ * Parses a limit: its maxes, a slash, its window, and options after commas. Throws an error that the parser
+ * reports as wrong usage.
+ */
 export function parseLimit(text: string): NewLimit {
   const [limit = '', ...options] = text.split(',')
   const [maxes = '', windowName = '', ...rest] = limit.split('/')
@@ -76,7 +79,7 @@ function parseWindow(name: string, zone: string, starts: string | undefined): Li
 
 type WeekStart = NonNullable<Extract<LimitWindow, { calendar: string }>['week_start']>
 
-/** The limits of a record, as `--limit` takes them; a dash for none. */
+/** The limits of a record, in the syntax of `--limit`; a dash for none. */
 export function limitsCell(limits: readonly Limit[]): string {
   return listCell(limits.map(limitText)).replaceAll(', ', '; ')
 }
@@ -105,7 +108,7 @@ function optionsOf(window: LimitWindow): string[] {
   return starts === undefined ? zone : [...zone, `starts=${starts}`]
 }
 
-/** How far limits are used up, and when they reset; a dash if nothing is known. */
+/** The usage of limits, and when they reset; a dash if unknown. */
 export function usageCell(usage: readonly LimitUsage[] | undefined): string {
   return optionalCell((usage ?? []).map(usageText).join('; '))
 }

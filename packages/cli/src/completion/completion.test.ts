@@ -15,7 +15,7 @@ const run = promisify(execFile)
 const { folder, purser } = testCommand({ after })
 writeFileSync(join(folder, 'goods of today.json'), '')
 
-/** Asks a shell what can follow the words; the last of them is not finished. */
+/** Asks a shell for completions of the words; the last one is incomplete. */
 interface Shell {
   readonly name: 'bash' | 'zsh' | 'fish'
   readonly program: (script: string) => string
@@ -33,7 +33,8 @@ printf '%s\\n' "\${COMPREPLY[@]}"`,
   },
   {
     name: 'zsh',
-    // The functions of zsh's own completion are replaced by what tells their words, begun as the last one is.
+    // zsh's own completion functions are replaced by ones that print their candidates, filtered by the last
+    // word.
     program: (script) => `
 begun=$argv[-1]
 tell() { print -l -- \${(M)@:#\${begun}*} }
@@ -107,7 +108,7 @@ async function complete(
     timeout: 20_000,
     env: { PATH: process.env['PATH'], ...compileCache, HOME: folder, LANG: 'C.UTF-8' },
   })
-  // What begins with a dash is offered beside the words, where nothing was typed yet.
+  // Options are offered in addition to words if nothing was typed yet.
   const offered = stdout.split('\n').filter((word) => word !== '')
   return offered
     .filter((word) => words.endsWith('--') || !word.startsWith('-') || words.includes('--p'))

@@ -6,7 +6,7 @@ import { pathOf, withAllBelow } from '../command-tree.ts'
 export interface Completed {
   /** The words after `purser`; none for the program itself. */
   readonly path: readonly string[]
-  /** Commands below it, and the words that its arguments may be. */
+  /** The commands below it, and the possible values of its arguments. */
   readonly words: readonly Word[]
   readonly options: readonly CompletedOption[]
 }
@@ -21,7 +21,7 @@ export interface CompletedOption extends Word {
   readonly value: 'none' | 'file' | 'any' | readonly string[]
 }
 
-/** Every command with what can follow it. */
+/** Every command, with its possible completions. */
 export function describeCommands(program: CommandUnknownOpts): Completed[] {
   return withAllBelow(program).map((command) => ({
     path: pathOf(command),
@@ -36,7 +36,7 @@ export function describeCommands(program: CommandUnknownOpts): Completed[] {
 }
 
 function optionsOf(command: CommandUnknownOpts): CompletedOption[] {
-  // The parser keeps --help apart from the other options.
+  // The parser does not list --help with the other options.
   const visible = command.createHelp().visibleOptions(command)
   return visible.flatMap(({ long, description, argChoices, required, optional, flags }) => {
     if (!long) return []

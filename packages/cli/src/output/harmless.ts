@@ -26,7 +26,7 @@ function escapeOf(character: string): string {
 
 /** A value as JSON that is safe for a terminal: the same document, escaped. */
 export function harmlessJson(value: unknown, indent?: number): string {
-  // Within strings only: JSON itself has none of these but line ends, and no tab with this indent.
+  // Only within strings: outside of them, JSON has only line ends, and no tab with this indent.
   return JSON.stringify(value, null, indent).replaceAll(harmful, (character) => {
     if (character === '\n') return character
     return Array.from({ length: character.length }, (_, index) => {

@@ -22,7 +22,7 @@ const items: readonly Item[] = [
 ]
 const endless = { columns: Number.POSITIVE_INFINITY, hasColours: false }
 
-test('A table lines up, amounts to the right, wide characters counted as two', () => {
+test('Table columns line up, amounts are right-aligned, and wide characters count as two', () => {
   assert.deepEqual(renderTable(columns, items, endless).split('\n'), [
     'ID       NAME           AMOUNT',
     'agent_1  research bot     4.00',
@@ -83,6 +83,6 @@ test('Colours are used only where enabled, and add no information', () => {
   const plain = renderTable(coloured, items, endless)
   const bright = renderTable(coloured, items, { ...endless, hasColours: true })
   assert.ok(bright.includes('\u001b[31magent_1\u001b[39m'))
-  // oxlint-disable-next-line no-control-regex -- colours are what is looked for
+  // oxlint-disable-next-line no-control-regex -- matches color codes
   assert.equal(bright.replaceAll(/\u001b\[\d+m/g, ''), plain)
 })

@@ -94,7 +94,7 @@ test('A purchase with an id that was cut short after its approval is paid once',
   const seen: string[] = []
   await buy({ onApprovalRequired: ({ approval }) => void seen.push(approval.id) })
   await owner.approvals.approve(seen[0] ?? '')
-  // The reply to the proof is lost: it was issued, and the approval is used.
+  // The reply with the proof is lost: it was issued, and the approval is used.
   const losing = { ...client.payments, requestProof: losingReplies(client) }
   await assert.rejects(buy({ client: { policy: client.policy, payments: losing } }), /lost/)
   assert.equal((await buy({})).status, 200)

@@ -15,7 +15,8 @@ export interface AwaitApprovalOptions {
 const pausesMs = { first: 500, most: 5_000 }
 
 /**
- * Waits until a person has decided on an approval, it expires, or the time is over. Resolves to its last status.
+ * Waits until a person has decided on an approval, it expires, or the time is up. Resolves to its last
+ * status.
  *
  * @example
  * const { status } = await awaitApproval(purser, approval, { waitMs: 120_000 })

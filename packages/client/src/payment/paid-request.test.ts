@@ -16,7 +16,7 @@ import {
 
 const service = await startTestService({ after })
 
-/** What the promise rejects with, which must be an uncertain payment. */
+/** The rejection of the promise, which must be an uncertain payment. */
 async function uncertain(paying: Promise<Response>): Promise<PaymentUncertainError> {
   const error: unknown = await paying.then(
     async (answer) => assert.fail(`answered ${answer.status}: ${await answer.text()}`),

@@ -9,7 +9,7 @@ export interface ApprovalsQuery extends PageQuery {
   readonly mandate_id?: string | undefined
 }
 
-/** What to keep with a decision. */
+/** The note of a decision. */
 export interface ApprovalNote {
   readonly note?: string | null | undefined
 }
@@ -26,7 +26,7 @@ export function approvals(send: Send) {
   const approve = decide('approve')
   const deny = decide('deny')
   return {
-    /** Approvals, newest first: those of the account, or with an agent's key its own requests. */
+    /** Approvals, newest first: the account's, or an agent's own requests with its key. */
     list: (query?: ApprovalsQuery, options?: CallOptions): List<ApprovalRequest> =>
       listOf(send, '/v1/approvals', query, options),
     /** One approval. Throws a `NotFoundError` if the key cannot see it. */
@@ -39,7 +39,7 @@ export function approvals(send: Send) {
      */
     approve: (id: string, body: ApprovalNote = {}, options?: CallOptions): Promise<ApprovalRequest> =>
       approve(id, body, options),
-    /** Denies a payment or an increase, or takes back an approval that was not used yet. */
+    /** Denies a payment or an increase, or withdraws an unused approval. */
     deny: (id: string, body: ApprovalNote = {}, options?: CallOptions): Promise<ApprovalRequest> =>
       deny(id, body, options),
   }

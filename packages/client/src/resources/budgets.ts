@@ -18,9 +18,10 @@ export function budgets(send: Send) {
     get: async (id: string, options?: CallOptions): Promise<Budget> =>
       (await send({ method: 'GET', path: path`/v1/budgets/${id}` }, options)).body as Budget,
     /**
-     * Changes the name or the limits of a shared budget; `version` is the one that the changes were made for. Throws a
-     * `ConflictError` with code `version_mismatch` if there is a later one, or `budget_below_committed` with the figures in
-     * `body`. Retried automatically: a budget that already is as requested is no conflict.
+     * Changes the name or the limits of a shared budget; `version` is the one that the changes are based on.
+     * Throws a `ConflictError` with code `version_mismatch` if there is a later one, or
+     * `budget_below_committed` with the figures in `body`. Retried automatically: a budget that already is as
+     * requested is no conflict.
      */
     change: async (
       id: string,

@@ -77,13 +77,13 @@ export function consoleOf(send: Send, open: Open) {
 
     overview: (query?: GetOverviewQuery, options?: CallOptions) =>
       get<Overview>('/v1/console/overview', query, options),
-    /** What was spent in a period and in the one before, in total and by agent, seller or category. */
+    /** Spending in a period and in the previous one, in total and by agent, seller or category. */
     spending: (query?: GetSpendingQuery, options?: CallOptions) =>
       get<Spending>('/v1/console/spending', query, options),
     /** Whether agents are stopped. A response also means that the database is reachable. */
     status: (options?: CallOptions) => get<ConsoleStatus>('/v1/console/status', undefined, options),
     /**
-     * Pauses every active mandate, and voids their open proofs; nothing is authorised after the response.
+     * Pauses every active mandate, and voids their open proofs; nothing is authorized after the response.
      * Retried with the same key, so a retry returns the complete result.
      */
     stop: async ({ idempotencyKey = randomKey(), ...call }: StopOptions = {}): Promise<Stopped> => {

@@ -15,7 +15,7 @@ import type {
   PageQuery,
 } from '../wire-types.ts'
 
-/** The service judges for at most 20 seconds. */
+/** The service's own time limit is 20 seconds. */
 const backtestTimeoutMs = 40_000
 
 export type Mandates = ReturnType<typeof mandates>
@@ -32,9 +32,10 @@ export function mandates(send: Send) {
     get: async (id: string, options?: CallOptions): Promise<Mandate> =>
       (await send({ method: 'GET', path: path`/mandates/${id}` }, options)).body as Mandate,
     /**
-     * Changes terms of a mandate at once; `version` is the one that the changes were made for. Throws a `ConflictError` with
-     * code `version_mismatch` if there is a later one, or `budget_below_committed` with the figures in `body`. Narrower terms
-     * need no owner. Retried automatically: terms that already are as requested are no conflict.
+     * Changes terms of a mandate at once; `version` is the one that the changes are based on. Throws a
+     * `ConflictError` with code `version_mismatch` if there is a later one, or `budget_below_committed` with
+     * the figures in `body`. Narrower terms need no owner. Retried automatically: terms that already are as
+     * requested are no conflict.
      */
     amend: async (
       id: string,
@@ -50,8 +51,9 @@ export function mandates(send: Send) {
     versions: (id: string, query?: PageQuery, options?: CallOptions): List<MandateVersion> =>
       listOf(send, path`/v1/mandates/${id}/versions`, query, options),
     /**
-     * Asks the owner for wider terms. Nothing changes until an owner approves; the same request again returns the same
-     * approval, so it is retried. Throws a `ConflictError` with code `nothing_to_increase` if the mandate already allows it.
+     * Requests wider terms from the owner. Nothing changes until an owner approves; repeating the request
+     * returns the same approval, so it is retried. Throws a `ConflictError` with code `nothing_to_increase`
+     * if the mandate already allows it.
      */
     requestIncrease: async (
       id: string,

@@ -179,7 +179,7 @@ export function payments(send: Send) {
 
     /**
      * Voids an open proof: its amount is released at once, and it can no longer be charged. Resolves to the
-     * proof, now `voided`, or `expired` if its time was over. Throws a `ConflictError` with the code
+     * proof, now `voided`, or `expired` if it had expired. Throws a `ConflictError` with the code
      * `proof_captured` if it has been charged, and a `NotFoundError` for a proof that is not yours. Safe to
      * repeat, so it is retried.
      *

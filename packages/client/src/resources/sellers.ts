@@ -37,7 +37,7 @@ export function sellers(send: Send) {
       (await send({ method: 'POST', path: path`/sellers/${domain}/verification` }, options))
         .body as SellerVerification,
     /**
-     * What a seller has collected and refunded, by day in UTC.
+     * What a seller has collected and refunded, by UTC day.
      *
      * @example
      * const { days, total } = await purser.sellers.settlements(id, { from: '2026-11-01', to: '2026-11-30' })

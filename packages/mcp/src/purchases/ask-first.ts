@@ -85,7 +85,7 @@ export async function askFirst(
   }
   const evaluate = () => client.policy.evaluate(payment, { signal })
   const refusal = (decision: Awaited<ReturnType<typeof evaluate>>) =>
-    // Evaluating asks nobody for approval, which comes last: the request for the proof does.
+    // Evaluating requests no approval, which comes last: the request for the proof does.
     decision.decision === 'denied' && decision.reason_code !== 'approval_required'
       ? deny(explain(decision), { bill: billed, challenge })
       : undefined

@@ -42,7 +42,7 @@ for (const [domain, address, merchant] of [
   })
 }
 
-test('A merchant whose domain ends in a dot is paid, also by a mandate that spells it so', async (context) => {
+test('A merchant whose domain ends in a dot is paid, even under a mandate with that spelling', async (context) => {
   const shop = await openShop(context, { allowed_sellers: ['LOCALHOST.'] })
   const { purchases } = openWallet(shop.wallet)
   const result = await purchases.buy({

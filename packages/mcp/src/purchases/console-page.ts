@@ -1,6 +1,6 @@
 import { awaitApproval, type ApprovalReference, type Purser } from '@purser/client'
 
-/** A page of the console that the person behind an MCP client is asked to open. */
+/** A console page that the person behind an MCP client is asked to open. */
 export interface ConsolePage {
   readonly approval: ApprovalReference
   readonly key: string
@@ -10,7 +10,7 @@ export interface ConsolePage {
 
 const keyPrefix = 'console_'
 
-/** The page on which a person decides; undefined if the result of a tool waits for nobody. */
+/** The page on which a person decides; undefined if the tool's result needs no decision. */
 export function consolePageOf(structured: Readonly<Record<string, unknown>>): ConsolePage | undefined {
   const { approval, payment } = structured as Partial<WaitingResult>
   if (approval?.status !== 'pending') return undefined
@@ -28,7 +28,7 @@ interface WaitingResult {
   } | null
 }
 
-/** The approvals whose pages the person has agreed to open, by the answers of a call. */
+/** The approvals whose pages the person agreed to open, from the answers of a call. */
 export function openedIn(answers: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(answers).flatMap(([key, answer]) =>
     key.startsWith(keyPrefix) && isAccepted(answer) ? [key.slice(keyPrefix.length)] : [],
@@ -39,7 +39,7 @@ export function isAccepted(answer: unknown): boolean {
   return typeof answer === 'object' && answer !== null && 'action' in answer && answer.action === 'accept'
 }
 
-/** Waits until a person has decided, for a bounded time. */
+/** Waits until a person has decided, up to a time limit. */
 export async function awaitDecision(
   client: Purser,
   approvalId: string,
@@ -49,7 +49,7 @@ export async function awaitDecision(
     const { id, status, expires_at, url } = await client.approvals.get(approvalId, options)
     await awaitApproval(client, { id, status, expires_at, url }, options)
   } catch {
-    // The purchase itself finds out how it was decided.
+    // The purchase itself reads the decision.
     options.signal.throwIfAborted()
   }
 }

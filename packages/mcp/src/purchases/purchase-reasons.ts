@@ -109,7 +109,7 @@ function whatFor({ amount, currency, merchant_domain: seller }: Bill): string {
   return `${amount} ${currency} to ${seller}`
 }
 
-/** The proof expired or was voided before anybody charged it. */
+/** The proof expired or was voided before it was charged. */
 export const paymentEnded: Reason = {
   reason_code: 'payment_ended',
   reason_detail: 'The payment ended without being charged, and can no longer be charged.',
@@ -156,7 +156,7 @@ export const tooMany: Reason = {
   remedy: 'Wait until some of them have finished, then call again.',
 }
 
-/** A payment that a person must approve, and has not. */
+/** A payment that needs an approval that has not been given. */
 export function needsApproval(detail: string, { status, expires_at, url }: ApprovalReference): Reason {
   const remedy =
     status === 'denied'

@@ -49,7 +49,7 @@ export function holdOf(facts: HoldFacts): Hold {
   let isCaptured = authorization.status === 'captured'
 
   async function notDelivered(): Promise<void> {
-    // There will be no other run, so the amount need not stay reserved.
+    // There will be no further run, so the amount need not stay reserved.
     if (claim.isLastRun && !isCaptured) await release()
     await claim.notDelivered()
   }
@@ -81,7 +81,7 @@ export function holdOf(facts: HoldFacts): Hold {
       onError(error)
       const conflict = captureConflictOf(error)
       if (conflict === 'already_captured') {
-        // By somebody else with a key of this merchant: nobody knows whether for these goods.
+        // Another holder of this merchant's key did it: whether for these goods is unknown.
         isCaptured = true
         await claim.delivered()
         return { outcome: 'refused', reason: 'nonce_reused', howToPay: howToPayAfter.nonce_reused }

@@ -23,10 +23,10 @@ export function refusalOf(error: unknown): { reason: RefusalReason; isForMerchan
 }
 
 /**
- * Statuses with which the service rejects a verification before it looks for the payment: unreadable body (400, 413,
- * 422) or headers (431), or a key that may not collect (401, 403). Other statuses leave the outcome unknown: 404 and
- * 405 come from something other than the service, 408 and 429 may follow an attempt that was processed, and 409 may
- * mean that one is still running.
+ * Statuses with which the service rejects a verification before it looks for the payment: unreadable body
+ * (400, 413, 422) or headers (431), or a key that may not collect (401, 403). Other statuses leave the
+ * outcome unknown: 404 and 405 come from something other than the service, 408 and 429 may follow an attempt
+ * that was processed, and 409 may mean that one is still running.
  */
 const turnedAway = [400, 401, 403, 413, 422, 431]
 

@@ -1,13 +1,14 @@
 /**
- * Every path that a common HTTP server could take a request target for, as texts that begin with a slash.
+ * Every path that a common HTTP server could derive from a request target, as texts that begin with a slash.
  *
- * Servers differ: one compares the target as it came, another resolves it with `new URL(target, base)`, which takes
- * `//x/report` for `/report` at the host `x`; a file server decodes `%2e%2e` and climbs; others ignore what follows a
- * semicolon. So each rule that some server applies is applied to each result of the others, in every order, until
- * nothing new comes up. Undefined when there are too many results: such a target is refused.
+ * Servers differ: one compares the target as it came, another resolves it with `new URL(target, base)`, which
+ * reads `//x/report` as `/report` at the host `x`; a file server decodes `%2e%2e` and climbs; others ignore
+ * what follows a semicolon. So each rule that some server applies is applied to each result of the others, in
+ * every order, until there are no new results. Undefined if there are too many results: such a target is
+ * refused.
  *
- * @param mounts Paths below which the server or the router lies, such as `/shop` or `/:tenant`. Each target is also read
- *   without them.
+ * @param mounts Paths below which the server or the router is mounted, such as `/shop` or `/:tenant`. Each
+ * target is also read without them.
  */
 export function readingsOf(
   targets: Iterable<string>,

@@ -18,10 +18,10 @@ export interface Place {
 }
 
 /**
- * Finds what a request costs in a table like `{ 'GET /reports/:id': … }`; the first entry that fits is taken.
+ * Finds the price of a request in a table like `{ 'GET /reports/:id': … }`; the first matching entry counts.
  *
- * @param publicPath The path of the public address, which a proxy may have taken away: a path of the table may begin
- *   with it or not.
+ * @param publicPath The path of the public address, which a proxy may have stripped: a path in the table may
+ * include it or not.
  */
 export function compileRoutes<Route>(table: Readonly<Record<string, Route>>, publicPath = '') {
   const routes = Object.entries(table).map(([pattern, route]) => ({

@@ -9,7 +9,7 @@ import { TransactionsQuery } from '../transactions.ts'
 /** The accounts of the journal: what agents buy, what sellers earn, and the money. */
 export const journalAccounts = ['expense', 'wallet', 'revenue'] as const
 
-/** One line of the journal; the two lines of an entry have the same sum in debit and in credit. */
+/** One line of the journal; debit and credit of an entry's two lines add up to the same amount. */
 export const JournalLine = Type.Object({
   at: described(Timestamp, 'When it was paid or refunded.'),
   transaction_id: described(Id, 'The payment or the refund.'),

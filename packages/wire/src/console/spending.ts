@@ -5,7 +5,7 @@ import { described, Nullable, OneOf, Sum, Text, Timestamp } from '../fields.ts'
 import { maxItems, maxLengths } from '../lengths.ts'
 import { readerRoles } from '../roles.ts'
 
-/** The periods that spending is shown for. */
+/** The periods of the spending screen. */
 export const spendingPeriods = ['24h', '7d', '30d'] as const
 
 /** What spending can be split by. */
@@ -13,7 +13,7 @@ export const spendingSplits = ['agent', 'seller', 'category'] as const
 
 const maxBuckets = 30
 
-/** What was paid minus what was refunded. */
+/** Payments minus refunds. */
 const NetSum = Text(maxLengths.amount, {
   description: 'Payments minus refunds in USDC, as decimal text; negative if more was refunded.',
   examples: ['12.50'],

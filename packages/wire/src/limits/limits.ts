@@ -75,7 +75,7 @@ const MaxCount = Type.Integer({
   description: 'Max number of payments in a window.',
 })
 
-/** A limit, as it is requested. At least one max is needed. */
+/** A requested limit. At least one max is needed. */
 export const NewLimit = Type.Object({
   window: described(
     LimitWindow,
@@ -128,7 +128,7 @@ export const Limits = Type.Array(Limit, {
   description: 'Limits over time; empty if there are none.',
 })
 
-/** Whose limit it is. */
+/** The owner of the limit. */
 export const limitScopes = ['mandate', 'budget'] as const
 
 const LimitScope = described(
@@ -136,7 +136,7 @@ const LimitScope = described(
   'Whether it is a limit of the mandate or of a shared budget.',
 )
 
-/** How far a limit is used up. */
+/** The usage of a limit. */
 export const LimitUsage = Type.Object({
   limit_id: described(Id, 'Id of the limit.'),
   scope: LimitScope,
@@ -194,7 +194,7 @@ export const RefusingBudget = Type.Object(
   { title: 'RefusingBudget', description: 'The shared budget that refuses the payment; only for check 11.' },
 )
 
-/** What a refusal says besides its reason. */
+/** What a refusal contains in addition to its reason. */
 export const refusalDetails = {
   limit: Type.Optional(RefusingLimit),
   budget: Type.Optional(RefusingBudget),

@@ -21,16 +21,17 @@ import { decisions, ReasonCode } from '../policy.ts'
 import { ownerRoles } from '../roles.ts'
 
 /**
- * Why records are not judged. `shared_budget`: denied by a budget that other mandates count in. `only_counted`: denied
- * proofs beyond ten of a minute have no record. `not_reproduced`: the terms in force do not lead to the recorded decision,
- * because requests were concurrent, or an amount was released at an unknown moment.
+ * Why records are not judged. `shared_budget`: denied by a budget that other mandates count in.
+ * `only_counted`: denied proofs beyond ten per minute have no record. `not_reproduced`: the current terms do
+ * not lead to the recorded decision, because requests were concurrent, or an amount was released at an
+ * unknown time.
  */
 export const notJudgedReasons = ['shared_budget', 'only_counted', 'not_reproduced'] as const
 export type NotJudgedReason = (typeof notJudgedReasons)[number]
 
 const { end_holds: _endHolds, budget_id: _budgetId, ...draftedTerms } = MandateAmendment.properties
 
-/** The terms to try: those that are left out are the mandate's. */
+/** The terms to try; omitted ones are the mandate's. */
 export const MandateDraft = Type.Object({ ...draftedTerms, limits: Type.Optional(NewLimits) })
 
 export const BacktestRequest = Type.Object({
