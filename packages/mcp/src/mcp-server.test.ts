@@ -18,7 +18,8 @@ import { connect, connectHere, ways, type Connection } from '../testing/connecti
 import { goods, hugeBytes } from '../testing/merchant.ts'
 import { openShop, type Shop } from '../testing/shop.ts'
 
-// Tests read results of every shape. oxlint-disable-next-line typescript/no-explicit-any
+// Tests read results of every shape.
+// oxlint-disable-next-line typescript/no-explicit-any
 type Structured = any
 
 const said = (result: CallToolResult): string =>
