@@ -14,7 +14,13 @@ export type Request =
       readonly maxPaymentMicro: bigint
       /** A person must approve what costs more; null: nothing. */
       readonly approveAboveMicro: bigint | null
+      /** What its payments may add up to, by a limit of its own; null: no limit. */
+      readonly limitMicro: bigint | null
+      /** The shared budget that it counts in; null: none. */
+      readonly budgetId: string | null
     }
+  /** A shared budget with a limit for its lifetime. */
+  | { readonly act: 'create-budget'; readonly maxMicro: bigint }
   | { readonly act: 'issue-key'; readonly agentId: string | null }
   | { readonly act: 'revoke-key'; readonly keyId: string }
   | { readonly act: 'revoke-agent'; readonly agentId: string }
@@ -175,6 +181,9 @@ export interface LedgerContent {
   readonly sweptUntilMs: number
   readonly agents: readonly { readonly id: string; readonly status: string }[]
   readonly mandates: readonly MandateContent[]
+  readonly budgets: readonly BudgetContent[]
+  /** Limits whose counts are not the sums of their payments. */
+  readonly limitFaults: readonly { readonly subjectId: string; readonly fault: string }[]
   readonly holds: readonly HoldContent[]
   readonly approvals: readonly ApprovalContent[]
   readonly versions: readonly VersionContent[]
@@ -239,6 +248,14 @@ export interface MandateContent {
   readonly authorizedMicro: bigint
   readonly version: number
   readonly approveAboveMicro: bigint | null
+  /** The max of its lifetime limit. */
+  readonly limitMicro: bigint | null
+  readonly budgetId: string | null
+}
+
+export interface BudgetContent {
+  readonly id: string
+  readonly maxMicro: bigint
 }
 
 /** What a person was asked. */

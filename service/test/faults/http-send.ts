@@ -57,8 +57,18 @@ function toHttp(request: Request, proofs: ReadonlyMap<string, Proof>): PlainRequ
         allowed_sellers: [ownDomain, collectorDomain],
         allowed_resources: [`https://${ownDomain}/*`, `https://${collectorDomain}/*`],
         expires_at: '2099-01-01T00:00:00Z',
+        limits:
+          request.limitMicro === null
+            ? []
+            : [{ window: 'lifetime', max_amount: amountText(request.limitMicro) }],
+        budget_id: request.budgetId,
         approval:
           request.approveAboveMicro === null ? null : { above: amountText(request.approveAboveMicro) },
+      })
+    case 'create-budget':
+      return post('/v1/budgets', {
+        name: 'Shared',
+        limits: [{ window: 'lifetime', max_amount: amountText(request.maxMicro) }],
       })
     case 'issue-key': {
       const { agentId } = request
@@ -163,6 +173,7 @@ function toAnswer({ act }: Request, { status, headers, body, text }: PlainAnswer
   switch (act) {
     case 'create-agent':
     case 'create-mandate':
+    case 'create-budget':
     case 'issue-key':
       return status === 201 ? { is: 'created', id: body.id } : broken
     case 'revoke-key':

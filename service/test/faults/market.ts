@@ -32,6 +32,8 @@ interface Team {
 interface Shops {
   readonly teams: Team[]
   merchantKeyId: string
+  /** The shared budget that new mandates may count in. */
+  budgetId: string
   /** Purchases that are collected late, beside the others. */
   readonly late: Promise<void>[]
 }
@@ -41,8 +43,9 @@ export async function trade(
   market: Market,
   { buyers, owners, teams }: { readonly buyers: number; readonly owners: number; readonly teams: number },
 ): Promise<void> {
-  const shops: Shops = { teams: [], merchantKeyId: await issueKey(market, null), late: [] }
-  for (let team = 0; team < teams; team++) shops.teams.push(await openTeam(market))
+  const [merchantKeyId, budgetId] = [await issueKey(market, null), await createBudget(market)]
+  const shops: Shops = { teams: [], merchantKeyId, budgetId, late: [] }
+  for (let team = 0; team < teams; team++) shops.teams.push(await openTeam(market, shops))
   await Promise.all([
     ...Array.from({ length: buyers }, () => buyUntilClosed(market, shops)),
     ...Array.from({ length: owners }, () => governUntilClosed(market, shops)),
@@ -72,7 +75,8 @@ async function buyUntilClosed(market: Market, shops: Shops): Promise<void> {
     if (asked.is === 'granted') await collect(market, shops, { nonce: asked.nonce, domain: payment.domain })
     else if (isBudgetGone(asked)) {
       await send(team.keyId, { act: 'evaluate', ...payment })
-      await replaceMandate(market, team, mandateId)
+      if (asked.code === 'shared_budget_exceeded') shops.budgetId = await createBudget(market)
+      await replaceMandate(market, shops, { team, mandateId })
     } else await sleep(1_000 + random.below(4_000))
     if (chance(market, 10)) await send(team.keyId, { act: 'evaluate', ...payment })
     if (chance(market, 2)) await amend(market, mandateId)
@@ -223,11 +227,11 @@ async function governUntilClosed(market: Market, shops: Shops): Promise<void> {
       await sleep(random.below(4_000))
       await untilTold(market, ownerKeyId, { act: 'resume-mandate', mandateId })
     } else if (act < 82) {
-      await replaceMandate(market, team, mandateId)
+      await replaceMandate(market, shops, { team, mandateId })
       await untilTold(market, ownerKeyId, { act: 'revoke-mandate', mandateId })
       await buyInVain(market, team, mandateId)
     } else if (act < 92) {
-      shops.teams.splice(shops.teams.indexOf(team), 1, await openTeam(market))
+      shops.teams.splice(shops.teams.indexOf(team), 1, await openTeam(market, shops))
       await untilTold(market, ownerKeyId, { act: 'revoke-agent', agentId: team.agentId })
       await buyInVain(market, team, mandateId)
     } else {
@@ -305,28 +309,42 @@ async function buyInVain(market: Market, { agentId, keyId }: Team, mandateId: st
   await market.send(keyId, { act: 'evaluate', ...payment })
 }
 
-async function openTeam(market: Market): Promise<Team> {
+async function openTeam(market: Market, shops: Pick<Shops, 'budgetId'>): Promise<Team> {
   const agentId = await create(market, { act: 'create-agent' })
   const keyId = await issueKey(market, agentId)
-  const mandateIds = [await createMandate(market, agentId), await createMandate(market, agentId)]
+  const mandateIds = [
+    await createMandate(market, shops, agentId),
+    await createMandate(market, shops, agentId),
+  ]
   return { agentId, keyId, mandateIds }
 }
 
-async function replaceMandate(market: Market, team: Team, mandateId: string): Promise<void> {
-  const told = await untilTold(market, market.ownerKeyId, newMandate(market, team.agentId))
+async function replaceMandate(
+  market: Market,
+  shops: Shops,
+  { team, mandateId }: { readonly team: Team; readonly mandateId: string },
+): Promise<void> {
+  const told = await untilTold(market, market.ownerKeyId, newMandate(market, shops, team.agentId))
   const at = team.mandateIds.indexOf(mandateId)
   if (told.is === 'created' && at !== -1) team.mandateIds[at] = told.id
 }
 
-function createMandate(market: Market, agentId: string): Promise<string> {
-  return create(market, newMandate(market, agentId))
+function createMandate(market: Market, shops: Pick<Shops, 'budgetId'>, agentId: string): Promise<string> {
+  return create(market, newMandate(market, shops, agentId))
+}
+
+function createBudget(market: Market): Promise<string> {
+  return create(market, { act: 'create-budget', maxMicro: 40_000_000n })
 }
 
 /** A budget for some dozens of purchases, so that it runs out on the way. */
-function newMandate({ random }: Market, agentId: string): Request {
+function newMandate({ random }: Market, shops: Pick<Shops, 'budgetId'>, agentId: string): Request {
   const maxTotalMicro = BigInt(20 + random.below(60)) * 1_000_000n
   const approveAboveMicro = random.pick([null, null, 1_500_000n])
-  return { act: 'create-mandate', agentId, maxTotalMicro, maxPaymentMicro: 2_000_000n, approveAboveMicro }
+  const limitMicro = random.pick([null, null, 18_000_000n])
+  const budgetId = random.pick([null, null, shops.budgetId])
+  const limits = { maxTotalMicro, maxPaymentMicro: 2_000_000n, approveAboveMicro, limitMicro, budgetId }
+  return { act: 'create-mandate', agentId, ...limits }
 }
 
 function issueKey(market: Market, agentId: string | null): Promise<string> {
@@ -353,8 +371,10 @@ function pickMandate({ random }: Market, { teams }: Shops): { team: Team; mandat
   return { team, mandateId: random.pick(team.mandateIds as [string, ...string[]]) }
 }
 
-function isBudgetGone(answer: Answer): boolean {
-  return answer.is === 'denied' && answer.code === 'total_budget_exceeded'
+const budgetIsGone = ['total_budget_exceeded', 'velocity_limit_exceeded', 'shared_budget_exceeded'] as const
+
+function isBudgetGone(answer: Answer): answer is Answer & { readonly is: 'denied' } {
+  return answer.is === 'denied' && budgetIsGone.some((code) => code === answer.code)
 }
 
 function chance({ random }: Market, percent: number): boolean {

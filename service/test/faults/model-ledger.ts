@@ -1,5 +1,6 @@
 import type { ProofStatus } from '@purser/wire/payments'
 import type { MandateStatus } from '@purser/wire/mandates'
+import type { DenialCode } from '@purser/wire/policy'
 
 import { approvalWindowMs, increaseWindowMs } from '../../src/domain/approval.ts'
 import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
@@ -39,6 +40,7 @@ export class ModelLedger {
   readonly #agents = new Map<string, { readonly id: string; status: string }>()
   readonly #keys = new Map<string, { isRevoked: boolean }>()
   readonly #mandates = new Map<string, Mutable<MandateContent>>()
+  readonly #budgets = new Map<string, LedgerContent['budgets'][number]>()
   readonly #holds = new Map<string, Hold>()
   readonly #approvals = new Map<string, Approval>()
   readonly #versions: VersionContent[] = []
@@ -71,6 +73,8 @@ export class ModelLedger {
         return this.#create('api_key', (id) => this.#keys.set(id, { isRevoked: false }))
       case 'create-mandate':
         return this.#createMandate(request)
+      case 'create-budget':
+        return this.#create('budget', (id) => this.#budgets.set(id, { id, maxMicro: request.maxMicro }))
       case 'revoke-key':
         return this.#revokeKey(request.keyId)
       case 'revoke-agent':
@@ -141,6 +145,8 @@ export class ModelLedger {
       sweptUntilMs: readAtMs,
       agents: [...this.#agents.values()],
       mandates: [...this.#mandates.values()],
+      budgets: [...this.#budgets.values()],
+      limitFaults: [],
       holds: [...this.#holds.values()],
       approvals: [...this.#approvals.values()],
       versions: this.#versions,
@@ -157,7 +163,7 @@ export class ModelLedger {
   }
 
   #createMandate(request: Extract<Request, { act: 'create-mandate' }>): Answer {
-    const { agentId, maxTotalMicro, maxPaymentMicro, approveAboveMicro } = request
+    const { agentId, maxTotalMicro, maxPaymentMicro, approveAboveMicro, limitMicro, budgetId } = request
     if (this.#agents.get(agentId)?.status !== 'active') return { is: 'conflict', detail: 'agent_revoked' }
     const fresh = {
       agentId,
@@ -168,6 +174,8 @@ export class ModelLedger {
       authorizedMicro: 0n,
       version: 1,
       approveAboveMicro,
+      limitMicro,
+      budgetId,
     }
     return this.#create('mandate', (id) => this.#mandates.set(id, { id, status: 'active', ...fresh }))
   }
@@ -252,12 +260,11 @@ export class ModelLedger {
     if (amountMicro > mandate.maxPaymentMicro) {
       return { is: 'denied', code: 'amount_exceeds_per_transaction_limit' }
     }
-    if (
-      mandate.spentMicro + mandate.heldMicro + mandate.authorizedMicro + amountMicro >
-      mandate.maxTotalMicro
-    ) {
+    if (committedOf(mandate) + amountMicro > mandate.maxTotalMicro) {
       return { is: 'denied', code: 'total_budget_exceeded' }
     }
+    const limit = this.#limitExceeded(mandate, amountMicro)
+    if (limit) return { is: 'denied', code: limit }
     const isApproved = mandate.approveAboveMicro === null || amountMicro <= mandate.approveAboveMicro
     const given = isApproved ? undefined : this.#approvals.get(request.approvalId ?? '')
     if (!isApproved && !(given && isUsable(given, request, nowMs))) {
@@ -287,6 +294,19 @@ export class ModelLedger {
       mandateVersion: mandate.version === 1 ? null : mandate.version,
     })
     return { is: 'granted', nonce }
+  }
+
+  /** The limit or shared budget that a payment would exceed. Nothing resets: their windows are lifetimes. */
+  #limitExceeded(mandate: MandateContent, amountMicro: bigint): DenialCode | undefined {
+    const { limitMicro, budgetId } = mandate
+    if (limitMicro !== null && committedOf(mandate) + amountMicro > limitMicro) {
+      return 'velocity_limit_exceeded'
+    }
+    const budget = this.#budgets.get(budgetId ?? '')
+    if (!budget) return undefined
+    const below = [...this.#mandates.values()].filter((one) => one.budgetId === budget.id)
+    const committedMicro = below.reduce((sum, one) => sum + committedOf(one), 0n)
+    return committedMicro + amountMicro > budget.maxMicro ? 'shared_budget_exceeded' : undefined
   }
 
   /** The same question has the same approval. */
@@ -527,9 +547,10 @@ export class ModelLedger {
             ? 'total_budget_exceeded'
             : amountMicro > mandate.maxPaymentMicro
               ? 'amount_exceeds_per_transaction_limit'
-              : mandate.approveAboveMicro !== null && amountMicro > mandate.approveAboveMicro
-                ? 'approval_required'
-                : undefined
+              : (this.#limitExceeded(mandate, amountMicro) ??
+                (mandate.approveAboveMicro !== null && amountMicro > mandate.approveAboveMicro
+                  ? 'approval_required'
+                  : undefined))
     this.#transactions.push({
       id: transactionId,
       side: 'payer',
@@ -578,6 +599,10 @@ export class ModelLedger {
   #hold(nonce: string): Hold {
     return this.#holds.get(nonce) ?? missing(nonce)
   }
+}
+
+function committedOf({ spentMicro, heldMicro, authorizedMicro }: MandateContent): bigint {
+  return spentMicro + heldMicro + authorizedMicro
 }
 
 /** Whether an approval admits a payment. */

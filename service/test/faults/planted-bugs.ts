@@ -35,6 +35,46 @@ export const plantedBugs: readonly PlantedBug[] = [
     plant: (spoiled) => (spoiled.mandateOf(spoiled.paidHold()).spentMicro -= 1_000_000n),
   },
   {
+    bug: 'a limit that let one payment too many pass',
+    complaint: 'overspent',
+    plant: (spoiled) => (spoiled.mandateOf(spoiled.paidHold()).limitMicro = 1n),
+  },
+  {
+    bug: 'a shared budget that let one payment too many pass',
+    complaint: 'overspent',
+    plant: (spoiled) => {
+      const budget = spoiled.content.budgets[0] ?? assert.fail('there is a budget')
+      spoiled.mandateOf(spoiled.paidHold()).budgetId = budget.id
+      budget.maxMicro = 1n
+    },
+  },
+  {
+    bug: 'a limit that refused what fits',
+    complaint: 'failure unexplained',
+    plant: (spoiled) => {
+      const { call } = spoiled.answered('denied', ({ code }) => code === 'velocity_limit_exceeded')
+      const { mandateId } = call.request as { mandateId: string }
+      const mandate = spoiled.content.mandates.find(({ id }) => id === mandateId)
+      assert.ok(mandate)
+      mandate.limitMicro = mandate.maxTotalMicro * 2n
+    },
+  },
+  {
+    bug: 'a shared budget that refused what fits',
+    complaint: 'failure unexplained',
+    plant: (spoiled) => {
+      spoiled.answered('denied', ({ code }) => code === 'shared_budget_exceeded')
+      for (const budget of spoiled.content.budgets) budget.maxMicro *= 1_000n
+    },
+  },
+  {
+    bug: 'a limit that counts something else than its payments',
+    complaint: 'sums differ',
+    plant: ({ content }) => {
+      content.limitFaults.push({ subjectId: content.mandates[0]?.id ?? '', fault: 'it counts too much' })
+    },
+  },
+  {
     bug: 'a missed release: a hold that ended without releasing its amount',
     complaint: 'sums differ',
     plant: (spoiled) => {

@@ -1,3 +1,4 @@
+import type { Limit } from '../../src/domain/limits.ts'
 import { parseAmount } from '../../src/domain/money.ts'
 import { isOfOtherAccount, type EntryKind } from '../../src/store/ledger/activity.ts'
 import { statusOf } from '../../src/store/ledger/operations/payment-rows.ts'
@@ -8,12 +9,18 @@ import {
   agents,
   approvals,
   auditEvents,
+  budgets,
+  budgetUsage,
   entries,
   evaluations,
   mandates,
   mandateVersions,
   payments,
+  subjectUsage,
+  type MandateRow,
+  type PaymentRow,
 } from '../../src/store/ledger/tables.ts'
+import { recountLimits, type CountedPayments } from '../../src/store/ledger/reads/limit-recount.ts'
 import type { LedgerContent } from './history.ts'
 
 export interface ReadOptions {
@@ -44,6 +51,9 @@ export const checkedTables: readonly Table[] = [
   agents,
   mandates,
   mandateVersions,
+  budgets,
+  budgetUsage,
+  subjectUsage,
   approvals,
   payments,
   evaluations,
@@ -78,7 +88,17 @@ export function readContent(
       ...mandate,
       maxPaymentMicro: mandate.maxPerTransactionMicro,
       approveAboveMicro: mandate.approval?.above == null ? null : parseAmount(mandate.approval.above),
+      limitMicro: maxOf(mandate.limits),
+      budgetId: mandate.budgetPath?.[0] ?? null,
     })),
+    budgets: rowsOf(budgets).map(({ id, limits }) => ({ id, maxMicro: maxOf(limits) ?? 0n })),
+    limitFaults: recountLimits({
+      mandates: rowsOf(mandates),
+      subjects: rowsOf(subjectUsage),
+      budgets: rowsOf(budgets),
+      budgetUsage: rowsOf(budgetUsage),
+      payments: rowsOf(payments).flatMap((payment) => countedPayment(payment, mandateOf) ?? []),
+    }),
     approvals: rowsOf(approvals).map((approval) => ({ ...approval })),
     versions: rowsOf(mandateVersions).map(({ mandateId, version, terms }) => ({
       mandateId,
@@ -120,5 +140,35 @@ export function readContent(
       ...rowsOf(auditEvents).map(({ type, subjectId }) => ({ type, subjectId, nonce: null })),
       ...paid.map(({ id, nonce }) => ({ type: 'payment.verified', subjectId: id, nonce })),
     ],
+  }
+}
+
+/** The max of the only limit there is. */
+function maxOf(limits: readonly Limit[] | null): bigint | null {
+  const [limit] = limits ?? []
+  return limit?.maxAmountMicro == null ? null : BigInt(limit.maxAmountMicro)
+}
+
+/** A payment as limits count it; undefined if it counts nowhere any more. */
+function countedPayment(
+  payment: PaymentRow,
+  mandateOf: ReadonlyMap<string, MandateRow>,
+): CountedPayments | undefined {
+  const { accountId, mandateId, status, resourceUrl, budgetPath, amountMicro } = payment
+  const mandate = mandateOf.get(mandateId)
+  const isOpen = status === 'open' && payment.epoch === mandate?.epoch
+  if (!mandate?.usage || !(isOpen || status === 'authorized' || status === 'captured')) return undefined
+  return {
+    accountId,
+    mandateId,
+    isOpen,
+    resourceUrl,
+    bookedAtMs: payment.bookedAtMs ?? payment.issuedAtMs,
+    budgetPath,
+    amountMicro:
+      status === 'captured'
+        ? (payment.capturedMicro ?? amountMicro) - (payment.refundedMicro ?? 0n)
+        : amountMicro,
+    count: 1,
   }
 }

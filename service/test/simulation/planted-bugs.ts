@@ -9,6 +9,7 @@ import {
   apiKeys,
   approvals,
   auditEvents,
+  budgetUsage,
   entries,
   evaluations,
   mandates,
@@ -92,6 +93,40 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       voidPaymentsOfRevoked: changing(() => []),
     }),
     minCalls: 600,
+  },
+  {
+    bug: 'a proof is not counted in the limits of its mandate',
+    ...inOperation('issueProof', keeping('usage')),
+  },
+  {
+    bug: 'a proof ignores the limits of its mandate',
+    ...inOperation('issueProof', {
+      decide: (decide) =>
+        keeping('limits').decide(seeing(mandates, (row) => ({ ...row, limits: null })).decide(decide)),
+    }),
+  },
+  { bug: 'a proof is not counted in a shared budget', ...inOperation('issueProof', without(budgetUsage)) },
+  {
+    bug: 'a proof ignores what other mandates hold of a shared budget',
+    ...inOperation(
+      'issueProof',
+      seeing(budgetUsage, (row) => ({ ...row, counted: {} })),
+    ),
+  },
+  { bug: 'a void gives nothing back to limits', ...inOperation('voidPayment', keeping('usage')) },
+  { bug: 'a refund gives nothing back to limits', ...inOperation('refund', keeping('usage')) },
+  { bug: 'a refund gives nothing back to a shared budget', ...inOperation('refund', without(budgetUsage)) },
+  {
+    bug: 'a pause leaves open proofs counted in a shared budget',
+    ...inOperation('moveMandate', without(budgetUsage)),
+  },
+  {
+    bug: 'what has expired stays counted in a shared budget',
+    ...inOperation('releaseExpiredPayments', without(budgetUsage)),
+  },
+  {
+    bug: 'a capture of a part keeps all of the payment counted in limits',
+    ...inOperation('captureAuthorized', keeping('usage')),
   },
   {
     bug: 'rows that were only read are not rechecked at the commit',

@@ -1,4 +1,5 @@
 import { auditEvent } from '../../src/domain/audit.ts'
+import type { Limit } from '../../src/domain/limits.ts'
 import { formatSum, type MicroUsdc } from '../../src/domain/money.ts'
 import { holdDefaults, mandateDefaults } from '../../src/domain/new-records.ts'
 import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
@@ -27,6 +28,7 @@ import {
 } from '../../src/store/ledger/operations/authorizations.ts'
 import { capture, settleLate } from '../../src/store/ledger/operations/captures.ts'
 import { statusOf } from '../../src/store/ledger/operations/payment-rows.ts'
+import { createBudget } from '../../src/store/ledger/operations/limits/budgets.ts'
 import { refund } from '../../src/store/ledger/operations/refunds.ts'
 import { createSeller, releaseDomain } from '../../src/store/ledger/operations/sellers.ts'
 import { voidPayment } from '../../src/store/ledger/operations/voids.ts'
@@ -254,9 +256,20 @@ class SimulatedService {
       }
       case 'create-mandate': {
         const id = this.#ids.next('mandate')
-        const mandate = newMandate({ ...scope, id, ...request }, nowMs)
+        const { limitMicro, budgetId } = request
+        const limits = limitMicro === null ? null : [lifetimeLimit(this.#ids, limitMicro)]
+        const counted = { limits, budgetPath: budgetId === null ? null : [budgetId] }
+        const mandate = { ...newMandate({ ...scope, id, ...request }, nowMs), ...counted }
         const outcome = await this.run(createMandate, { mandate, event: event('mandate.created', id) })
         return outcome === 'created' ? { is: 'created', id } : { is: 'conflict', detail: outcome }
+      }
+      case 'create-budget': {
+        const id = this.#ids.next('budget')
+        const limits = [lifetimeLimit(this.#ids, request.maxMicro)]
+        const made = { version: 1, createdAtMs: nowMs, updatedAtMs: nowMs, frozenAtMs: null }
+        const budget = { ...scope, id, name: 'Shared', ancestors: [], limits, ...made }
+        const outcome = await this.run(createBudget, { budget, event: event('budget.created', id) })
+        return typeof outcome === 'string' ? { is: 'broken', text: outcome } : { is: 'created', id }
       }
       case 'revoke-key': {
         const { keyId: id } = request
@@ -738,6 +751,12 @@ const narrowTerms = {
   allowedResources: [`https://${ownDomain}/report`, `https://${collectorDomain}/*`],
   categoryCheck: 'enforced' as const,
   metadata: { project: 'apollo' },
+}
+
+function lifetimeLimit(ids: Ids, maxMicro: bigint): Limit {
+  const maxAmountText = formatSum(maxMicro as MicroUsdc)
+  const max = { maxAmountText, maxAmountMicro: String(maxMicro), maxCount: null }
+  return { id: ids.next('limit'), window: 'lifetime', ...max, per: null, action: 'deny' }
 }
 
 function newMandate(

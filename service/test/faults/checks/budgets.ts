@@ -1,13 +1,24 @@
 import type { Complain } from '../complaint.ts'
 import { isDone, latestMs, type Dossier } from '../dossier.ts'
 import type { Call, HoldContent, MandateContent } from '../history.ts'
+import { sweptWithinMs } from './holds.ts'
 
-/** No mandate is overspent at any moment, its sums are those of its records, and none is refused unspent. */
+/**
+ * No mandate, limit or shared budget is overspent at any moment, their sums are those of their records, and none refuses
+ * what fits.
+ */
 export function checkBudgets(dossier: Dossier, complain: Complain): void {
-  for (const mandate of dossier.content.mandates) {
+  const { mandates, budgets, limitFaults } = dossier.content
+  for (const mandate of mandates) {
+    const { id, maxTotalMicro, limitMicro } = mandate
     checkSums(dossier, mandate, complain)
-    checkTotal(dossier, mandate, complain)
+    checkTotal(dossier, { id, maxMicro: maxTotalMicro, mandateIds: [id] }, complain)
+    if (limitMicro !== null) checkTotal(dossier, { id, maxMicro: limitMicro, mandateIds: [id] }, complain)
   }
+  for (const { id, maxMicro } of budgets) {
+    checkTotal(dossier, { id, maxMicro, mandateIds: mandatesBelow(dossier, id) }, complain)
+  }
+  for (const { subjectId, fault } of limitFaults) complain('sums differ', subjectId, fault)
   checkDenials(dossier, complain)
   checkReads(dossier, complain)
 }
@@ -32,9 +43,22 @@ function checkSums(dossier: Dossier, mandate: MandateContent, complain: Complain
   }
 }
 
+function mandatesBelow({ content }: Dossier, budgetId: string): readonly string[] {
+  return content.mandates.filter((mandate) => mandate.budgetId === budgetId).map(({ id }) => id)
+}
+
+interface Total {
+  /** The mandate or the shared budget. */
+  readonly id: string
+  readonly maxMicro: bigint
+  /** The mandates whose payments count. */
+  readonly mandateIds: readonly string[]
+}
+
 /** Adds up what was surely held or spent at each moment. */
-function checkTotal(dossier: Dossier, { id, maxTotalMicro }: MandateContent, complain: Complain): void {
-  const changes = dossier.holdsOf(id).flatMap((hold) => {
+function checkTotal(dossier: Dossier, { id, maxMicro, mandateIds }: Total, complain: Complain): void {
+  const holds = mandateIds.flatMap((mandateId) => dossier.holdsOf(mandateId))
+  const changes = holds.flatMap((hold) => {
     const fromMs = dossier.heldSinceMs(hold) ?? dossier.chargedSinceMs(hold.nonce)
     const untilMs = surelyHeldUntilMs(dossier, hold)
     if (!(fromMs < untilMs)) return []
@@ -51,8 +75,7 @@ function checkTotal(dossier: Dossier, { id, maxTotalMicro }: MandateContent, com
   for (const { atMs, byMicro } of changes) {
     if (atMs === Infinity) break
     sumMicro += byMicro
-    if (sumMicro > maxTotalMicro)
-      return complain('overspent', id, `${sumMicro} of ${maxTotalMicro} at ${atMs}`)
+    if (sumMicro > maxMicro) return complain('overspent', id, `${sumMicro} of ${maxMicro} at ${atMs}`)
   }
 }
 
@@ -132,9 +155,22 @@ function checkDenials(dossier: Dossier, complain: Complain): void {
       const mostMicro =
         request.act === 'evaluate'
           ? spentDuring(dossier, mandate.id, call).mostMicro
-          : mostHeldDuring(dossier, mandate.id, call)
+          : mostHeldDuring(dossier, [mandate.id], call)
       if (mostMicro + request.amountMicro <= leastTotalMicro) {
         complain('failure unexplained', mandate.id, `total_budget_exceeded, with at most ${mostMicro} in use`)
+      }
+    } else if (answer.code === 'velocity_limit_exceeded' || answer.code === 'shared_budget_exceeded') {
+      const isShared = answer.code === 'shared_budget_exceeded'
+      const budget = dossier.content.budgets.find(({ id }) => id === mandate.budgetId)
+      const maxMicro = (isShared ? budget?.maxMicro : mandate.limitMicro) ?? null
+      const mandateIds = isShared && budget ? mandatesBelow(dossier, budget.id) : [mandate.id]
+      // An expired proof counts until it is swept.
+      const mostMicro = mostHeldDuring(dossier, mandateIds, {
+        ...call,
+        beganMs: call.beganMs - sweptWithinMs,
+      })
+      if (maxMicro === null || mostMicro + request.amountMicro <= maxMicro) {
+        complain('failure unexplained', mandate.id, `${answer.code}, with at most ${mostMicro} in use`)
       }
     } else if (answer.code === 'amount_exceeds_per_transaction_limit') {
       if (request.amountMicro <= leastPaymentMicro) {
@@ -146,9 +182,9 @@ function checkDenials(dossier: Dossier, complain: Complain): void {
   }
 }
 
-function mostHeldDuring(dossier: Dossier, mandateId: string, { beganMs, endedMs }: Call): bigint {
-  const counted = dossier
-    .holdsOf(mandateId)
+function mostHeldDuring(dossier: Dossier, mandateIds: readonly string[], { beganMs, endedMs }: Call): bigint {
+  const counted = mandateIds
+    .flatMap((mandateId) => dossier.holdsOf(mandateId))
     .filter((hold) => hold.issuedAtMs <= endedMs && perhapsHeldUntilMs(dossier, hold) >= beganMs)
   return sumOf(counted)
 }
