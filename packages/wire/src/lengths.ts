@@ -58,7 +58,7 @@ export const maxItems = {
   place: 20,
   /** Open holds returned with a mandate. */
   openHolds: 100,
-  /** Each person decides at most twice: to approve, and to take it back. */
+  /** Each person decides at most twice: to approve, and to withdraw the approval. */
   approvalDecisions: 4,
   /** Max refunds of one payment. */
   refunds: 100,

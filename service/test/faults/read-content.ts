@@ -26,16 +26,19 @@ import type { LedgerContent } from './history.ts'
 export interface ReadOptions {
   readonly readAtMs: number
   readonly sweptUntilMs: number
-  /** The moment of which proofs are read; one that has expired is open until a sweep has ended it where it is left out. */
+  /** The time at which proofs are read; without it, an expired one is open until a sweep has ended it. */
   readonly statusAtMs?: number
   readonly clockSkewMs?: number
-  /** When each payment was asked for and captured, by its nonce and its transaction, where clocks of services may be wrong. */
+  /**
+   * When each payment was requested and captured, by its nonce and its transaction, if the services' clocks
+   * may be wrong.
+   */
   readonly madeAtMs?: ReadonlyMap<string, number>
   /** When each was committed, where that is known. */
   readonly writtenAtMs?: ReadonlyMap<string, number>
 }
 
-/** The status of the transaction of each kind of entry. */
+/** The transaction status of each kind of entry. */
 const statuses: Readonly<Record<EntryKind, string>> = {
   approved: 'approved',
   denied: 'denied',
@@ -46,7 +49,7 @@ const statuses: Readonly<Record<EntryKind, string>> = {
   refund_sent: 'refunded',
 }
 
-/** The tables that the checker looks at. */
+/** The tables that the checker reads. */
 export const checkedTables: readonly Table[] = [
   agents,
   mandates,
@@ -61,7 +64,7 @@ export const checkedTables: readonly Table[] = [
   auditEvents,
 ]
 
-/** The content of a ledger as the checker has it, from all rows of its tables, which no service has read. */
+/** The contents of a ledger for the checker, from all rows of its tables, without a service. */
 export function readContent(
   allRows: (table: Table) => readonly unknown[],
   { readAtMs, sweptUntilMs, statusAtMs = 0, clockSkewMs = 0, madeAtMs = new Map(), writtenAtMs }: ReadOptions,

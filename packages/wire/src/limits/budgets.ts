@@ -7,7 +7,7 @@ import { Limits, LimitUsage, LimitUsages, NewLimits } from './limits.ts'
 import { PageOf, PageQuery } from '../pages.ts'
 import { maxLengths } from '../lengths.ts'
 
-/** Max budgets above each other. */
+/** Max depth of nested budgets. */
 export const maxBudgetLevels = 4
 
 export const Budget = Type.Object({
@@ -41,7 +41,7 @@ export const NewBudget = Type.Object({
   ),
 })
 
-/** The changes of a budget: what is left out stays. */
+/** The changes of a budget: omitted fields stay unchanged. */
 export const BudgetChange = Type.Object({
   name: Type.Optional(described(Name, 'Display name of the budget.')),
   limits: Type.Optional(
@@ -59,7 +59,7 @@ export const BudgetChange = Type.Object({
 })
 export type BudgetChange = Static<typeof BudgetChange>
 
-/** Why a limit of a budget cannot be cut so far, with the figures. */
+/** Why a limit of a budget cannot be cut this far, with the figures. */
 export const LimitBelowCommitted = Type.Object({
   detail: Type.Literal('budget_below_committed', { description: 'Always `budget_below_committed`.' }),
   usage: described(LimitUsage, 'The limit with the max that was requested, and what is committed.'),

@@ -15,7 +15,7 @@ import {
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} the status counts the stopped mandates of the account and environment, and of no other`,
+    `On ${name} the status counts the stopped mandates of its account and environment only`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()

@@ -29,13 +29,13 @@ import {
 } from '../tables.ts'
 import { holdPayment, refundPayment, releasePayment, settlePayment } from './payment-rows.ts'
 
-/** What limits need to know of a payment. */
+/** What limits need to know about a payment. */
 export type BookedPayment = Pick<
   PaymentRow,
   'amountMicro' | 'resourceUrl' | 'issuedAtMs' | 'bookedAtMs' | 'budgetPath'
 >
 
-/** The columns of a payment that tell where it was booked. */
+/** The columns of a payment that say where it was booked. */
 export type Booking = Pick<PaymentRow, 'bookedAtMs' | 'budgetPath'>
 
 type Agent = Pick<AgentRow, 'budgetPath'>
@@ -86,7 +86,9 @@ export function captureReads(mandate: MandateRow, payment: BookedPayment): reado
   ]
 }
 
-/** Whether a budget above the mandate has been frozen since its open payments were booked: then they have ended. */
+/**
+ * Whether a budget above the mandate was frozen after its open payments were booked: then they have ended.
+ */
 export function isEndedByBudget({ accountId, usage, openPayments }: MandateRow, facts: Facts): boolean {
   if (!usage || openPayments === 0) return false
   return Object.entries(usage.budgets).some(
@@ -94,7 +96,7 @@ export function isEndedByBudget({ accountId, usage, openPayments }: MandateRow, 
   )
 }
 
-/** Whether payments of a mandate count in anything besides its total budget. */
+/** Whether payments of a mandate count in anything except its total budget. */
 export function isCounted(mandate: MandateRow, agent?: Agent): boolean {
   const { limits, budgetPath, usage } = mandate
   return limits !== null || budgetPath !== null || usage !== null || (agent?.budgetPath ?? null) !== null
@@ -157,7 +159,7 @@ export class Bookings {
     return Math.max(nowMs, this.#mandate.usage?.bookedAtMs ?? 0, ...budgetTimes)
   }
 
-  /** What checks 10 and 11 look at for a new payment; undefined if nothing is counted. */
+  /** What checks 10 and 11 compare for a new payment; undefined if nothing is counted. */
   limitFacts(
     { resourceUrl, nowMs }: { readonly resourceUrl: string; readonly nowMs: number },
     agent: Agent | undefined,
@@ -228,8 +230,8 @@ export class Bookings {
   }
 
   /**
-   * Those of some exceeded limits that were not reported in their period, which from now on are. Needs the reads of the payment
-   * that exceeds them.
+   * The exceeded limits that have not been reported in their current period; marks them as reported. Needs
+   * the reads of the payment that exceeds them.
    */
   report(exceeded: readonly ExceededLimit[], atMs: number): readonly ExceededLimit[] {
     return exceeded.filter((one) => {
@@ -249,26 +251,32 @@ export class Bookings {
     })
   }
 
-  /** Releases an open payment of the mandate's epoch, which was not captured: it counts no more. */
+  /** Releases an open payment of the mandate's epoch that was not captured: it no longer counts. */
   release(payment: BookedPayment): void {
     this.#mandate = releasePayment(this.#mandate, payment)
     const take = takeOf(payment, { amountMicro: payment.amountMicro, count: 1 })
     this.#changeTallies(payment.resourceUrl, payment.budgetPath ?? [], { counted: take, open: take })
   }
 
-  /** Spends an open payment of the mandate's epoch. What counts in limits stays. Needs only `captureReads`. */
+  /**
+   * Spends an open payment of the mandate's epoch. What counts in limits does not change. Needs only
+   * `captureReads`.
+   */
   spend(payment: BookedPayment): void {
     this.#mandate = releasePayment(this.#mandate, payment, { to: 'spent' })
     this.#close(payment)
   }
 
-  /** Authorizes an open payment of the mandate's epoch. What counts in limits stays. Needs only `captureReads`. */
+  /**
+   * Authorizes an open payment of the mandate's epoch. What counts in limits does not change. Needs only
+   * `captureReads`.
+   */
   authorize(payment: BookedPayment): void {
     this.#mandate = releasePayment(this.#mandate, payment, { to: 'authorized' })
     this.#close(payment)
   }
 
-  /** Ends an authorized payment: spends a part of its amount, or none, and gives back the rest. */
+  /** Ends an authorized payment: spends part of its amount, or none, and gives back the rest. */
   settle(payment: BookedPayment, { spentMicro }: { readonly spentMicro: MicroUsdc }): void {
     this.#mandate = settlePayment(this.#mandate, payment, { spentMicro })
     const amountMicro = subtractMicro(payment.amountMicro, spentMicro)
@@ -277,29 +285,29 @@ export class Bookings {
   }
 
   /**
-   * Refunds a part of what a payment has charged: it may be spent again. In limits, it is given back only to the period in
-   * which the payment was booked.
+   * Refunds part of what a payment has charged: it may be spent again. In limits, it is given back only to
+   * the period in which the payment was booked.
    */
   refund(payment: BookedPayment, { amountMicro }: Pick<PaymentRow, 'amountMicro'>): void {
     this.#mandate = refundPayment(this.#mandate, { amountMicro })
     this.giveBack(payment, { amountMicro, count: 0 })
   }
 
-  /** Takes a payment out of the open ones, which a new epoch ends. It still counts. */
+  /** Removes a payment from the open ones, which a new epoch would end. It still counts. */
   #close(payment: BookedPayment): void {
     const open = takeOf(payment, { amountMicro: payment.amountMicro, count: 1 })
     this.#changeTallies(payment.resourceUrl, payment.budgetPath ?? [], { open })
   }
 
   /**
-   * Gives back a payment that is no longer open: all of one that was authorized and is not captured, or the rest of a partial
-   * capture, or a refund, which give back an amount and no count. Nothing, if its period is over.
+   * Gives back what a payment no longer uses: all of an authorized payment that is not captured, or only an
+   * amount, for the rest of a partial capture or a refund. Gives back nothing if its period is over.
    */
   giveBack(payment: BookedPayment, back: Committed): void {
     this.#changeTallies(payment.resourceUrl, payment.budgetPath ?? [], { counted: takeOf(payment, back) })
   }
 
-  /** Ends all open payments of the mandate with a new epoch, however many there are. */
+  /** Ends all open payments of the mandate, however many, by starting a new epoch. */
   endAll(): void {
     const { epoch, usage } = this.#mandate
     this.#mandate = {
@@ -313,12 +321,14 @@ export class Bookings {
       const own = this.#budgetUsage(id)
       this.#budgets.set(id, { ...own, counted: takeTally(own.counted, open) })
     }
-    // Counters per subject notice the new epoch when they are used next.
+    // Counters per subject notice the new epoch when they are next used.
     const counted = takeTally(usage.counted, usage.open)
     this.#mandate = { ...this.#mandate, usage: { ...usage, counted, open: {}, budgets: {} } }
   }
 
-  /** Counts the payments that were booked before some limits of the mandate were added. Needs `subjectReads`. */
+  /**
+   * Counts the payments that were booked before some limits of the mandate were added. Needs `subjectReads`.
+   */
   countEarlier(added: readonly Limit[], booked: readonly Booked[], atMs: number): void {
     const { accountId, id: mandateId, epoch, usage } = this.#mandate
     const together = added.filter(({ per }) => per === null)
@@ -335,7 +345,7 @@ export class Bookings {
     }
   }
 
-  /** Forgets what limits counted that the mandate no longer has. */
+  /** Drops the counts of limits that the mandate no longer has. */
   forget(removed: readonly Limit[]): void {
     const { usage } = this.#mandate
     if (!usage || removed.length === 0) return
@@ -390,7 +400,7 @@ export class Bookings {
     this.#mandate = { ...this.#mandate, usage: changed }
   }
 
-  /** The counters of a subject. Those of an earlier epoch have lost what was open in it. */
+  /** The counters of a subject. Counters of an earlier epoch drop their open part. */
   #subjectUsage(subject: string): SubjectUsageRow | undefined {
     const { accountId, id: mandateId, epoch } = this.#mandate
     const row =
@@ -414,7 +424,7 @@ type TallyChange = (tally: Tally, limit: Limit) => Tally
 interface TallyChanges {
   /** What counts. */
   readonly counted?: TallyChange
-  /** The part of it that belongs to open payments. */
+  /** The part that belongs to open payments. */
   readonly open?: TallyChange
 }
 

@@ -11,7 +11,7 @@ import {
   type RefusedBy,
 } from '../tables.ts'
 
-/** What was asked about. */
+/** What was evaluated. */
 type Asked = Pick<
   Hold,
   | 'accountId'
@@ -79,7 +79,7 @@ export function evaluationOf(
   }
 }
 
-/** What leads to the record of a decision from its agent, where none of the agent's mandates does. */
+/** The row that finds a decision by its agent, for decisions without one of the agent's mandates. */
 export function strayOf(
   { accountId, id, agentId }: EvaluationRow,
   mandate: { readonly agentId: string } | undefined,
@@ -87,7 +87,7 @@ export function strayOf(
   return mandate?.agentId === agentId ? [] : [put(strayEvaluations, { accountId, agentId, id })]
 }
 
-/** The decision that a record tells of. */
+/** The decision in a record. */
 export function decisionOf({
   reasonCode,
   reasonDetail,
@@ -104,7 +104,7 @@ function refusedByOf({ limit, budget, reason }: PolicyDenial): RefusedBy | null 
   return { ...(limit && { limit }), ...(budget && { budget }), ...(reason && { reason }) }
 }
 
-/** Our ids are far shorter, and longer foreign ones would not fit into every index. */
+/** The service's ids are far shorter, and longer foreign ones would not fit into every index. */
 const maxIdLength = 255
 
 function beginningOf(id: string): string {
