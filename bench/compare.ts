@@ -208,6 +208,6 @@ function spreadOf(ratios: readonly number[]): { readonly median: number; readonl
 
 function pick<T extends string>(known: readonly T[], text: string): T {
   const found = known.find((each) => each === text)
-  if (!found) throw new Error(`${JSON.stringify(text)} is none of ${known.join(', ')}.`)
+  if (!found) throw new Error(`${JSON.stringify(text)} is not one of ${known.join(', ')}.`)
   return found
 }

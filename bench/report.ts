@@ -146,7 +146,7 @@ export function printReport(report: Report): string {
     ...report.verdicts.map(verdictLine),
     ...(report.verdicts.length > 0 ? [''] : []),
     ...warnings(report),
-    `Ledger: looked at ${ledger.checks} times, ${ledger.faults.length === 0 ? 'every sum agrees' : 'FAULTS:'}`,
+    `Ledger: checked ${ledger.checks} times, ${ledger.faults.length === 0 ? 'every sum agrees' : 'FAULTS:'}`,
     ...ledger.faults.slice(0, 20).map((fault) => `  ${fault}`),
     ...report.unexpectedAnswers.map((line) => `UNEXPECTED ANSWERS: ${line}`),
     report.isPassed ? 'Passed.' : 'FAILED.',
@@ -196,7 +196,7 @@ function warnings({ machine, disk, rows }: Report): string[] {
   if (disk.isMemory) found.push('This folder is in memory: nothing was made durable, so name one on a disk.')
   if (machine.processors < 2) found.push('One processor: the client takes its time from the server.')
   if (machine.loadBefore > machine.processors / 4) {
-    found.push(`Somebody else was busy here (load ${machine.loadBefore.toFixed(1)}): trust the ratios only.`)
+    found.push(`The machine was busy (load ${machine.loadBefore.toFixed(1)}): use only the ratios.`)
   }
   const limited = rows.filter(({ clientShare }) => clientShare > busyShare)
   if (limited.length > 0) {

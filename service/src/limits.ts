@@ -94,5 +94,5 @@ export const sweepMandates = 500
 export const ledgerFiguresIntervalMs = 15_000
 export const ledgerFiguresPatienceMs = 1_000
 
-/** How long a scrape waits for a worker; a hung worker is left out. */
+/** How long a scrape waits for a worker; a hung worker is omitted. */
 export const workerMetricsTimeoutMs = 2_000

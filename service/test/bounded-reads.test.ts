@@ -11,8 +11,8 @@ import { shopDomain, StoreLedger, type OpenedStore } from '../testing/store-ledg
 const manyEntries = 100_000
 
 /**
- * How many rows a read may look at, whatever the size of the ledger. A console page reads six for each item
- * that it may show.
+ * How many rows a read may read, whatever the size of the ledger. A console page reads six for each item that
+ * it may show.
  */
 const maxRows = 4_000
 

@@ -153,7 +153,7 @@ describe('Rolling restarts', { concurrency: true }, () => {
 
 const requestCount = /^http_server_request_duration_seconds_count\{.*"POST"/
 
-/** As the guide has it, the next process is stopped only when the balancer uses the restarted one again. */
+/** As in the guide, the next process is stopped only when the balancer uses the restarted one again. */
 async function untilItIsSentRequests(url: string): Promise<void> {
   for (let attempt = 0; attempt < 600; attempt++) {
     const series = await readMetrics(`${url}/metrics`, metricsToken)

@@ -10,7 +10,7 @@ export interface Manifest {
   readonly [other: string]: unknown
 }
 
-/** What a published package contains besides its compiled code. */
+/** What a published package contains in addition to its compiled code. */
 export interface Published {
   /** Whether it has declarations. */
   readonly isImported: boolean

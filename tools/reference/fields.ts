@@ -28,7 +28,7 @@ export function typeName(schema: Schema): string {
   return [schema.type, schema.format].filter(Boolean).join(', ')
 }
 
-/** The constraints of a field besides its type. */
+/** The constraints of a field other than its type. */
 export function notesOn(schema: Schema): string {
   const { description, maxLength, minimum, maximum } = schema
   const notes = [

@@ -81,7 +81,7 @@ test('An unknown profile is reported, with the existing ones', async (context) =
   assert.match(errors, /^There is no profile staging in .*profiles\.json: it has local, prod\n/)
 })
 
-test('Without a key the exit code is 4 and nothing is sent; at a terminal it is asked for', async (context) => {
+test('Without a key the exit code is 4 and nothing is sent; at a terminal there is a prompt', async (context) => {
   const service = await startTestService(context)
   const { purser, purserWith, environment } = testCommand(context)
   environment['PURSER_URL'] = service.url

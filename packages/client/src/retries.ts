@@ -1,7 +1,7 @@
 /** Upper limit for the number of retries. */
 export const maxRetriesLimit = 10
 
-/** Max pause of a call; if the service asks for a longer one, the error is thrown at once. */
+/** Max pause of a call; if the service requests a longer one, the error is thrown at once. */
 const longestPauseMs = 10_000
 
 const firstPauseMs = 200
@@ -13,8 +13,8 @@ export function isPassing(status: number): boolean {
 }
 
 /**
- * Milliseconds to wait before retry number `retry` (from 1): what the service asks for, plus backoff.
- * Undefined if the service asks for more than the max pause.
+ * Milliseconds to wait before retry number `retry` (from 1): the service's `Retry-After`, plus backoff.
+ * Undefined if the service requests more than the max pause.
  */
 export function pauseMs(retry: number, askedMs: number | null, random: () => number): number | undefined {
   return askedMs !== null && askedMs > longestPauseMs ? undefined : (askedMs ?? 0) + backoffMs(retry, random)

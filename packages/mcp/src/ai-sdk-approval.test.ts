@@ -140,7 +140,7 @@ test('If needsApproval returns neither true nor false, or throws, the AI SDK buy
   await assertUntouched(shop)
 })
 
-test('Without needsApproval, the AI SDK asks nobody', async (context) => {
+test('Without needsApproval, the AI SDK requests no approval', async (context) => {
   const shop = await openShop(context, {}, service)
   for (const options of [{}, { needsApproval: false }]) {
     assert.deepEqual((await run(shop, options, fetchReport(shop))).questions, [])

@@ -26,7 +26,7 @@ export interface McpServerOptions {
   readonly log?: ((line: string) => void) | undefined
   /**
    * Payments above this amount, such as `10.00`, need a person's approval by elicitation. If the client does
-   * not support it, they are refused. By default nobody is asked.
+   * not support it, they are refused. By default no approval is needed.
    */
   readonly askAbove?: string | undefined
   /**

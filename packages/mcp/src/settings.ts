@@ -14,7 +14,7 @@ export interface Settings {
   /** The folder for purchase records; undefined keeps them in memory. */
   readonly stateFolder: string | undefined
   readonly privateHosts: readonly string[]
-  /** A person must approve payments above this amount; undefined asks nobody. */
+  /** A person must approve payments above this amount; undefined for none. */
   readonly askAbove: string | undefined
   /** Undefined serves on standard input and output. */
   readonly http: { readonly port: number; readonly token: string | undefined } | undefined

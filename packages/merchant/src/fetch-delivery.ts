@@ -19,7 +19,7 @@ export async function deliver(
   handle: () => Response | Promise<Response>,
   isAnswer: (thrown: unknown) => boolean = () => false,
 ): Promise<Response> {
-  // Nobody reads this response.
+  // This response is never read.
   const toNobody = new Response(null, { status: 503 })
   const onGone = () => void paid.notDelivered()
   let isDelivered = false

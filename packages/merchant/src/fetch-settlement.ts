@@ -12,7 +12,7 @@ export async function deliverAuthorized(
   handle: () => Response | Promise<Response>,
   statusOfThrown: (thrown: unknown) => number | undefined = () => undefined,
 ): Promise<Response> {
-  // Nobody reads this response.
+  // This response is never read.
   const toNobody = new Response(null, { status: 503 })
   const onGone = () => void authorized.notDelivered()
   signal.addEventListener('abort', onGone, { once: true })

@@ -16,7 +16,7 @@ import { Hono, type Context } from 'hono'
 
 import { listen } from '../testing/shop.ts'
 
-// Nobody pays here, so the client is never called.
+// There are no payments here, so the client is never called.
 const client = new Purser({ apiKey: null, baseUrl: 'http://127.0.0.1:1' })
 const merchant = { client, merchantDomain: 'api.example.com' }
 

@@ -6,7 +6,7 @@ import { maxItems, maxLengths } from './lengths.ts'
 import { PageOf, pageParameters } from './pages.ts'
 import { ownerRoles, readerRoles } from './roles.ts'
 
-/** `payment`: a proof that a person must approve. `increase`: wider terms that an agent asks for. */
+/** `payment`: a proof that a person must approve. `increase`: wider terms that an agent requests. */
 export const approvalKinds = ['payment', 'increase'] as const
 export type ApprovalKind = (typeof approvalKinds)[number]
 export const ApprovalKind = OneOf(approvalKinds)

@@ -41,7 +41,7 @@ export async function copySqliteFile({ from, to, signal, onProgress }: CopyFileO
   }
 }
 
-/** Removes a SQLite file, with the files that SQLite and the service keep beside it. */
+/** Removes a SQLite file, with the files that SQLite and the service keep next to it. */
 export function removeSqliteFile(path: string): void {
   for (const suffix of ['', '-journal', '-wal', '-shm', '.lock']) rmSync(`${path}${suffix}`, { force: true })
 }

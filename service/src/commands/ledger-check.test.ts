@@ -105,7 +105,7 @@ test('ledger check creates no ledger, and runs no migration', async (context) =>
   assert.match(called.errors, /upgrade it first, with npx purser migrate up\.$/)
 })
 
-test("ledger check refuses another user's file, and creates nothing beside it", async (context) => {
+test("ledger check refuses another user's file, and creates nothing next to it", async (context) => {
   if (process.getuid?.() !== 0) return context.skip('only root can give a file away')
   const service = await startTestService(context)
   await service.stop()

@@ -2,7 +2,10 @@ import { statSync } from 'node:fs'
 
 import { CommandError } from './io.ts'
 
-/** SQLite creates files beside the database even for reading; as another user's, they would lock the service out. */
+/**
+ * SQLite creates files next to the database even for reading; as another user's, they would lock the service
+ * out.
+ */
 export function refuseOtherOwner(path: string): void {
   const owner = statSync(path, { throwIfNoEntry: false })?.uid
   const user = process.getuid?.()

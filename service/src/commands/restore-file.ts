@@ -33,9 +33,9 @@ export interface RestoredFile {
 }
 
 /**
- * Replaces a SQLite ledger by a backup. The restored ledger is prepared and checked beside the old one, and renamed
- * once the old secret is deleted: after a crash at any point no service starts on the restored ledger with the old
- * secret. Throws a `StoreOpenError` if a service uses the ledger, or the file is not a backup.
+ * Replaces a SQLite ledger by a backup. The restored ledger is prepared and checked next to the old one, and
+ * renamed once the old secret is deleted: after a crash at any point no service starts on the restored ledger
+ * with the old secret. Throws a `StoreOpenError` if a service uses the ledger, or the file is not a backup.
  */
 export async function restoreFile({
   backup,

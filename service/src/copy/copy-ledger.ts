@@ -13,7 +13,7 @@ export interface CopyOptions {
   readonly from: string
   /** The address of the PostgreSQL database. */
   readonly to: string
-  /** The proof secret, if it is stored beside the file and not in the settings. */
+  /** The proof secret, if it is stored next to the file and not in the settings. */
   readonly proofSecret: string | undefined
   /** Called once the target is claimed, before anything is written. */
   readonly onBegin?: () => void

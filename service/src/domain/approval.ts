@@ -24,7 +24,7 @@ export interface ReasonToAsk {
   readonly limitId: string | null
 }
 
-/** What check 12 looks at besides the mandate. */
+/** What check 12 compares in addition to the mandate. */
 export interface ApprovalFacts {
   /** Whether something was bought from the seller before. */
   readonly isKnownSeller: boolean

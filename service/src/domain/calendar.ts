@@ -19,8 +19,9 @@ export interface CalendarPeriod {
 }
 
 /**
- * The period of a calendar window at a time. Periods start at local midnight, or at the first instant of a day without
- * one. They leave no gap and never overlap: if a clock is set back over midnight, the new period goes on.
+ * The period of a calendar window at a time. Periods start at local midnight, or at the first instant of a
+ * day without one. They leave no gap and never overlap: if a clock is set back over midnight, the new period
+ * continues.
  */
 export function calendarPeriodAt(window: CalendarWindow, atMs: number): CalendarPeriod {
   const name = nameOf(window)

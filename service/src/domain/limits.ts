@@ -15,7 +15,7 @@ export interface Limit {
   readonly maxAmountText: string | null
   readonly maxAmountMicro: string | null
   readonly maxCount: number | null
-  /** Counts apart for each seller or resource. */
+  /** Counts separately for each seller or resource. */
   readonly per: LimitSubject | null
   readonly action: LimitAction
 }
@@ -41,7 +41,7 @@ export interface CountedLimit {
   readonly tally: Tally
 }
 
-/** What checks 10 and 11 look at. */
+/** What checks 10 and 11 compare. */
 export interface LimitFacts {
   /** When the payment would be booked. */
   readonly atMs: number
@@ -243,7 +243,10 @@ export function countBooked(
   }
 }
 
-/** The tally without what is given back of a payment that was booked at this time. Nothing if its bucket is gone. */
+/**
+ * The tally without what is given back for a payment that was booked at this time. Unchanged if its bucket is
+ * gone.
+ */
 export function takeFromTally(
   tally: Tally,
   { id, window }: Pick<Limit, 'id' | 'window'>,

@@ -214,7 +214,7 @@ test('A proof names no seller, so checks 6 and 7 are skipped and all others appl
 
 const reportsOnly = { allowedResources: ['https://api.example.com/reports/*'] }
 
-test('Check 6a: only resources that match a pattern are allowed, for evaluations and proofs alike', () => {
+test('Check 6a: only resources that match a pattern are allowed, for both evaluations and proofs', () => {
   const { seller: _, ...withoutSeller } = payment
   for (const asked of [payment, withoutSeller]) {
     const decideFor = (resourceUrl: string) =>

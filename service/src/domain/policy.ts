@@ -11,9 +11,9 @@ import { matchResource } from './resource-patterns.ts'
 export interface PolicyFacts {
   readonly agent: Agent | undefined
   readonly mandate: Mandate | undefined
-  /** What checks 10 and 11 look at; undefined for a mandate without limits and shared budgets. */
+  /** What checks 10 and 11 compare; undefined for a mandate without limits and shared budgets. */
   readonly limits?: LimitFacts | undefined
-  /** What check 12 looks at; undefined if nothing can need approval. */
+  /** What check 12 compares; undefined if nothing can need approval. */
   readonly approval?: ApprovalFacts | undefined
 }
 
@@ -94,7 +94,7 @@ export function checkPolicy(facts: PolicyFacts, payment: PolicyPayment, nowMs: n
       return deny(6, 'resource_not_allowed', resourceRefusal(match, mandate.allowedResources)) // 6a
     }
   }
-  // A proof names no seller, and its category is checked only if the mandate asks for it.
+  // A proof names no seller, and its category is checked only if the mandate requires it.
   const isCategoryAsked = payment.seller !== undefined || mandate.categoryCheck === 'enforced'
   if (isCategoryAsked && !admitsCategory(mandate, payment.category)) {
     // A merchant may have named the category, so the sentence, which models read, does not repeat it.

@@ -46,7 +46,7 @@ export function spendingPeriods(
   }
 }
 
-/** The widest buckets of equal width, from the first time on, that keep the times apart. */
+/** The widest buckets of equal width, from the first time on, that separate the times. */
 export function commonWidth(timesMs: readonly number[]): number {
   const [firstMs = 0] = timesMs
   return timesMs.map((timeMs) => timeMs - firstMs).reduce(greatestDivisor, 0)

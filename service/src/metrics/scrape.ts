@@ -14,7 +14,7 @@ export function scrapeOfOne(metrics: ServiceMetrics): Scrape {
   })
 }
 
-/** Metrics in their order, as text. */
+/** Metrics in catalogue order, as text. */
 export function writeScrape(families: readonly Family[]): string {
   return writeExposition(inOrder(families))
 }

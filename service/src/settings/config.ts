@@ -25,7 +25,7 @@ export interface Config {
   /** 0 picks a free port. */
   readonly port: number
   readonly database: Database
-  /** The first signs proofs, all verify them; empty means the one stored beside the store. */
+  /** The first signs proofs, all verify them; empty means the one stored next to the store. */
   readonly proofSecrets: readonly string[]
   /** Keys chosen by the operator, used instead of generated ones if the store is empty. */
   readonly bootstrapKeys: Readonly<Record<Environment, string | undefined>>

@@ -73,7 +73,7 @@ async function checkServer(client: Pick<Client, 'query'>, { place, needs }: Chec
   return lowest ? judge(lowest, { place, needs }) : []
 }
 
-/** Besides those of the service: for the server itself, a backup, and an administrator. */
+/** In addition to those of the service: for the server itself, a backup, and an administrator. */
 const reserve = 10
 
 function judge(

@@ -18,7 +18,7 @@ import { StoreOpenError } from '../store/open-error.ts'
 
 const configured = 'a-configured-secret-of-more-than-32-bytes'
 
-test('Without a setting, the secret is generated at first start and stored beside the ledger, mode 0600', (context) => {
+test('Without a setting, the secret is generated at first start and stored next to the ledger, mode 0600', (context) => {
   const databasePath = databaseFor(context)
   const [secret, ...others] = loadProofSecrets([], databasePath)
   assert.deepEqual(others, [])

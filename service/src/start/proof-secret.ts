@@ -6,8 +6,8 @@ import { codeOf } from '../store/error-code.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 
 /**
- * The secrets that sign and verify proofs: the configured ones, or the one in a file beside the ledger (mode 0600),
- * generated at first start. Throws a `StoreOpenError` if the file is unusable.
+ * The secrets that sign and verify proofs: the configured ones, or the one in a file next to the ledger (mode
+ * 0600), generated at first start. Throws a `StoreOpenError` if the file is unusable.
  */
 export function loadProofSecrets(
   configured: readonly string[],
@@ -18,7 +18,7 @@ export function loadProofSecrets(
   return [readKeptProofSecret(databasePath) ?? renewProofSecret(databasePath)]
 }
 
-/** The secret stored beside a ledger, if any. Throws a `StoreOpenError` if it is unusable. */
+/** The secret stored next to a ledger, if any. Throws a `StoreOpenError` if it is unusable. */
 export function readKeptProofSecret(databasePath: string): string | undefined {
   const path = proofSecretPath(databasePath)
   const kept = readSecret(path)
@@ -43,9 +43,9 @@ function readSecret(path: string): string | undefined {
 }
 
 /**
- * Generates a secret beside a ledger, replacing an existing one. It must be on disk before it is used: it must
- * survive any crash that a hold survives. Written to a temporary file and renamed, so that a crash leaves a complete
- * file or none. Throws a `StoreOpenError` if it cannot be written.
+ * Generates a secret next to a ledger, replacing an existing one. It must be on disk before it is used: it
+ * must survive any crash that a hold survives. Written to a temporary file and renamed, so that a crash
+ * leaves a complete file or none. Throws a `StoreOpenError` if it cannot be written.
  */
 export function renewProofSecret(databasePath: string): string {
   const path = proofSecretPath(databasePath)

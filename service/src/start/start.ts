@@ -118,7 +118,7 @@ export async function startService(
     const { stop } = stopping
     if (scrape && !scrapeAll) metricsServer = await listenForMetrics(config, scrape)
     await listen(app, config)
-    // Only once the port is ours: nobody would see the keys of a failing start.
+    // Only once the port is ours: otherwise the keys of a failing start would never be seen.
     const minted = await prepareFirstStart(context, config.bootstrapKeys).catch(async (error: unknown) => {
       await app.close()
       throw error

@@ -17,7 +17,7 @@ import { createTenant, startTestService } from '../../testing/service.ts'
 const clientId = 'purser'
 const clientSecret = 'a secret that the provider and the service share'
 
-test('An ID token that no key of the provider signed signs nobody in', async (t) => {
+test('An ID token not signed with a key of the provider signs nobody in', async (t) => {
   const { provider, signIn } = await prepare(t)
   const [own] = provider.keys
   assert.ok(own)

@@ -14,9 +14,7 @@ export interface PostgresProxyOptions {
 /** At most the shortest stall. */
 const silenceMs = 40
 
-/**
- * Between the service and PostgreSQL; forwards everything except for the faults that it is told to inject.
- */
+/** Between the service and PostgreSQL; forwards everything except for the faults that it must inject. */
 export class PostgresProxy implements Faults {
   readonly random: SeededRandom
   readonly clashes = { '40001': 0, '40P01': 0 }

@@ -36,7 +36,7 @@ export interface DriverBed {
   readonly close: () => Promise<void>
 }
 
-/** The drivers that must behave alike. */
+/** The drivers that must behave identically. */
 export const driverBeds: Readonly<Record<string, () => Promise<DriverBed>>> = {
   memory: openMemory,
   sqlite: openSqlite,

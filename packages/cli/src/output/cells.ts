@@ -15,7 +15,7 @@ const statusColours: Readonly<Record<string, Colour>> = {
   revoked: 'red',
 }
 
-/** A coloured status; the text is complete without the colour. */
+/** A colored status; the text is complete without the color. */
 export function statusCell(status: string): Cell {
   return { text: status, colour: statusColours[status] }
 }

@@ -166,7 +166,7 @@ function coloured({ text, colour }: Text, paper: Pick<Paper, 'hasColours'>): str
   return colour ? paint(text, colour, paper) : text
 }
 
-/** The text in a colour, if colours are enabled. */
+/** The text in a color, if colors are enabled. */
 export function paint(text: string, colour: Colour, { hasColours }: Pick<Paper, 'hasColours'>): string {
   return hasColours ? styleText(colour, text, { validateStream: false }) : text
 }

@@ -250,7 +250,7 @@ test('A buyer that is killed at any step buys once, and the same id gets the goo
   }
 })
 
-test('A payment that the merchant voided is not charged: no retry, and the same id buys anew', async (context) => {
+test('A payment that the merchant voided is not charged: no retry, and the same id buys again', async (context) => {
   const key = await issueKey(service, { role: 'merchant' })
   let failures = 1
   const { merchant, pay, pauses, budget } = await openMarket(context, service, {

@@ -45,9 +45,10 @@ export interface PaymentOptions {
    */
   readonly onDecision?: ((decision: PaymentDecision) => void | Promise<void>) | undefined
   /**
-   * Called when a person must approve the payment: `approval.url` is where an owner decides. Return `{ waitMs }` to wait so
-   * long for the decision, at most until the approval expires, and to pay once it is given; or nothing, not to wait. Nothing
-   * is held meanwhile. Without this, or if nobody decides in time, the 402 is returned; a later call uses the approval.
+   * Called when a person must approve the payment: `approval.url` is where an owner decides. Return `{ waitMs
+   * }` to wait this long for the decision, at most until the approval expires, and to pay once it is given;
+   * return nothing not to wait. Nothing is held meanwhile. Without this callback, or without a decision in
+   * time, the 402 is returned; a later call uses the approval.
    */
   readonly onApprovalRequired?:
     ((required: ApprovalRequired) => ApprovalAnswer | Promise<ApprovalAnswer>) | undefined
@@ -188,7 +189,7 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
       answer = await fetch(request.input, request.init)
       return answer.status === 402 ? await payFor(request, kept, answer, purchase) : answer
     } catch (error) {
-      // Nobody will read this response, so release its connection here.
+      // This response will not be read, so release its connection here.
       if (answer && !answer.bodyUsed) await answer.body?.cancel().catch(() => {})
       throw error
     } finally {
@@ -296,7 +297,7 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
     }
     const evaluation = await client.policy.evaluate({ ...payment, merchant_domain, category }, { signal })
     const { transaction_id } = evaluation
-    // Evaluating asks nobody for approval, which comes last: all other checks have passed.
+    // Evaluating requests no approval, which comes last: all other checks have passed.
     if (evaluation.decision === 'denied' && evaluation.reason_code !== 'approval_required')
       return { decision: denied(challenge, evaluation, transaction_id) }
     const idempotencyKey = await purchase?.keyFor(payment)

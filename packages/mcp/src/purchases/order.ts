@@ -18,7 +18,7 @@ export interface Order {
   readonly offset: number
 }
 
-/** A proposed purchase, before anybody was contacted. A framework's `needsApproval` decides on it. */
+/** A proposed purchase, before anything is contacted. A framework's `needsApproval` decides on it. */
 export interface ProposedPurchase {
   readonly purchaseId: string
   /** The highest price in USDC, such as `4.00`; exactly this price if `isExact`. */

@@ -277,7 +277,7 @@ export class Purchases {
   }
 }
 
-/** The parts of a call besides its order. */
+/** The arguments of a call besides its order. */
 interface Call {
   readonly signal: AbortSignal
   readonly approval: Approval | undefined

@@ -4,7 +4,7 @@ import type { Approval } from '../purchases/approval.ts'
 import type { Order } from '../purchases/order.ts'
 import type { Wallet } from '../wallet.ts'
 
-/** What a tool needs besides its arguments. */
+/** The context of a tool, in addition to its arguments. */
 export interface ToolCall {
   readonly signal?: AbortSignal | undefined
   /** Approves purchases; by default no approval is needed. */

@@ -30,7 +30,7 @@ export function refusalOf(error: unknown): { reason: RefusalReason; isForMerchan
  */
 const turnedAway = [400, 401, 403, 413, 422, 431]
 
-/** Whether a client error means that nothing was charged, whoever has to fix the cause. */
+/** Whether a client error means that nothing was charged, whatever its cause. */
 export function hasChargedNothing(error: unknown): boolean {
   return turnedAway.includes(Number(fieldsOf(error).status))
 }

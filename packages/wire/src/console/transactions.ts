@@ -89,7 +89,7 @@ export const listConsoleTransactions = endpoint({
   errors: ['query_too_slow'],
 })
 
-/** The columns of the export, in order: those of a transaction, with each name beside its id. */
+/** The columns of the export, in order: those of a transaction, with each name next to its id. */
 export const namedCsvColumns = csvColumns.flatMap((column): (keyof NamedTransaction)[] =>
   column === 'agent_id'
     ? [column, 'agent_name']

@@ -44,7 +44,7 @@ const maxDepth = 200
 
 /** Longer integers are refused: parsing them takes quadratic time in many languages. */
 const maxIntegerDigits = 4300
-// Looks at each run of digits once: without the first part, the search would restart at every digit.
+// Reads each run of digits once: without the first part, the search would restart at every digit.
 const tooManyDigits = new RegExp(`(?<![0-9])[0-9]{${maxIntegerDigits + 1}}`)
 
 const byteOrderMark = '\uFEFF'

@@ -9,7 +9,7 @@ export type DraftedTerms = Partial<MandateTerms & Pick<Mandate, 'limits'>>
 
 /** Which terms to try on which part of a mandate's history. */
 export interface BacktestQuestion {
-  /** Terms that are left out are the mandate's. */
+  /** Omitted terms are the mandate's. */
   readonly draft: DraftedTerms
   readonly fromMs: number
   readonly toMs: number

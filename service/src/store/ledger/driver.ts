@@ -38,10 +38,10 @@ export interface DriverTransaction {
    */
   read(reads: readonly Read[], options: { readonly waitsForLocks: boolean }): Promise<ReadAnswer>
   /**
-   * Writes the changes and commits; they are durable when it resolves. Rows of tables that are rechecked must then be as they
-   * were read, also those that were not locked.
+   * Writes the changes and commits; they are durable when it resolves. Rows of tables that are rechecked must
+   * be unchanged since they were read, including those that were not locked.
    *
-   * @throws RolledBackError when one is not
+   * @throws RolledBackError if one is not
    */
   commit(changes: readonly NetChange[]): Promise<void>
 }

@@ -61,7 +61,7 @@ export async function voidAll(
   }
 }
 
-/** Max mandates in progress: up to so many locked ones delay no other. */
+/** Max mandates in progress: up to this many locked ones delay no other. */
 const mandatesAtOnce = 100
 
 /** How many mandates are read in one step. */

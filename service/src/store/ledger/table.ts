@@ -27,8 +27,8 @@ export type RowOf<Declared extends Columns> = {
 
 export interface TableOptions<Name extends string> {
   /**
-   * The columns of each index besides the primary key, none of which ever changes. So an update touches no index, and
-   * PostgreSQL can write it in place.
+   * The columns of each index other than the primary key, none of which ever changes. So an update touches no
+   * index, and PostgreSQL can write it in place.
    */
   readonly indexes?: readonly (readonly Name[])[]
   /** Constraints of every row, in SQL that every database supports. */

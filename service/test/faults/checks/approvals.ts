@@ -39,7 +39,7 @@ function checkPayments(dossier: Dossier, decisions: Decisions, complain: Complai
         call.beganMs <= issuedAtMs + dossier.skewMs &&
         issuedAtMs < latestMs(call) + approvalWindowMs + dossier.skewMs,
     )
-    if (given.length === 0) complain('not approved', nonce, `nobody has approved ${approval.id} in time`)
+    if (given.length === 0) complain('not approved', nonce, `${approval.id} was not approved in time`)
     const grant = dossier.grants.get(nonce)
     const isTakenBack = (decisions.get(approval.id) ?? []).some(
       (call) => isDecided(call, 'denied') && grant !== undefined && call.endedMs < grant.beganMs,
@@ -75,7 +75,7 @@ function checkDecisions({ approvals, decisions }: Asked, complain: Complain): vo
     if (isApproved && status === 'pending') complain('record differs', id, 'it was approved, and is pending')
     const mayBeDenied = calls.some((call) => mayHaveDecided(call, 'denied'))
     if (isApproved && status === 'denied' && !mayBeDenied) {
-      complain('record differs', id, 'it was approved, and nobody has denied it')
+      complain('record differs', id, 'it was approved and not denied')
     }
   }
 }
@@ -90,7 +90,7 @@ function checkRefusals(dossier: Dossier, { approvals, decisions }: Asked, compla
     if (answer.is !== 'denied' || answer.code !== 'approval_required') continue
     const aboveMicro = dossier.mandates.get(request.mandateId)?.approveAboveMicro ?? null
     if (aboveMicro === null || request.amountMicro <= aboveMicro) {
-      complain('failure unexplained', request.mandateId, 'nobody has to approve it')
+      complain('failure unexplained', request.mandateId, 'it needs no approval')
     }
     if (request.act !== 'ask-proof' || request.approvalId === undefined) continue
     const own = decisions.get(request.approvalId) ?? []
@@ -120,7 +120,7 @@ function checkAmendments(
     const terms = version ?? dossier.mandates.get(mandateId)
     if (answer.version > 1 && !version) complain('record lost', mandateId, `version ${answer.version}`)
     else if (terms?.maxPaymentMicro !== maxPaymentMicro) {
-      complain('record differs', mandateId, `version ${answer.version} is not what was asked for`)
+      complain('record differs', mandateId, `version ${answer.version} differs from the request`)
     }
   }
   for (const { answer } of dossier.callsOf('request-increase')) {

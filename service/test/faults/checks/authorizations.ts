@@ -21,7 +21,7 @@ export function checkAuthorizations(dossier: Dossier, complain: Complain): void 
   checkRefunds(dossier, complain)
 }
 
-/** Some request must have authorized it, once, and only its caller is told so. */
+/** Some request must have authorized it, once, and only its caller gets that answer. */
 function checkMakers(dossier: Dossier, hold: HoldContent, complain: Complain): void {
   const { nonce } = hold
   const attempts = dossier.actsOf(nonce, 'authorize')
@@ -32,15 +32,15 @@ function checkMakers(dossier: Dossier, hold: HoldContent, complain: Complain): v
     complain('record unexplained', nonce, 'no request can have authorized it')
   }
   if (attempts.filter((call) => isAuthorized(call, { isReplay: false })).length > 1) {
-    complain('charged twice', nonce, 'two requests were told that theirs authorized it')
+    complain('charged twice', nonce, 'two requests got the answer that they authorized it')
   }
   for (const attempt of attempts) {
     if (attempt.answer.is === 'authorized' && !own.includes(attempt)) {
-      complain('untrue success', nonce, 'somebody was told who did not authorize it')
+      complain('untrue success', nonce, 'a caller that did not authorize it got the answer that it did')
     }
     const isFailed = attempt.answer.is === 'failed' && attempt.answer.reason === 'nonce_reused'
     if (isFailed && own.includes(attempt))
-      complain('untrue failure', nonce, 'its merchant was told nonce_reused')
+      complain('untrue failure', nonce, 'its own merchant got nonce_reused')
   }
   for (const { answer } of dossier.verificationsOf(nonce)) {
     if (answer.is === 'verified') complain('charged twice', nonce, 'it was authorized, and verified as well')
@@ -55,7 +55,7 @@ function checkEnd(dossier: Dossier, hold: HoldContent, complain: Complain): void
   const [payment, second] = dossier.paymentsOf(nonce)
   if (second) complain('charged twice', nonce, `paid by ${payment?.id} and by ${second.id}`)
   if (captures.filter((call) => isVerified(call) && !isReplay(call)).length > 1) {
-    complain('charged twice', nonce, 'two captures were told that theirs was the first')
+    complain('charged twice', nonce, 'two captures got the answer of the first')
   }
   if (payment && !captures.some((call) => isMaker(call, { hold, payment }))) {
     complain('charge unexplained', nonce, `no capture can have made ${payment.id}`)
@@ -64,7 +64,7 @@ function checkEnd(dossier: Dossier, hold: HoldContent, complain: Complain): void
   for (const call of voids) {
     const { answer } = call
     if (answer.is === 'proof' && answer.status !== hold.status) {
-      complain('untrue success', nonce, `${answer.status} was told, and it is ${hold.status}`)
+      complain('untrue success', nonce, `the answer was ${answer.status}, but it is ${hold.status}`)
     }
     if (answer.is === 'conflict' && !wasCharged(payment, call, dossier)) {
       complain('failure unexplained', nonce, `${answer.detail}, and it was not`)
@@ -83,8 +83,13 @@ function checkCapture(
   if (answer.is === 'verified') {
     if (!payment) complain('charge lost', nonce, `${answer.transactionId} was acknowledged and is not there`)
     else if (payment.id !== answer.transactionId) {
-      complain('answers differ', nonce, `${answer.transactionId} was told, ${payment.id} is in the ledger`)
-    } else if (!isOwn(call, hold)) complain('untrue success', nonce, 'somebody else was told of the capture')
+      complain(
+        'answers differ',
+        nonce,
+        `the answer named ${answer.transactionId}, but ${payment.id} is in the ledger`,
+      )
+    } else if (!isOwn(call, hold))
+      complain('untrue success', nonce, 'another caller got the answer of the capture')
     return
   }
   if (answer.is !== 'conflict') return
@@ -148,7 +153,7 @@ function checkRefunds(dossier: Dossier, complain: Complain): void {
       same.some((call) => isFateUnknown(call) || isRefunded(call)),
     )
     if (refunds.length > possible.length) {
-      complain('record unexplained', payment.id, `${refunds.length} refunds, ${possible.length} asked for`)
+      complain('record unexplained', payment.id, `${refunds.length} refunds, ${possible.length} requested`)
     }
     for (const call of calls) checkRefund(dossier, call, { payment, refunds }, complain)
     for (const { id, amountMicro, isBetweenAccounts } of refunds) {
@@ -177,7 +182,7 @@ function checkRefund(
   if (answer.is === 'refunded') {
     const refund = refunds.find(({ id }) => id === answer.refundId)
     if (refund?.amountMicro !== request.amountMicro) {
-      complain('record differs', payment.id, 'a refund has another amount than was asked for')
+      complain('record differs', payment.id, 'a refund has another amount than requested')
     }
   }
   if (answer.is !== 'conflict') return

@@ -14,7 +14,7 @@ export function checkCharges(dossier: Dossier, complain: Complain): void {
     const [payment, second] = dossier.paymentsOf(nonce)
     if (second) complain('charged twice', nonce, `paid by ${payment?.id} and by ${second.id}`)
     if (attempts.filter((attempt) => isVerified(attempt) && !isReplay(attempt)).length > 1) {
-      complain('charged twice', nonce, 'two verifications were told that theirs was the first')
+      complain('charged twice', nonce, 'two verifications got the answer of the first')
     }
     const hold = dossier.holds.get(nonce)
     // `checkAuthorizations` checks payments in two steps.
@@ -45,7 +45,7 @@ function checkPayment(
   }
   const first = own.find((attempt) => isVerified(attempt) && !isReplay(attempt))
   if (first && !makers.includes(first)) {
-    complain('untrue success', nonce, `${payment.id} was not made while its request was under way`)
+    complain('untrue success', nonce, `${payment.id} was not made during its request`)
   }
   const isTold = own.some(({ answer }) =>
     ['verified', 'failed', 'unauthorized', 'conflict'].includes(answer.is),
@@ -66,18 +66,22 @@ function checkVerification(dossier: Dossier, attempt: Verification, truth: Truth
     if (!payment) {
       complain('charge lost', nonce, `${answer.transactionId} was acknowledged and is not in the ledger`)
     } else if (payment.id !== answer.transactionId) {
-      complain('answers differ', nonce, `${answer.transactionId} was told, ${payment.id} is in the ledger`)
+      complain(
+        'answers differ',
+        nonce,
+        `the answer named ${answer.transactionId}, but ${payment.id} is in the ledger`,
+      )
     } else if (hold && !isOwn(attempt, hold)) {
-      complain('untrue success', nonce, `${payment.id} was told to somebody who did not collect it`)
+      complain('untrue success', nonce, `a caller that did not collect ${payment.id} got its answer`)
     } else if (endedMs < payment.createdAtMs) {
-      complain('untrue success', nonce, `${payment.id} was told before it was made`)
+      complain('untrue success', nonce, `${payment.id} was answered before it was made`)
     }
   }
   if (answer.is !== 'failed' || !hold) return
   if (answer.reason === 'nonce_reused') {
-    if (isOwn(attempt, hold)) complain('untrue failure', nonce, 'its own collector was told nonce_reused')
+    if (isOwn(attempt, hold)) complain('untrue failure', nonce, 'its own collector got nonce_reused')
     else if (!payment || endedMs < payment.createdAtMs) {
-      complain('failure unexplained', nonce, 'nonce_reused, and nobody had used it')
+      complain('failure unexplained', nonce, 'nonce_reused, but it had not been used')
     }
   } else if (answer.reason !== 'proof_expired') {
     complain('failure unexplained', nonce, answer.reason)

@@ -12,14 +12,14 @@ export function checkHolds(dossier: Dossier, complain: Complain): void {
     const hold = dossier.holds.get(nonce)
     if (!hold) complain('hold lost', nonce, 'the proof was granted, and its hold is not in the ledger')
     else if (hold.mandateId !== request.mandateId || hold.amountMicro !== request.amountMicro) {
-      complain('record differs', nonce, 'the hold is not what was asked for')
+      complain('record differs', nonce, 'the hold differs from the request')
     }
   }
   const untold = dossier.callsOf('ask-proof').filter(isFateUnknown)
   const untoldOf = Map.groupBy(untold, ({ request }) => request.mandateId)
   for (const hold of dossier.content.holds) {
     if (!isExplained(dossier, hold, untoldOf.get(hold.mandateId) ?? [])) {
-      complain('hold unexplained', hold.nonce, 'nobody can have asked for it')
+      complain('hold unexplained', hold.nonce, 'no request can have caused it')
     }
     checkState(dossier, hold, complain)
   }
@@ -81,7 +81,7 @@ function checkState(dossier: Dossier, hold: HoldContent, complain: Complain): vo
           complain('hold ended early', nonce, 'it was authorized, and its merchant did not void it')
         }
       } else if (!stops.some((stop) => latestMs(stop) >= issuedAtMs)) {
-        complain('hold ended early', nonce, 'it is voided, and nobody stopped its mandate')
+        complain('hold ended early', nonce, 'it is voided, but its mandate was not stopped')
       }
       break
     case 'expired':

@@ -36,7 +36,7 @@ function checkTransactions(dossier: Dossier, complain: Complain): void {
   }
   const payers = new Set(dossier.payments.map(({ id }) => id))
   for (const { id } of copies) {
-    if (!payers.has(id)) complain('record unexplained', id, 'the payee has a payment that nobody made')
+    if (!payers.has(id)) complain('record unexplained', id, 'the payee has a payment that was never made')
   }
 }
 
@@ -60,7 +60,7 @@ function checkEvaluations(dossier: Dossier, complain: Complain): void {
     }
   }
   if (recorded.size > untold) {
-    complain('record unexplained', '', `${recorded.size} evaluations nobody was told of, ${untold} asked for`)
+    complain('record unexplained', '', `${recorded.size} unanswered evaluations, ${untold} requested`)
   }
 }
 

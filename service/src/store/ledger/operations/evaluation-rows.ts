@@ -46,7 +46,7 @@ export function evaluationOf(
   found: {
     readonly subject: EvaluationRow['subject']
     readonly seller: { readonly accountId: string; readonly sellerId: string } | undefined
-    /** The mandate that the policy looked at, if the agent has it. */
+    /** The mandate that the policy checked, if the agent has it. */
     readonly mandate: LookedAt | undefined
   },
 ): EvaluationRow {

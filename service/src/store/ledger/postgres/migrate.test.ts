@@ -110,7 +110,7 @@ const foreignTables: readonly (readonly [what: string, statements: string, named
   ],
 ]
 for (const [what, statements, named] of foreignTables) {
-  test(`Tables of another program are left untouched, and none are added beside them: ${what}`, async (context) => {
+  test(`Tables of another program are left untouched, and none are added to them: ${what}`, async (context) => {
     const database = await emptyDatabase(context)
     await execute(database.url, statements)
     const before = await relations(database.url)

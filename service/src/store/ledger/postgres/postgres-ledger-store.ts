@@ -109,7 +109,7 @@ function createStore(
     metrics,
     name: 'read',
   })
-  // Reads of the whole ledger have no time limit, and a connection of their own.
+  // Reads of the whole ledger have no time limit, and a separate connection.
   const auditing = openPool(url, { max: counts.audit, idleTimeoutMillis: 1_000 })
   // The console's queries take no connection from payments.
   const watching = openPool(url, {

@@ -29,9 +29,9 @@ export interface ReadOptions {
 }
 
 /**
- * Reads or locks rows by key, or in ranges of one shape. Each key is looked up separately, so that no plan scans the table, and
- * keys are locked in their order, so that transactions cannot deadlock. Several groups of reads make one statement, whose
- * columns are text, padded with nulls.
+ * Reads or locks rows by key, or in ranges of one shape. Each key is looked up separately, so that no plan
+ * scans the table, and keys are locked in order, so that transactions cannot deadlock. Several groups of
+ * reads make one statement, whose columns are text, padded with nulls.
  */
 export function readRows(groups: readonly (readonly Read[])[], options: ReadOptions): Statement {
   const { lock } = options
@@ -138,7 +138,7 @@ function columnsOfRange({ table, where, orderBy, after, upTo }: RangeRead): Name
   return [...wanted, ['row_limit', { kind: 'integer', isNullable: false }]]
 }
 
-/** The rows of one range, in its order. */
+/** The rows of one range, in order. */
 function rangeOf({ table, where, orderBy, after, upTo }: RangeRead, machine: string): string {
   const equals = Object.keys(where)
   const index = indexOf(table, equals, orderBy)
@@ -373,7 +373,7 @@ interface Decoded {
 interface Layout {
   readonly keyColumns: readonly NamedColumn[]
   readonly key: readonly Decoded[]
-  /** The columns besides the key. */
+  /** The columns outside the key. */
   readonly others: readonly Decoded[]
   readonly all: readonly Decoded[]
 }

@@ -61,7 +61,7 @@ export function prepareApprovalReads(db: Reader, dialect: ReadDialect) {
       if (agentId !== undefined) conditions.push(sql`agent_id = ${idOf(dialect, 'agent', agentId)}`)
       if (page.olderThan !== undefined)
         conditions.push(sql`id < ${boundOf(dialect, 'approval', page.olderThan)}`)
-      // The open ones are few, and have a table of their own.
+      // The open ones are few, and have a separate table.
       if (status === 'pending') conditions.push(isPending(scope))
       const limit = status === undefined || status === 'pending' ? page.limit + 1 : maxLookedAt
       const latest = sql`select ${columnsOf(approvals)} from ${from(approvals)}

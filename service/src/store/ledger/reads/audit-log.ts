@@ -20,7 +20,7 @@ import {
 import { pageOf } from './lists.ts'
 import { capturedTextOf, toAuditEvent } from './records.ts'
 
-/** The audit log: recorded events, and the payments of the journal, each of which is its own event. */
+/** The audit log: recorded events, and the payments of the journal, each of which doubles as its event. */
 export function prepareAuditLog(db: Reader, dialect: ReadDialect) {
   const id = (kind: 'account' | 'transaction', text: string) => idOf(dialect, kind, text)
 

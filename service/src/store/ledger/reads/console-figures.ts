@@ -29,7 +29,10 @@ const maxNearest = 5
 /** How many payments of a mandate are read to find the first open one. */
 const maxSearched = 1_000
 
-/** How many more subjects are read than are asked for, since payments that are not added up yet may change the order. */
+/**
+ * How many more subjects are read than requested, since payments that are not added up yet may change the
+ * order.
+ */
 const maxWaiting = 20
 
 type Figures = Pick<

@@ -119,7 +119,7 @@ function serve(port: MessagePort, path: string): void {
   database.pragma('temp_store = memory')
   const statements = new Map<string, Statement>()
   let deadlineMs = Infinity
-  // SQLite cannot be interrupted from JavaScript, so long statements check a function now and then.
+  // SQLite cannot be interrupted from JavaScript, so long statements call a check function now and then.
   database.function('in_time', { deterministic: false }, () => {
     if (clock() > deadlineMs) throw new QueryTooSlowError('a query of the console took too long')
     return 1n
