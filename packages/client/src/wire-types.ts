@@ -705,7 +705,7 @@ export interface ListedMandate {
   remaining_budget: string
   /** Max time in seconds between the authorization of a payment and its capture. */
   max_capture_seconds: number
-  /** How far each limit is used up: those of the mandate, then those of its shared budgets, nearest first. */
+  /** Usage of each limit: those of the mandate, then those of its shared budgets, nearest first. */
   usage?: Array<LimitUsage>
   /** When the mandate was created. */
   created_at: string
@@ -771,7 +771,7 @@ export interface MandateDetail {
   remaining_budget: string
   /** Max time in seconds between the authorization of a payment and its capture. */
   max_capture_seconds: number
-  /** How far each limit is used up: those of the mandate, then those of its shared budgets, nearest first. */
+  /** Usage of each limit: those of the mandate, then those of its shared budgets, nearest first. */
   usage: Array<LimitUsage>
   /** When the mandate was created. */
   created_at: string
@@ -1250,7 +1250,7 @@ export interface NamedTransaction {
 }
 
 export interface PaymentRefund {
-  /** Id of the refund, a transaction of its own. */
+  /** Id of the refund, a separate transaction. */
   id: string
   /** Refunded amount in USDC, as decimal text. */
   amount: string
@@ -1458,7 +1458,7 @@ export interface Budget {
   frozen_at: string | null
   /** Version number of its name and limits. Send it in `If-Match` to change the budget. */
   version: number
-  /** How far each limit is used up: those of the mandate, then those of its shared budgets, nearest first. */
+  /** Usage of each limit: those of the mandate, then those of its shared budgets, nearest first. */
   usage?: Array<LimitUsage>
   /** Number of budgets directly below it. */
   children?: number
@@ -1517,7 +1517,7 @@ export interface Limit {
   max_amount: string | null
   /** Max number of payments in a window; null for none. */
   max_count: number | null
-  /** What it counts apart for: each `seller` or `resource`; null for all together. */
+  /** Counts separately for each `seller` or `resource`; null for all together. */
   per: 'seller' | 'resource' | null
   /** What happens to a payment that does not fit. */
   action: 'deny' | 'require_approval' | 'notify'
@@ -1646,7 +1646,7 @@ export interface Mandate {
   remaining_budget: string
   /** Max time in seconds between the authorization of a payment and its capture. */
   max_capture_seconds: number
-  /** How far each limit is used up: those of the mandate, then those of its shared budgets, nearest first. */
+  /** Usage of each limit: those of the mandate, then those of its shared budgets, nearest first. */
   usage?: Array<LimitUsage>
   /** When the mandate was created. */
   created_at: string
@@ -1684,7 +1684,7 @@ export interface MandateAmendment {
 }
 
 export interface MandateVersion {
-  /** Number of the version; the highest is in force. */
+  /** Number of the version; the highest is the current one. */
   version: number
   /** What the budget is for, as free text. */
   purpose: string
@@ -1719,7 +1719,7 @@ export interface MandateVersion {
   } | null
   /** Key or session that made the amendment; null for version 1, which was created with the mandate. */
   changed_by: string | null
-  /** From when on these terms were in force. */
+  /** When these terms took effect. */
   created_at: string
 }
 
@@ -1868,7 +1868,7 @@ export interface BacktestFlips {
 }
 
 export interface BacktestRequest {
-  /** The terms to try; those that are left out are the mandate’s. */
+  /** The terms to try; omitted ones are the mandate’s. */
   draft: MandateDraft
   /** Only records at or after this time, with a time zone. By default 30 days before `to`. */
   from?: string
@@ -2138,7 +2138,7 @@ export interface ProposedPayment {
 }
 
 export interface RefundRequest {
-  /** Amount to refund in USDC, as decimal text. All refunds of a payment together are at most what it charged. */
+  /** Amount to refund in USDC, as decimal text. The refunds of a payment never exceed its charge. */
   amount: string
   /** Why it is refunded, for the records of both accounts. */
   reason?: string

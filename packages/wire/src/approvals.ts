@@ -185,7 +185,7 @@ export const approveRequest = endpoint({
   path: '/v1/approvals/{approval_id}/approve',
   tag: 'Approvals',
   summary:
-    'Approves a payment, or an increase, which takes effect at once. Only an owner approves an increase; nobody approves a request of their own.',
+    'Approves a payment, or an increase, which takes effect at once. Only an owner can approve an increase, and no one can approve their own request.',
   roles: readerRoles,
   params: approvalParams,
   body: ApprovalNote,

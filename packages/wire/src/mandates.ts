@@ -49,7 +49,7 @@ export const CategoryCheck = OneOf(categoryChecks)
 export const ResourcePattern = Type.String({
   format: 'resource-pattern',
   maxLength: maxLengths.url,
-  description: 'URL of a resource without a query; a `*` at its end stands for any continuation of the path.',
+  description: 'URL of a resource without a query; a `*` at its end matches any continuation of the path.',
   examples: ['https://api.example.com/reports/*'],
 })
 /** When a person must approve a payment. */
@@ -282,13 +282,13 @@ export type MandateAmendment = Static<typeof MandateAmendment>
 
 /** The terms of a mandate from one amendment to the next. */
 export const MandateVersion = Type.Object({
-  version: described(MandateVersionNumber, 'Number of the version; the highest is in force.'),
+  version: described(MandateVersionNumber, 'Number of the version; the highest is the current one.'),
   ...terms,
   changed_by: described(
     Nullable(Id),
     'Key or session that made the amendment; null for version 1, which was created with the mandate.',
   ),
-  created_at: described(Timestamp, 'From when on these terms were in force.'),
+  created_at: described(Timestamp, 'When these terms took effect.'),
 })
 export type MandateVersion = Static<typeof MandateVersion>
 
@@ -391,7 +391,7 @@ export const listMandateVersions = endpoint({
   params: MandateParams,
   query: PageQuery,
   responses: { 200: PageOf(MandateVersion) },
-  responseDescriptions: { 200: 'A page of versions; the first one is in force.' },
+  responseDescriptions: { 200: 'A page of versions; the first one is the current one.' },
   errors: ['not_found'],
 })
 

@@ -9,7 +9,7 @@ import { Transaction } from './transactions.ts'
 export const RefundRequest = Type.Object({
   amount: described(
     PaymentAmount,
-    'Amount to refund in USDC, as decimal text. All refunds of a payment together are at most what it charged.',
+    'Amount to refund in USDC, as decimal text. The refunds of a payment never exceed its charge.',
   ),
   reason: Type.Optional(
     Text(maxLengths.refundReason, {
@@ -31,7 +31,7 @@ export const refundTransaction = endpoint({
   body: RefundRequest,
   responses: { 201: Transaction },
   responseDescriptions: {
-    201: 'The refund, a transaction of its own, made now or by the first request with this `Idempotency-Key`.',
+    201: 'The refund, a separate transaction, made now or by the first request with this `Idempotency-Key`.',
   },
   errors: [
     'idempotency_key_required',

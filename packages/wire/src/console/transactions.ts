@@ -190,7 +190,7 @@ export const PolicyCheck = Type.Object({
 export type PolicyCheck = Static<typeof PolicyCheck>
 
 export const PaymentRefund = Type.Object({
-  id: described(Id, 'Id of the refund, a transaction of its own.'),
+  id: described(Id, 'Id of the refund, a separate transaction.'),
   amount: described(AmountText, 'Refunded amount in USDC, as decimal text.'),
   reason: described(
     Nullable(Text(maxLengths.refundReason)),

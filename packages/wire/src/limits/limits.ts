@@ -112,7 +112,7 @@ export const Limit = Type.Object({
   max_count: described(Nullable(MaxCount), 'Max number of payments in a window; null for none.'),
   per: described(
     Nullable(OneOf(limitSubjects)),
-    'What it counts apart for: each `seller` or `resource`; null for all together.',
+    'Counts separately for each `seller` or `resource`; null for all together.',
   ),
   action: described(OneOf(limitActions), 'What happens to a payment that does not fit.'),
 })
@@ -162,8 +162,7 @@ export type LimitUsage = Static<typeof LimitUsage>
 /** The usage of a mandate's limits, and of those of its budgets. */
 export const LimitUsages = Type.Array(LimitUsage, {
   maxItems: maxItems.limitUsages,
-  description:
-    'How far each limit is used up: those of the mandate, then those of its shared budgets, nearest first.',
+  description: 'Usage of each limit: those of the mandate, then those of its shared budgets, nearest first.',
 })
 
 /** The limit that refuses a payment. */

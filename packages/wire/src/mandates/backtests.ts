@@ -35,7 +35,7 @@ const { end_holds: _endHolds, budget_id: _budgetId, ...draftedTerms } = MandateA
 export const MandateDraft = Type.Object({ ...draftedTerms, limits: Type.Optional(NewLimits) })
 
 export const BacktestRequest = Type.Object({
-  draft: described(MandateDraft, 'The terms to try; those that are left out are the mandate’s.'),
+  draft: described(MandateDraft, 'The terms to try; omitted ones are the mandate’s.'),
   from: Type.Optional(
     described(
       Timestamp,
