@@ -10,6 +10,7 @@ import { everyScreen, type ScreenStop } from './every-screen.ts'
 import { everyEmptyScreen, everyFurtherState } from './every-state.ts'
 import { chooseFromMenu } from './menu.ts'
 import { seedSandbox } from './seeded-sandbox.ts'
+import { addSpendingRules } from './spending-rules.ts'
 import { visit, type Visitor } from './visitor.ts'
 import { askForApproval } from './waiting-requests.ts'
 import { layWire } from './wire.ts'
@@ -22,6 +23,7 @@ test('Every screen and dialog: axe finds nothing in either theme nor on a phone,
   const service = await startTestService(context)
   const { purser, mandates, agents } = await seedSandbox(service, Date.now(), { hours: 2, days: 5 })
   const { payment, increase } = await askForApproval(service, agents.research)
+  const rules = await addSpendingRules(service, agents.research)
   const find = async (status: 'denied' | 'paid') =>
     (await purser.transactions.list({ status, limit: 1 }).page()).items[0]?.id ?? ''
   const ids = {
@@ -31,6 +33,9 @@ test('Every screen and dialog: axe finds nothing in either theme nor on a phone,
     paid: await find('paid'),
     approval: payment.id,
     increase: increase.id,
+    limited: rules.mandate.id,
+    budget: rules.budget.id,
+    overLimit: rules.denialId,
     keyHint: service.sandboxKey.slice(-4),
   }
   const visitor = await visit(browser, service, { colorScheme: 'light' })

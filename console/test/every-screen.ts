@@ -23,6 +23,10 @@ export function everyScreen(ids: {
   readonly paid: string
   readonly approval: string
   readonly increase: string
+  /** A mandate with limits, its shared budget, and a denial by a limit. */
+  readonly limited: string
+  readonly budget: string
+  readonly overLimit: string
 }): readonly ScreenStop[] {
   return [
     { name: 'overview', path: 'sandbox', isReady: text('Spent today') },
@@ -61,6 +65,56 @@ export function everyScreen(ids: {
       },
     },
     { name: 'mandate', path: `sandbox/mandates/${ids.mandate}`, isReady: table('Transactions') },
+    {
+      name: 'mandate-limits',
+      path: `sandbox/mandates/${ids.limited}`,
+      isReady: text('Counts apart for each seller'),
+      prepare: (page) => page.getByText(/^Version 1, /).click(),
+    },
+    {
+      name: 'edit-mandate',
+      path: `sandbox/mandates/${ids.limited}/edit`,
+      isReady: text('It pays at most 20.00 USDC and 5 payments in a day'),
+      prepare: async (page) => {
+        await page.getByLabel('Cap per payment').fill('8.75')
+        await press('Try on past decisions')(page)
+        await text('Would have been denied')(page)
+      },
+    },
+    {
+      name: 'review-changes',
+      path: `sandbox/mandates/${ids.limited}/edit`,
+      isReady: text('It pays at most 20.00 USDC and 5 payments in a day'),
+      prepare: async (page) => {
+        await page.getByLabel('Total budget').fill('300.00')
+        await page.getByLabel('Allowed sellers').fill('api.papers.example, data.weather.example')
+        await press('Review changes')(page)
+        await text('allows more')(page)
+      },
+    },
+    { name: 'budgets', path: 'sandbox/budgets', isReady: text('The budgets below it add up to') },
+    {
+      name: 'budget',
+      path: `sandbox/budgets/${ids.budget}`,
+      isReady: table('Mandates below this budget'),
+    },
+    {
+      name: 'edit-budget',
+      path: `sandbox/budgets/${ids.budget}`,
+      isReady: table('Mandates below this budget'),
+      prepare: press('Edit'),
+    },
+    {
+      name: 'freeze-budget',
+      path: `sandbox/budgets/${ids.budget}`,
+      isReady: table('Mandates below this budget'),
+      prepare: press('Freeze'),
+    },
+    {
+      name: 'over-limit',
+      path: `sandbox/transactions/${ids.overLimit}`,
+      isReady: text('of at most 20.00 USDC in a day'),
+    },
     { name: 'transactions', path: 'sandbox/transactions', isReady: table('Transactions') },
     { name: 'denial', path: `sandbox/transactions/${ids.denied}`, isReady: text('The nine checks') },
     { name: 'payment', path: `sandbox/transactions/${ids.paid}`, isReady: text('The nine checks') },

@@ -52,6 +52,22 @@ export function everyFurtherState(ids: {
       },
     },
     {
+      name: 'a form with a limit that is not complete',
+      path: 'sandbox/mandates/new',
+      isReady: text('every payment will be denied'),
+      prepare: async (page) => {
+        await page.getByText('More rules').last().click()
+        await press('Add a limit over time')(page)
+        await press('Create mandate')(page)
+        await text('Enter a max amount, a max number of payments, or both.')(page)
+      },
+    },
+    {
+      name: 'a new budget',
+      path: 'sandbox/budgets?new',
+      isReady: text('Cannot be changed later.'),
+    },
+    {
       name: 'a transaction as JSON',
       path: `sandbox/transactions/${ids.paid}`,
       isReady: text('The nine checks'),
@@ -108,7 +124,7 @@ export function everyFurtherState(ids: {
       path: 'sandbox/approvals?status=foo',
       isReady: text('This filter does not work'),
     },
-    ...['mandates', 'transactions', 'agents', 'approvals'].map((screen) => ({
+    ...['mandates', 'transactions', 'agents', 'approvals', 'budgets'].map((screen) => ({
       name: `${screen} of an id that is none`,
       path: `sandbox/${screen}/nothing`,
       isReady: text('It does not exist here'),
@@ -120,6 +136,7 @@ export function everyFurtherState(ids: {
 export const everyEmptyScreen: readonly ScreenStop[] = [
   { name: 'empty overview', path: 'sandbox', isReady: text('Your first purchase') },
   { name: 'empty approvals', path: 'sandbox/approvals', isReady: text('No requests yet') },
+  { name: 'empty budgets', path: 'sandbox/budgets', isReady: text('No shared budgets yet') },
   { name: 'empty mandates', path: 'sandbox/mandates', isReady: text('No mandates yet') },
   { name: 'empty transactions', path: 'sandbox/transactions', isReady: text('No transactions yet') },
   { name: 'empty agents', path: 'sandbox/agents', isReady: text('No agents yet') },

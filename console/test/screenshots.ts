@@ -9,6 +9,7 @@ import { projectFolder } from '../../tools/source-files.ts'
 import { startBrowser } from './browser.ts'
 import { everyScreen, type ScreenStop } from './every-screen.ts'
 import { seedSandbox } from './seeded-sandbox.ts'
+import { addSpendingRules } from './spending-rules.ts'
 import { visit } from './visitor.ts'
 import { askForApproval } from './waiting-requests.ts'
 
@@ -23,6 +24,9 @@ const onlyLight = new Set([
   'revoke-agent',
   'middleware',
   'new-key',
+  'review-changes',
+  'edit-budget',
+  'freeze-budget',
   'undo',
   'not-found',
 ])
@@ -59,6 +63,7 @@ async function pictureFullConsole(browser: Browser, service: TestService): Promi
   const { purser, mandates, agents } = await seedSandbox(service, Date.now())
   await signIn(service, await issueKey(service, { role: 'owner', label: 'finance' }))
   const { payment, increase } = await askForApproval(service, agents.research)
+  const rules = await addSpendingRules(service, agents.research)
   const denials = await purser.transactions.list({ status: 'denied', limit: 200 }).toArray({ limit: 200 })
   const payments = await purser.transactions.list({ status: 'paid', limit: 1 }).page()
   const screens = everyScreen({
@@ -68,6 +73,9 @@ async function pictureFullConsole(browser: Browser, service: TestService): Promi
     paid: payments.items[0]?.id ?? '',
     approval: payment.id,
     increase: increase.id,
+    limited: rules.mandate.id,
+    budget: rules.budget.id,
+    overLimit: rules.denialId,
   })
   for (const { name: look, ...options } of looks) {
     const { page, ...visitor } = await visit(browser, service, options)
