@@ -22,15 +22,16 @@ after(() => browser.close())
 test('Every screen and dialog: axe finds nothing in either theme nor on a phone, and each says which environment it is', async (context) => {
   const service = await startTestService(context)
   const { purser, mandates, agents } = await seedSandbox(service, Date.now(), { hours: 2, days: 5 })
-  const { payment, increase } = await askForApproval(service, agents.research)
-  const rules = await addSpendingRules(service, agents.research)
   const find = async (status: 'denied' | 'paid') =>
     (await purser.transactions.list({ status, limit: 1 }).page()).items[0]?.id ?? ''
+  const [denied, paid] = [await find('denied'), await find('paid')]
+  const { payment, increase } = await askForApproval(service, agents.research)
+  const rules = await addSpendingRules(service, agents.research)
   const ids = {
     agent: agents.research.id,
     mandate: mandates[0]?.id ?? '',
-    denied: await find('denied'),
-    paid: await find('paid'),
+    denied,
+    paid,
     approval: payment.id,
     increase: increase.id,
     limited: rules.mandate.id,

@@ -99,18 +99,6 @@ export function everyScreen(ids: {
       isReady: table('Mandates below this budget'),
     },
     {
-      name: 'edit-budget',
-      path: `sandbox/budgets/${ids.budget}`,
-      isReady: table('Mandates below this budget'),
-      prepare: press('Edit'),
-    },
-    {
-      name: 'freeze-budget',
-      path: `sandbox/budgets/${ids.budget}`,
-      isReady: table('Mandates below this budget'),
-      prepare: press('Freeze'),
-    },
-    {
       name: 'over-limit',
       path: `sandbox/transactions/${ids.overLimit}`,
       isReady: text('of at most 20.00 USDC in a day'),

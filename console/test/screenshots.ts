@@ -25,8 +25,6 @@ const onlyLight = new Set([
   'middleware',
   'new-key',
   'review-changes',
-  'edit-budget',
-  'freeze-budget',
   'undo',
   'not-found',
 ])
@@ -62,10 +60,10 @@ try {
 async function pictureFullConsole(browser: Browser, service: TestService): Promise<void> {
   const { purser, mandates, agents } = await seedSandbox(service, Date.now())
   await signIn(service, await issueKey(service, { role: 'owner', label: 'finance' }))
-  const { payment, increase } = await askForApproval(service, agents.research)
-  const rules = await addSpendingRules(service, agents.research)
   const denials = await purser.transactions.list({ status: 'denied', limit: 200 }).toArray({ limit: 200 })
   const payments = await purser.transactions.list({ status: 'paid', limit: 1 }).page()
+  const { payment, increase } = await askForApproval(service, agents.research)
+  const rules = await addSpendingRules(service, agents.research)
   const screens = everyScreen({
     agent: agents.research.id,
     mandate: mandates[0]?.id ?? '',
