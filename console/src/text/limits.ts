@@ -55,7 +55,7 @@ export function resetInWords(resetsAt: string | null, window: LimitWindow): stri
 }
 
 /** A time to the minute with its zone; by default the zone of this computer. */
-export function timeIn(at: string, timeZone?: string): string {
+function timeIn(at: string, timeZone?: string): string {
   const timeMs = Date.parse(at)
   if (Number.isNaN(timeMs)) return at
   const format = formatIn(timeZone)

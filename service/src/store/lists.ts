@@ -1,3 +1,4 @@
+import type { MandateTerms as WireTerms } from '@purser/wire/mandates'
 import type { TransactionStatus } from '@purser/wire/transactions'
 
 import type { Metadata, Scope } from '../domain/records.ts'
@@ -43,4 +44,13 @@ export interface PageOf<Item> {
   readonly items: Item[]
   /** The id to continue after, if there are more. */
   readonly next: string | undefined
+}
+
+/** The terms of a mandate from one amendment to the next. */
+export interface MandateVersion {
+  readonly version: number
+  readonly terms: WireTerms
+  /** Null for the first version. */
+  readonly changedBy: string | null
+  readonly createdAtMs: number
 }

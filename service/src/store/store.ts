@@ -2,7 +2,7 @@ import type { AccountStatus } from '@purser/wire/accounts'
 import type { ApprovalStatus, ApprovalVerdict } from '@purser/wire/approvals'
 import type { AuditEventType } from '@purser/wire/audit-log'
 import type { Environment } from '@purser/wire/fields'
-import type { MandateStatus, MandateTerms as WireTerms } from '@purser/wire/mandates'
+import type { MandateStatus } from '@purser/wire/mandates'
 
 import type { ConsoleOperations, ConsoleReads, StoredSession } from './console/store.ts'
 import type { Approval, Increase } from '../domain/approval.ts'
@@ -27,9 +27,25 @@ import type {
   Transaction,
 } from '../domain/records.ts'
 import type { RiskFacts } from '../domain/risk.ts'
-import type { AgentFilter, MandateListFilter, Page, PageOf, RecordKey, TransactionFilter } from './lists.ts'
+import type {
+  AgentFilter,
+  MandateListFilter,
+  MandateVersion,
+  Page,
+  PageOf,
+  RecordKey,
+  TransactionFilter,
+} from './lists.ts'
 
-export type { AgentFilter, MandateListFilter, Page, PageOf, RecordKey, TransactionFilter } from './lists.ts'
+export type {
+  AgentFilter,
+  MandateListFilter,
+  MandateVersion,
+  Page,
+  PageOf,
+  RecordKey,
+  TransactionFilter,
+} from './lists.ts'
 
 /**
  * The port of the ledger. One method is one business operation, and resolves once its outcome is durable. Refusals are
@@ -312,14 +328,6 @@ export type AmendmentRefusal =
       readonly authorizedMicro: MicroUsdc
     }
 
-/** The terms of a mandate from one amendment to the next. */
-export interface MandateVersion {
-  readonly version: number
-  readonly terms: WireTerms
-  /** Null for the first version. */
-  readonly changedBy: string | null
-  readonly createdAtMs: number
-}
 /** A possible payment, as far as limits need it. */
 export interface ProposedBooking {
   readonly accountId: string

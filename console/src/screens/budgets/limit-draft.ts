@@ -33,7 +33,7 @@ export const weekDays = [
 export type WeekDay = (typeof weekDays)[number]
 
 /** The time zone of this computer. */
-export function localTimeZone(): string {
+function localTimeZone(): string {
   return new Intl.DateTimeFormat('en').resolvedOptions().timeZone
 }
 

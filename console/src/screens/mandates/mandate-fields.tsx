@@ -3,21 +3,8 @@ import type { ReactNode } from 'react'
 
 import { TextArea, TextField } from '../../ui/field.tsx'
 import { Panel } from '../../ui/panel.tsx'
-import type { LimitFaults } from '../budgets/limit-draft.ts'
 import { categoryRule, enforcedCategoryRule } from './category-rule.ts'
-import type { MandateDraft } from './mandate-draft.ts'
-import { MoreRules } from './more-rules.tsx'
-
-/** What a form of a mandate needs to show its fields. */
-export interface FieldsOfMandate {
-  readonly draft: MandateDraft
-  readonly set: (changes: Partial<MandateDraft>) => void
-  readonly faults: Partial<Record<keyof NewMandate, string>>
-  /** Whether to show what is missing in limits. */
-  readonly showsFaults: boolean
-  /** What the service says about limits, by their index. */
-  readonly refusedLimits: Readonly<Record<number, LimitFaults>>
-}
+import { MoreRules, type FieldsOfMandate } from './more-rules.tsx'
 
 /** The terms of a mandate; those that few mandates need are behind one disclosure. */
 export function MandateFields({ agent, ...fields }: FieldsOfMandate & { readonly agent?: ReactNode }) {

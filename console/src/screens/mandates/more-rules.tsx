@@ -1,11 +1,23 @@
+import type { NewMandate } from '@purser/client'
 import { useState } from 'react'
 
 import { CheckField, SelectField, TextArea, TextField } from '../../ui/field.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { useBudgets } from '../budgets/budget-choices.ts'
+import type { LimitFaults } from '../budgets/limit-draft.ts'
 import { LimitFields } from '../budgets/limit-fields.tsx'
-import { hasMoreRules } from './mandate-draft.ts'
-import type { FieldsOfMandate } from './mandate-fields.tsx'
+import { hasMoreRules, type MandateDraft } from './mandate-draft.ts'
+
+/** What a form of a mandate needs to show its fields. */
+export interface FieldsOfMandate {
+  readonly draft: MandateDraft
+  readonly set: (changes: Partial<MandateDraft>) => void
+  readonly faults: Partial<Record<keyof NewMandate, string>>
+  /** Whether to show what is missing in limits. */
+  readonly showsFaults: boolean
+  /** What the service says about limits, by their index. */
+  readonly refusedLimits: Readonly<Record<number, LimitFaults>>
+}
 
 const requiredChoices = [
   { value: '1', text: 'One person' },

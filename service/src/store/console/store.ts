@@ -21,8 +21,7 @@ import type {
   Transaction,
 } from '../../domain/records.ts'
 import type { ActivityDimension } from '../ledger/activity.ts'
-import type { Page, PageOf, RecordKey, TransactionFilter } from '../lists.ts'
-import type { MandateVersion } from '../store.ts'
+import type { MandateVersion, Page, PageOf, RecordKey, TransactionFilter } from '../lists.ts'
 import type { BacktestQuestion, BacktestReport } from './backtest.ts'
 
 export type { BacktestDecision, BacktestExample, BacktestFlips, BacktestReport } from './backtest.ts'
