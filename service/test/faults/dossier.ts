@@ -13,7 +13,7 @@ import type {
 } from './history.ts'
 
 /** A call that revokes or pauses something: a mandate, or its agent. */
-export type Stop = CallOf<MandateMove['act'] | 'revoke-agent' | 'stop-all' | 'void-proof'>
+export type Stop = CallOf<MandateMove['act'] | 'revoke-agent' | 'stop-all' | 'void-proof' | 'freeze-budget'>
 
 type AuthorizedCall = CallOf<'authorize' | 'capture-authorized' | 'void-authorized'>
 
@@ -41,6 +41,8 @@ export class Dossier {
   readonly #movesOf: ReadonlyMap<string, CallOf<MandateMove['act']>[]>
   readonly #revocationsOf: ReadonlyMap<string, CallOf<'revoke-agent'>[]>
   readonly #voidsOf: ReadonlyMap<string, CallOf<'void-proof'>[]>
+  readonly #freezesOf: ReadonlyMap<string, CallOf<'freeze-budget'>[]>
+  readonly #unfreezesOf: ReadonlyMap<string, CallOf<'unfreeze-budget'>[]>
   readonly #createdSince: ReadonlyMap<string, Call>
   /** Stops of all mandates, and their undos, that may have taken effect. */
   readonly stopAlls: readonly CallOf<'stop-all'>[]
@@ -82,6 +84,9 @@ export class Dossier {
     const moves = callsOf(calls, 'pause-mandate', 'resume-mandate', 'revoke-mandate')
     this.#movesOf = Map.groupBy(moves, ({ request }) => request.mandateId)
     this.#voidsOf = Map.groupBy(callsOf(calls, 'void-proof'), ({ request }) => request.nonce)
+    const freezes = callsOf(calls, 'freeze-budget').filter(mayHaveActed)
+    this.#freezesOf = Map.groupBy(freezes, ({ request }) => request.budgetId)
+    this.#unfreezesOf = Map.groupBy(callsOf(calls, 'unfreeze-budget'), ({ request }) => request.budgetId)
     this.stopAlls = callsOf(calls, 'stop-all').filter(mayHaveActed)
     this.undos = callsOf(calls, 'undo-stop').filter(mayHaveActed)
     const created = callsOf(calls, 'create-mandate')
@@ -160,6 +165,15 @@ export class Dossier {
     return this.stopAlls.filter((stop) => latestMs(stop) >= sinceMs)
   }
 
+  /** Freezes of the mandate's shared budget that may have taken effect. */
+  freezesOf(mandateId: string): readonly CallOf<'freeze-budget'>[] {
+    return this.#freezesOf.get(this.mandates.get(mandateId)?.budgetId ?? '') ?? []
+  }
+
+  unfreezesOf(mandateId: string): readonly CallOf<'unfreeze-budget'>[] {
+    return this.#unfreezesOf.get(this.mandates.get(mandateId)?.budgetId ?? '') ?? []
+  }
+
   /** Whether the mandate certainly existed when a stop began. */
   isOlder(mandateId: string, stop: Call): boolean {
     return (this.#createdSince.get(mandateId)?.endedMs ?? Infinity) < stop.beganMs
@@ -173,7 +187,7 @@ export class Dossier {
   /** Everything that may have ended the mandate's open holds. */
   stopsOf(mandateId: string): readonly Stop[] {
     const moves: Stop[] = this.movesOf(mandateId).filter(({ request }) => request.act !== 'resume-mandate')
-    moves.push(...this.stopAllsOf(mandateId))
+    moves.push(...this.stopAllsOf(mandateId), ...this.freezesOf(mandateId))
     const agentId = this.mandates.get(mandateId)?.agentId
     return agentId === undefined ? moves : [...moves, ...this.revocationsOfAgent(agentId)]
   }

@@ -21,6 +21,7 @@ export type Request =
     }
   /** A shared budget with a limit for its lifetime. */
   | { readonly act: 'create-budget'; readonly maxMicro: bigint }
+  | BudgetMove
   | { readonly act: 'issue-key'; readonly agentId: string | null }
   | { readonly act: 'revoke-key'; readonly keyId: string }
   | { readonly act: 'revoke-agent'; readonly agentId: string }
@@ -38,6 +39,11 @@ export type Request =
 export interface MandateMove {
   readonly act: 'pause-mandate' | 'resume-mandate' | 'revoke-mandate'
   readonly mandateId: string
+}
+
+export interface BudgetMove {
+  readonly act: 'freeze-budget' | 'unfreeze-budget'
+  readonly budgetId: string
 }
 
 /** What is done to all mandates of the owner, or to the account of the collector. */

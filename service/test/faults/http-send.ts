@@ -70,6 +70,11 @@ function toHttp(request: Request, proofs: ReadonlyMap<string, Proof>): PlainRequ
         name: 'Shared',
         limits: [{ window: 'lifetime', max_amount: amountText(request.maxMicro) }],
       })
+    case 'freeze-budget':
+    case 'unfreeze-budget': {
+      const [verb] = request.act.split('-')
+      return { method: 'POST', path: `/v1/budgets/${request.budgetId}/${verb}` }
+    }
     case 'issue-key': {
       const { agentId } = request
       const bound = agentId === null ? { role: 'merchant' } : { role: 'agent', agent_id: agentId }
@@ -180,6 +185,8 @@ function toAnswer({ act }: Request, { status, headers, body, text }: PlainAnswer
     case 'revoke-agent':
     case 'pause-mandate':
     case 'resume-mandate':
+    case 'freeze-budget':
+    case 'unfreeze-budget':
     case 'stop-all':
     case 'undo-stop':
     case 'void-proof':

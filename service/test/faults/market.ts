@@ -209,18 +209,23 @@ async function verify(market: Market, shops: Shops, sale: Sale, attempt: string)
 async function governUntilClosed(market: Market, shops: Shops): Promise<void> {
   const { ownerKeyId, random, send, sleep } = market
   while (market.isOpen()) {
-    await sleep(5_000 + random.below(40_000))
+    await sleep(2_000 + random.below(20_000))
     if (market.operatorKeyId !== undefined && chance(market, 30)) {
       await governAll(market, market.operatorKeyId)
       continue
     }
     const { team, mandateId } = pickMandate(market, shops)
     const act = random.below(100)
-    if (act < 25) {
+    if (act < 10) {
       await send(ownerKeyId, { act: 'read-mandate', mandateId })
-    } else if (act < 35) {
+    } else if (act < 30) {
+      const { budgetId } = shops
+      await untilTold(market, ownerKeyId, { act: 'freeze-budget', budgetId })
+      await sleep(random.below(4_000))
+      await untilTold(market, ownerKeyId, { act: 'unfreeze-budget', budgetId })
+    } else if (act < 38) {
       await amend(market, mandateId)
-    } else if (act < 40) {
+    } else if (act < 42) {
       await increase(market, team, mandateId)
     } else if (act < 70) {
       await untilTold(market, ownerKeyId, { act: 'pause-mandate', mandateId })

@@ -8,6 +8,7 @@ import { captureSeconds } from './history.ts'
 import type {
   Answer,
   ApprovalContent,
+  BudgetMove,
   EvaluateRequest,
   LedgerContent,
   MandateContent,
@@ -41,6 +42,7 @@ export class ModelLedger {
   readonly #keys = new Map<string, { isRevoked: boolean }>()
   readonly #mandates = new Map<string, Mutable<MandateContent>>()
   readonly #budgets = new Map<string, LedgerContent['budgets'][number]>()
+  readonly #frozenBudgets = new Set<string>()
   readonly #holds = new Map<string, Hold>()
   readonly #approvals = new Map<string, Approval>()
   readonly #versions: VersionContent[] = []
@@ -75,6 +77,9 @@ export class ModelLedger {
         return this.#createMandate(request)
       case 'create-budget':
         return this.#create('budget', (id) => this.#budgets.set(id, { id, maxMicro: request.maxMicro }))
+      case 'freeze-budget':
+      case 'unfreeze-budget':
+        return this.#freezeBudget(request, nowMs)
       case 'revoke-key':
         return this.#revokeKey(request.keyId)
       case 'revoke-agent':
@@ -178,6 +183,17 @@ export class ModelLedger {
       budgetId,
     }
     return this.#create('mandate', (id) => this.#mandates.set(id, { id, status: 'active', ...fresh }))
+  }
+
+  #freezeBudget({ act, budgetId }: BudgetMove, nowMs: number): Answer {
+    if (act === 'unfreeze-budget') this.#frozenBudgets.delete(budgetId)
+    else if (!this.#frozenBudgets.has(budgetId)) {
+      this.#frozenBudgets.add(budgetId)
+      for (const mandate of this.#mandates.values()) {
+        if (mandate.budgetId === budgetId) this.#endHolds(mandate, nowMs)
+      }
+    }
+    return { is: 'done' }
   }
 
   #revokeKey(keyId: string): Answer {
@@ -304,6 +320,7 @@ export class ModelLedger {
     }
     const budget = this.#budgets.get(budgetId ?? '')
     if (!budget) return undefined
+    if (this.#frozenBudgets.has(budget.id)) return 'budget_frozen'
     const below = [...this.#mandates.values()].filter((one) => one.budgetId === budget.id)
     const committedMicro = below.reduce((sum, one) => sum + committedOf(one), 0n)
     return committedMicro + amountMicro > budget.maxMicro ? 'shared_budget_exceeded' : undefined

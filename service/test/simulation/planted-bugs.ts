@@ -9,6 +9,7 @@ import {
   apiKeys,
   approvals,
   auditEvents,
+  budgets,
   budgetUsage,
   entries,
   evaluations,
@@ -67,7 +68,6 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'an evaluation approves what does not fit the budget',
-    firstSeed: 180,
     ...inOperation(
       'evaluate',
       seeing(mandates, (row) => ({ ...row, spentMicro: 0n })),
@@ -87,7 +87,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a proof is granted and not written', ...inOperation('issueProof', without(payments)) },
   {
     bug: 'a capture does not check whether its agent is revoked, and the sweep ends its proofs',
-    firstSeed: 121,
+    firstSeed: 130,
     ...inOperations({
       capture: seeing(agents, (row) => ({ ...row, status: 'active' })),
       voidPaymentsOfRevoked: changing(() => []),
@@ -125,12 +125,37 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
     ...inOperation('releaseExpiredPayments', without(budgetUsage)),
   },
   {
+    bug: 'a freeze ends no open proofs',
+    ...inOperation(
+      'freezeBudget',
+      changing((change, facts) => {
+        if (change.table !== budgets) return [change]
+        const before = facts.row(budgets, change.row as never)
+        return [{ ...change, row: { ...change.row, epoch: before?.epoch ?? 0 } }]
+      }),
+    ),
+  },
+  {
+    bug: 'a capture does not check whether its shared budget was frozen',
+    ...inOperation(
+      'capture',
+      seeing(budgets, (row) => ({ ...row, epoch: 0, frozenAtMs: null })),
+    ),
+  },
+  {
+    bug: 'a proof is granted under a frozen budget',
+    ...inOperation(
+      'issueProof',
+      seeing(budgets, (row) => ({ ...row, frozenAtMs: null })),
+    ),
+  },
+  { bug: 'an unfrozen budget stays frozen', ...inOperation('freezeBudget', unfreezing()) },
+  {
     bug: 'a capture of a part keeps all of the payment counted in limits',
     ...inOperation('captureAuthorized', keeping('usage')),
   },
   {
     bug: 'rows that were only read are not rechecked at the commit',
-    firstSeed: 102,
     minCalls: 600,
     ...inTransaction((transaction) => ({
       read: async (reads, options) => {
@@ -252,12 +277,10 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a void leaves the proof open', ...inOperation('voidPayment', without(payments)) },
   {
     bug: 'a disabled account stays active',
-    firstSeed: 9,
     ...inOperation('moveAccount', without(accounts)),
   },
   {
     bug: 'a released domain stays registered',
-    firstSeed: 33,
     ...inOperation('releaseDomain', without(sellerDomains)),
   },
   {
@@ -267,12 +290,11 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       changing((change) => (change.table === entries || change.table === evaluations ? [] : [change])),
     ),
   },
-  { bug: 'a revoked key keeps working', firstSeed: 101, ...inOperation('revokeApiKey', without(apiKeys)) },
+  { bug: 'a revoked key keeps working', ...inOperation('revokeApiKey', without(apiKeys)) },
   { bug: 'a mandate is created and not written', ...inOperation('createMandate', without(mandates)) },
   { bug: 'a revoked agent stays active', ...inOperation('revokeAgent', without(agents)) },
   {
     bug: 'a revoked agent has no event',
-    firstSeed: 29,
     ...inOperation('revokeAgent', without(auditEvents)),
   },
   { bug: 'an evaluation is not in the journal', ...inOperation('evaluate', without(entries)) },
@@ -330,7 +352,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'an authorization reserves nothing', ...inOperation('authorize', without(mandates)) },
   {
     bug: 'an authorization does not check whether its mandate was stopped',
-    firstSeed: 395,
+    firstSeed: 109,
     ...inOperation(
       'authorize',
       seeing(mandates, (row) => ({ ...row, epoch: 0 })),
@@ -367,7 +389,6 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a stop ends authorized payments',
-    firstSeed: 22,
     ...inOperations({
       stopMandate: ending(),
       moveMandate: ending(),
@@ -399,7 +420,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'an evaluation needs no approval',
-    firstSeed: 43,
+    firstSeed: 70,
     ...inOperation(
       'evaluate',
       seeing(mandates, (row) => ({ ...row, approval: null })),
@@ -557,6 +578,11 @@ function changing(spoil: (change: Change, facts: Facts) => readonly Change[]): S
       return { ...decision, changes: decision.changes.flatMap((change) => spoil(change, facts)) }
     },
   }
+}
+
+/** Freezes budgets and never unfreezes them. */
+function unfreezing(): Spoiling {
+  return changing((change) => (change.table === budgets && change.row['frozenAtMs'] === null ? [] : [change]))
 }
 
 /** Leaves a column of the mandate unchanged. */

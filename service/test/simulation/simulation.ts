@@ -28,7 +28,7 @@ import {
 } from '../../src/store/ledger/operations/authorizations.ts'
 import { capture, settleLate } from '../../src/store/ledger/operations/captures.ts'
 import { statusOf } from '../../src/store/ledger/operations/payment-rows.ts'
-import { createBudget } from '../../src/store/ledger/operations/limits/budgets.ts'
+import { createBudget, freezeBudget } from '../../src/store/ledger/operations/limits/budgets.ts'
 import { refund } from '../../src/store/ledger/operations/refunds.ts'
 import { createSeller, releaseDomain } from '../../src/store/ledger/operations/sellers.ts'
 import { voidPayment } from '../../src/store/ledger/operations/voids.ts'
@@ -270,6 +270,14 @@ class SimulatedService {
         const budget = { ...scope, id, name: 'Shared', ancestors: [], limits, ...made }
         const outcome = await this.run(createBudget, { budget, event: event('budget.created', id) })
         return typeof outcome === 'string' ? { is: 'broken', text: outcome } : { is: 'created', id }
+      }
+      case 'freeze-budget':
+      case 'unfreeze-budget': {
+        const budget = { ...scope, id: request.budgetId }
+        const isFrozen = request.act === 'freeze-budget'
+        const type = isFrozen ? 'budget.frozen' : 'budget.unfrozen'
+        const outcome = await this.run(freezeBudget, { budget, isFrozen, event: event(type, budget.id) })
+        return typeof outcome === 'string' ? { is: 'broken', text: outcome } : { is: 'done' }
       }
       case 'revoke-key': {
         const { keyId: id } = request

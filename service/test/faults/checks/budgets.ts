@@ -135,6 +135,7 @@ const explainedElsewhere: ReadonlySet<string> = new Set([
   'agent_revoked',
   'mandate_expired',
   'approval_required',
+  'budget_frozen',
 ])
 
 /** A refusal for want of budget needs a moment at which the budget may have been that full. */

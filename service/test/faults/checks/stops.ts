@@ -63,6 +63,9 @@ function checkApprovals(dossier: Dossier, complain: Complain): void {
       if (reasons && !reasons.some(({ beganMs }) => beganMs <= call.endedMs)) {
         complain('failure unexplained', mandateId, `${answer.code}, and nobody had stopped it`)
       }
+      if (answer.code === 'budget_frozen' && !mayBeFrozen(dossier, mandateId, call)) {
+        complain('failure unexplained', mandateId, 'its shared budget was certainly not frozen')
+      }
     }
   }
   for (const { answer, endedMs, request } of dossier.callsOf('pause-mandate', 'resume-mandate')) {
@@ -86,6 +89,18 @@ function reasonsToDeny(
     return [...moves, ...dossier.stopAllsOf(mandateId)]
   }
   return undefined
+}
+
+/** Whether a freeze of the mandate's shared budget may have been in effect during a call. */
+function mayBeFrozen(dossier: Dossier, mandateId: string, { beganMs, endedMs }: Call): boolean {
+  const unfreezes = dossier.unfreezesOf(mandateId).filter(isDone)
+  return dossier
+    .freezesOf(mandateId)
+    .some(
+      (freeze) =>
+        freeze.beganMs <= endedMs &&
+        !unfreezes.some((unfreeze) => unfreeze.beganMs > latestMs(freeze) && unfreeze.endedMs < beganMs),
+    )
 }
 
 function checkKeys(dossier: Dossier, complain: Complain): void {
@@ -205,17 +220,24 @@ function isStoppedAllAlong(dossier: Dossier, mandateId: string, { beganMs, ended
   if (revokedSinceMs(dossier, mandateId) < beganMs) return true
   const moves = dossier.movesOf(mandateId)
   const resumes = moves.filter(({ request }) => request.act === 'resume-mandate')
-  const isLasting = (pause: Call, others: readonly Call[]) =>
+  const isLasting = (pause: Call, ends: readonly Call[]) =>
     isDone(pause) &&
     pause.endedMs < beganMs &&
-    ![...resumes, ...others].some((resume) => latestMs(resume) >= pause.beganMs && resume.beganMs <= endedMs)
+    !ends.some((resume) => latestMs(resume) >= pause.beganMs && resume.beganMs <= endedMs)
   // An undo does not resume what an owner has paused, unless a stop preceded the pause and is undone.
-  const isPaused = moves.some((pause) => pause.request.act === 'pause-mandate' && isLasting(pause, []))
+  const isPaused = moves.some((pause) => pause.request.act === 'pause-mandate' && isLasting(pause, resumes))
+  const isFrozen = dossier
+    .freezesOf(mandateId)
+    .some((freeze) => isLasting(freeze, dossier.unfreezesOf(mandateId)))
   return (
     isPaused ||
+    isFrozen ||
     dossier
       .stopAllsOf(mandateId)
-      .some((stop) => dossier.isOlder(mandateId, stop) && isLasting(stop, undosOf(dossier, stop)))
+      .some(
+        (stop) =>
+          dossier.isOlder(mandateId, stop) && isLasting(stop, [...resumes, ...undosOf(dossier, stop)]),
+      )
   )
 }
 
