@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Purser } from '@purser/client'
+
+import { startTestService } from '../../service/testing/service.ts'
+import { startBrowser } from './browser.ts'
+import { storyOf } from './story.ts'
+import { visit } from './visitor.ts'
+
+test('A daily cap fills, a mandate is edited with before and after, and a frozen budget stops it', async (context) => {
+  const service = await startTestService(context)
+  service.clock.nowMs = Date.now()
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const agent = await purser.agents.create({ name: 'research-bot' })
+  const browser = await startBrowser()
+  context.after(() => browser.close())
+  const visitor = await visit(browser, service)
+  const { page } = visitor
+  const chapter = storyOf(context)
+  await visitor.signIn(service.sandboxKey)
+  const dialog = page.getByRole('dialog')
+  const idOf = () => new URL(page.url()).pathname.split('/').at(-1) ?? ''
+  const level = (name: string) => page.getByRole('meter', { name }).getAttribute('aria-valuetext')
+  let budgetId = ''
+  let mandateId = ''
+  const purchase = (amount: string) => ({
+    agent_id: agent.id,
+    mandate_id: mandateId,
+    amount,
+    resource_url: 'https://api.papers.example/1',
+  })
+  const evaluate = (amount: string) =>
+    purser.policy.evaluate({ ...purchase(amount), merchant_domain: 'api.papers.example' })
+
+  await chapter('A shared budget is created', async () => {
+    await page.getByRole('link', { name: 'Budgets' }).click()
+    await page.getByText('No shared budgets yet').waitFor()
+    await page.getByRole('button', { name: 'New budget' }).first().click()
+    await dialog.getByLabel('Name').fill('Climate desk')
+    await dialog.getByRole('button', { name: 'Add a limit over time' }).click()
+    await dialog.getByLabel('Period').selectOption('Each month')
+    await dialog.getByRole('button', { name: 'Create budget' }).click()
+    await dialog.getByText('Enter a max amount, a max number of payments, or both.').waitFor()
+    await dialog.getByLabel('Max amount').fill('100.00')
+    await dialog.getByRole('button', { name: 'Create budget' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Climate desk' }).waitFor()
+    budgetId = idOf()
+  })
+
+  await chapter(
+    'The form of a mandate has one disclosure for further rules, and says them in words',
+    async () => {
+      await visitor.go(`sandbox/mandates/new?agent=${agent.id}`)
+      await page.getByLabel('Purpose').fill('Papers')
+      await page.getByLabel('Total budget').fill('50.00')
+      await page.getByLabel('Cap per payment').fill('10.00')
+      await page.getByLabel('Allowed sellers').fill('api.papers.example')
+      assert.equal(await page.getByLabel('Shared budget').isVisible(), false)
+      await page.getByText('More rules').last().click()
+      await page.getByRole('button', { name: 'Add a limit over time' }).click()
+      await page.getByLabel('Time zone').fill('Europe/Berlin')
+      await page.getByLabel('Max amount').fill('5.00')
+      await page.getByLabel('Shared budget').selectOption({ value: budgetId })
+      await page
+        .getByText(
+          'It pays at most 5.00 USDC in a day (Europe/Berlin). Its payments count in the shared budget Climate desk.',
+        )
+        .waitFor()
+      await page.getByRole('button', { name: 'Create mandate' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Papers' }).waitFor()
+      mandateId = idOf()
+      assert.equal(await level('Daily limit of this mandate'), '0.00 of 5.00 USDC')
+    },
+  )
+
+  await chapter('The cap fills, and a denial says what is committed and when it resets', async () => {
+    assert.equal((await purser.payments.requestProof(purchase('4.00'))).decision, 'approved')
+    await visitor.go(`sandbox/mandates/${mandateId}`)
+    await page.getByText('4.00 of 5.00 USDC').waitFor()
+    assert.equal(await level('Daily limit of this mandate'), '4.00 of 5.00 USDC')
+    assert.equal(await level('Monthly limit of Climate desk'), '4.00 of 100.00 USDC')
+    await page
+      .getByText(/^Resets .*, 00:00 \(Europe\/Berlin\)/)
+      .first()
+      .waitFor()
+    const denied = await evaluate('2.00')
+    await visitor.go(`sandbox/transactions/${denied.transaction_id}`)
+    const check = page.getByRole('listitem', { name: 'Check 10' })
+    await check.getByText('failed').waitFor()
+    await check
+      .getByText(/4\.00 of at most 5\.00 USDC in a day \(Europe\/Berlin\) are committed\. Resets/)
+      .waitFor()
+  })
+
+  await chapter('What somebody else changes meanwhile is told, and what was typed is kept', async () => {
+    await visitor.go(`sandbox/mandates/${mandateId}`)
+    await page.getByRole('link', { name: 'Edit' }).click()
+    await page.getByLabel('Total budget').fill('3.00')
+    // The screen does not notice by itself.
+    await page.route('**/v1/console/mandates/*', (route) => route.abort())
+    await purser.mandates.amend(mandateId, 1, { purpose: 'Papers and maps' })
+    await page.getByRole('button', { name: 'Review changes' }).click()
+    await dialog.getByRole('button', { name: 'Save changes' }).click()
+    await dialog.getByText('Somebody else has changed this mandate meanwhile.').waitFor()
+    await page.unroute('**/v1/console/mandates/*')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Take over their changes' }).click()
+    assert.equal(await page.getByLabel('Purpose').inputValue(), 'Papers and maps')
+    assert.equal(await page.getByLabel('Total budget').inputValue(), '3.00')
+  })
+
+  await chapter(
+    'A total below what is committed shows the figures, and can end the open proofs',
+    async () => {
+      await page.getByRole('button', { name: 'Review changes' }).click()
+      assert.equal(await dialog.getByRole('list').getByRole('listitem').count(), 1)
+      const total = dialog.getByRole('listitem', { name: 'Total budget' })
+      assert.deepEqual(await total.getByRole('definition').allInnerTexts(), ['50.00 USDC', '3.00 USDC'])
+      await total.getByText('allows less').waitFor()
+      await dialog.getByRole('button', { name: 'Save changes' }).click()
+      await dialog.getByText(/3\.00 USDC is less than what is committed: 0\.00 spent, 4\.00 held/).waitFor()
+      await dialog.getByRole('button', { name: 'End open proofs and save' }).click()
+      await page.getByText('Mandate changed').waitFor()
+      await page.getByText(/^Version 3, .*, in force$/).waitFor()
+      const { max_spend_total, held_total, version } = await purser.mandates.get(mandateId)
+      assert.deepEqual([max_spend_total, held_total, version], ['3.00', '0.00', 3])
+      await page.getByText('0.00 of 5.00 USDC').waitFor()
+    },
+  )
+
+  await chapter('A back-test says which past decisions other terms would have changed', async () => {
+    await page.getByRole('link', { name: 'Edit' }).click()
+    await page.getByLabel('Max amount').fill('1.00')
+    await page.getByRole('button', { name: 'Try on past decisions' }).click()
+    await page.getByText(/decisions? judged/).waitFor()
+  })
+
+  await chapter('A frozen budget stops everything below it at once', async () => {
+    await visitor.go('sandbox/budgets')
+    await page.getByRole('link', { name: 'Climate desk' }).click()
+    await page
+      .getByRole('table', { name: 'Mandates below this budget' })
+      .getByText('Papers and maps')
+      .waitFor()
+    await page.getByRole('button', { name: 'Freeze' }).click()
+    assert.equal((await purser.budgets.get(budgetId)).frozen_at, null)
+    await dialog.getByRole('button', { name: 'Freeze now' }).click()
+    await page.getByText('Frozen: Climate desk').waitFor()
+    const denied = await evaluate('1.00')
+    assert.equal(denied.reason_code, 'budget_frozen')
+    await visitor.go(`sandbox/transactions/${denied.transaction_id}`)
+    const check = page.getByRole('listitem', { name: 'Check 11' })
+    await check.getByRole('link', { name: 'Climate desk' }).click()
+    await page.getByRole('button', { name: 'Unfreeze' }).click()
+    await page.getByText('Unfrozen: Climate desk').waitFor()
+    assert.equal((await evaluate('1.00')).decision, 'approved')
+  })
+  await visitor.leave()
+})
