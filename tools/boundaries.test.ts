@@ -125,6 +125,7 @@ const areas: readonly Area[] = [
       'service/src/domain/api-key.ts',
       'service/src/domain/resource-patterns.ts',
       'service/src/domain/calendar.ts',
+      'service/src/domain/clock/test-clock.ts',
       'service/src/domain/session.ts',
       'service/src/store/store.ts',
       'packages/wire/src',

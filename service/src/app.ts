@@ -71,6 +71,7 @@ import { serveRefunds } from './routes/refunds.ts'
 import { serveSellers } from './routes/sellers.ts'
 import { serveSessions } from './routes/sessions.ts'
 import { serveSettlements } from './routes/settlements.ts'
+import { serveTestClock } from './routes/test-clock.ts'
 import { serveTransactions } from './routes/transactions.ts'
 import { serveVerifyAgent } from './routes/verify-agent.ts'
 
@@ -173,6 +174,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   serveRefunds(serve, options)
   serveJournal(serve, options, answerExport)
   serveSettlements(serve, options)
+  serveTestClock(serve, options)
   serveAuditLog(serve, options)
   serveHealth(serve, options)
   serveConsoleSession(serve, { ...options, authenticateKey, oidcPath: options.oidc ? oidcPath : null })

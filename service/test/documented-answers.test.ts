@@ -90,6 +90,7 @@ test('Every documented status occurs, with the documented headers and body [erro
   for (const id of ['getSignInOptions', 'healthz', 'readyz']) await ask(byId(id), { url })
   await askForPayments(service, records)
   await askForChanges(service, records, { cookie, csrfToken: session.body.csrf_token as string })
+  await askForTestClock(service)
   await askForTakenDomain(t)
   await askLimitedServices(t)
 
@@ -285,6 +286,15 @@ async function askForBudgets(service: Service, records: SampleRecords): Promise<
     await at(id, { ids })
     await at(id)
   }
+}
+
+/** The clock of a sandbox, of production, and one that cannot go further. */
+async function askForTestClock(service: Service): Promise<void> {
+  const { url } = service
+  const { sandboxKey: key, productionKey } = await createTenant(service, 'idp_clock')
+  const body = { seconds: 3_653 * 86_400 }
+  for (const one of [key, key, productionKey]) await ask(byId('advanceTestClock'), { url, key: one, body })
+  await ask(byId('getTestClock'), { url, key: productionKey })
 }
 
 /** Decisions on a payment and on an increase. */

@@ -128,6 +128,7 @@ export const sampleBodies = {
   amendMandate: ({ budget_id }: Ids) =>
     budget_id === undefined ? { max_spend_total: '90.00' } : { budget_id },
   requestIncrease: () => ({ max_spend_total: '200.00', reason: 'Reports got dearer' }),
+  advanceTestClock: () => ({ seconds: 1 }),
   approveRequest: () => ({ note: 'fine' }),
   denyRequest: () => ({ note: null }),
   createSeller: () => ({ name: 'Shop', domain: merchantDomain, price_config: { default: '0.10' } }),

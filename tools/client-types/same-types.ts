@@ -23,6 +23,7 @@ import type * as consoleTransactions from '@purser/wire/console/transactions'
 import type * as errors from '@purser/wire/errors'
 import type * as limitsBudgets from '@purser/wire/limits/budgets'
 import type * as limitsLimits from '@purser/wire/limits/limits'
+import type * as limitsTestClock from '@purser/wire/limits/test-clock'
 import type * as mandates from '@purser/wire/mandates'
 import type * as mandatesBacktests from '@purser/wire/mandates/backtests'
 import type * as pages from '@purser/wire/pages'
@@ -177,6 +178,11 @@ export const sameTypes: {
   Limit: Same<client.Limit, Static<NonNullable<typeof limitsLimits.Limit>>>
   LimitUsage: Same<client.LimitUsage, Static<NonNullable<typeof limitsLimits.LimitUsage>>>
   NewLimit: Same<client.NewLimit, Static<NonNullable<typeof limitsLimits.NewLimit>>>
+  TestClock: Same<client.TestClock, Static<NonNullable<typeof limitsTestClock.TestClock>>>
+  TestClockAdvance: Same<
+    client.TestClockAdvance,
+    Static<NonNullable<typeof limitsTestClock.TestClockAdvance>>
+  >
   ApprovalTerms: Same<client.ApprovalTerms, Static<NonNullable<typeof mandates.ApprovalTerms>>>
   BelowCommitted: Same<client.BelowCommitted, Static<NonNullable<typeof mandates.BelowCommitted>>>
   Mandate: Same<client.Mandate, Static<NonNullable<typeof mandates.Mandate>>>
@@ -312,6 +318,8 @@ export const sameTypes: {
   Limit: true,
   LimitUsage: true,
   NewLimit: true,
+  TestClock: true,
+  TestClockAdvance: true,
   ApprovalTerms: true,
   BelowCommitted: true,
   Mandate: true,

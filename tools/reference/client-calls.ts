@@ -52,6 +52,8 @@ export const clientCalls: Readonly<Record<string, string>> = {
   listTransactions: 'purser.transactions.list(query)',
   downloadTransactions: 'purser.transactions.exportCsv(query)',
   getTransaction: 'purser.transactions.get(id)',
+  getTestClock: 'purser.testClock.get()',
+  advanceTestClock: 'purser.testClock.advance(seconds)',
   getSettlements: 'purser.sellers.settlements(id, query)',
   downloadJournal: 'purser.journal.exportCsv(query)',
   refundTransaction: 'purser.transactions.refund(id, body, { idempotencyKey })',

@@ -70,6 +70,9 @@ export const remedies: Readonly<Record<Word, string>> = {
     'Send the category that the proof was requested with, or none. The proof is not used up.',
   merchant_not_payee: 'Collect under the domain that serves the resource, or a parent domain.',
   production_payments_not_supported: 'Use a sandbox key: interface 0.1.0 has sandbox payments only.',
+  sandbox_only: 'Use a sandbox key: production always has the time of the service.',
+  test_clock_too_far:
+    'Read the clock and advance it by less; for a clock that is not ahead, use another account.',
   'There was an error parsing the body': 'Send JSON as UTF-8 text, without deep nesting.',
   not_found:
     'Check that the id is complete, and that the key belongs to the record’s account and environment.',

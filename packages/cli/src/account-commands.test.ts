@@ -89,3 +89,15 @@ test('An owner shows the settlements of a seller, and exports the journal', asyn
     ],
   )
 })
+
+test('An owner advances the clock of the sandbox, and shows it', async (context) => {
+  const { sandboxKey } = await createTenant(service, 'idp_clock')
+  const { purser } = testCommand(context, { PURSER_URL: service.url, PURSER_API_KEY: sandboxKey })
+  const advanced = JSON.parse((await purser('test-clock', 'advance', '36h', '--json')).output)
+  assert.deepEqual(advanced, { now: '2026-11-22T00:00:00.000Z', offset_seconds: 129_600 })
+  const { output } = await purser('test-clock', 'show')
+  assert.match(output, /^now \(utc\) +2026-11-22 00:00.*\nseconds ahead +129600$/)
+  for (const wrong of ['tomorrow', '0s', '-1d', '1.5h']) {
+    assert.equal((await purser('test-clock', 'advance', wrong)).code, 2, wrong)
+  }
+})

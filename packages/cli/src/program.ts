@@ -21,6 +21,7 @@ import { paymentsCommand } from './commands/payments.ts'
 import { proofsCommand } from './commands/proofs.ts'
 import { sellersCommand } from './commands/sellers.ts'
 import { sessionsCommand } from './commands/sessions.ts'
+import { testClockCommand } from './commands/limits/test-clock.ts'
 import { transactionsCommand } from './commands/transactions.ts'
 import { exits } from './exit-codes.ts'
 import { loadServiceCommands, namesServiceCommand } from './service-commands.ts'
@@ -56,6 +57,7 @@ export async function createProgram(words: readonly string[], io: Io): Promise<C
     transactionsCommand(io),
     journalCommand(io),
     auditCommand(io),
+    testClockCommand(io),
     profileCommand(io),
   ]
   const isOwn = own.some((command) => command.name() === words[0])
@@ -80,7 +82,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
     'approvals',
     'sellers',
   ],
-  'Payments:': ['evaluate', 'pay', 'proofs', 'payments', 'transactions', 'journal', 'audit'],
+  'Payments:': ['evaluate', 'pay', 'proofs', 'payments', 'transactions', 'journal', 'audit', 'test-clock'],
   'This machine:': ['profile', 'completion'],
 }
 

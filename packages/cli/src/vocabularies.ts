@@ -56,6 +56,7 @@ export const auditEventTypes = [
   'proofs.voided',
   'agents.stopped',
   'agents.resumed',
+  'test_clock.advanced',
   'session.started',
   'session.ended',
 ] as const satisfies readonly AuditEventType[]

@@ -13,6 +13,7 @@ import { payments, type Payments } from './resources/payments.ts'
 import { policy, verifyAgent, type Policy } from './resources/policy.ts'
 import { sellers, type Sellers } from './resources/sellers.ts'
 import { sessions, type Sessions } from './resources/sessions.ts'
+import { testClock, type TestClock } from './resources/test-clock.ts'
 import { transactions, type Transactions } from './resources/transactions.ts'
 import { createOpen, createSend } from './send.ts'
 
@@ -39,6 +40,8 @@ export class Purser {
   readonly transactions: Transactions
   /** The journal for accountants; for keys of owners and operators. */
   readonly journal: Journal
+  /** The clock of the sandbox; for keys of owners and operators. */
+  readonly testClock: TestClock
   readonly auditLog: AuditLog
   readonly health: Health
   /** The calls of the web console; for keys and sessions of owners and operators. */
@@ -60,6 +63,7 @@ export class Purser {
     this.verifyAgent = verifyAgent(send)
     this.transactions = transactions(send, open)
     this.journal = journal(open)
+    this.testClock = testClock(send)
     this.auditLog = auditLog(send)
     this.health = health(send)
     this.console = consoleOf(send, open)

@@ -46,6 +46,7 @@ export type AuditEventType =
   | 'proofs.voided'
   | 'agents.stopped'
   | 'agents.resumed'
+  | 'test_clock.advanced'
   | 'session.started'
   | 'session.ended'
 
@@ -101,6 +102,8 @@ export type ErrorCode =
   | 'resource_not_allowed'
   | 'category_mismatch'
   | 'production_payments_not_supported'
+  | 'sandbox_only'
+  | 'test_clock_too_far'
   | 'There was an error parsing the body'
   | 'not_found'
   | 'budget_not_found'
@@ -1570,6 +1573,18 @@ export interface NewLimit {
   per?: 'seller' | 'resource' | null
   /** What happens to a payment that does not fit: `deny` (default) refuses it, `require_approval` asks a person, `notify` approves it and records an event once a period. */
   action?: 'deny' | 'require_approval' | 'notify'
+}
+
+export interface TestClock {
+  /** The time in the sandbox of the account. */
+  now: string
+  /** How far that is ahead of the time of the service, in seconds. */
+  offset_seconds: number
+}
+
+export interface TestClockAdvance {
+  /** How many seconds to advance the clock. It never goes back. */
+  seconds: number
 }
 
 export interface ApprovalTerms {

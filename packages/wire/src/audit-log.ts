@@ -41,6 +41,7 @@ export const auditEventTypes = [
   'proofs.voided',
   'agents.stopped',
   'agents.resumed',
+  'test_clock.advanced',
   'session.started',
   'session.ended',
 ] as const

@@ -30,6 +30,11 @@ export const errorAnswers = {
   },
   category_mismatch: { status: 403, when: 'the request names another category than the proof' },
   production_payments_not_supported: { status: 400, when: 'a production key requests a proof' },
+  sandbox_only: { status: 400, when: 'a production key reads or advances the test clock' },
+  test_clock_too_far: {
+    status: 409,
+    when: 'the test clock would be more than ten years ahead; it was not advanced',
+  },
   'There was an error parsing the body': {
     status: 400,
     when: 'the body is not UTF-8 text, or is nested too deeply',

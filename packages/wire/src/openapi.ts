@@ -16,6 +16,7 @@ import {
   listBudgets,
   unfreezeBudget,
 } from './limits/budgets.ts'
+import { advanceTestClock, getTestClock } from './limits/test-clock.ts'
 import { getConsoleAgent, listConsoleAgents } from './console/agents.ts'
 import { listConsoleApiKeys } from './console/api-keys.ts'
 import { streamTransactions } from './console/feed.ts'
@@ -105,6 +106,8 @@ export const endpoints = [
   createSeller,
   listSellers,
   releaseDomain,
+  getTestClock,
+  advanceTestClock,
   getSettlements,
   getSellerVerification,
   verifySeller,

@@ -1,5 +1,6 @@
 import type { Scope } from '../domain/records.ts'
 import { quarterStart } from '../domain/buckets.ts'
+import { timeIn } from '../domain/clock/test-clock.ts'
 import { maxCountersOfAccount } from '../limits.ts'
 import type { Tally } from '../routes/context.ts'
 import type { Refusal, Tallies } from '../store/console/store.ts'
@@ -27,9 +28,10 @@ export function createTally(now: () => number): MemoryTally {
   }
 
   return {
-    countRefusal({ accountId, environment }: Scope, { subject, reason }): void {
+    countRefusal(scope: Scope, { subject, reason }): void {
+      const { accountId, environment } = scope
       const { refusals } = countersOf(accountId)
-      const startsAtMs = quarterStart(now())
+      const startsAtMs = quarterStart(timeIn(scope, now))
       const key = [environment, subject, reason, startsAtMs].join('\n')
       const known = refusals.get(key)
       if (!known && refusals.size >= maxCountersOfAccount) return

@@ -14,6 +14,8 @@ import type { MicroUsdc } from './money.ts'
 export interface Scope {
   readonly accountId: string
   readonly environment: Environment
+  /** How far the test clock is ahead, in the scope of a caller; absent if it is not. */
+  readonly clockOffsetMs?: number | undefined
 }
 
 /** The caller: a key, with its scope and role. */

@@ -9,6 +9,7 @@ import {
   sessionTouchMs,
   type SessionToken,
 } from '../domain/session.ts'
+import { withClock } from '../domain/clock/test-clock.ts'
 import type { Store } from '../store/store.ts'
 import type { Authentication } from './authentication.ts'
 import { isSameSite } from './same-site.ts'
@@ -43,13 +44,16 @@ export function createSessionAuthentication({ store, now, publicUrl }: SessionAu
     // An open feed does not keep a session alive.
     if (!isRecheck && now() - session.usedAtMs >= sessionTouchMs) await store.touchSession(token, now())
     return {
-      caller: {
-        accountId: session.accountId,
-        environment,
-        keyId: session.keyId ?? session.id,
-        role: session.role,
-        agentId: null,
-      },
+      caller: withClock(
+        {
+          accountId: session.accountId,
+          environment,
+          keyId: session.keyId ?? session.id,
+          role: session.role,
+          agentId: null,
+        },
+        session,
+      ),
       session: { ...session, text },
     }
   }

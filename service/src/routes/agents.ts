@@ -9,6 +9,7 @@ import {
 
 import { auditEvent } from '../domain/audit.ts'
 import type { Agent } from '../domain/records.ts'
+import { timeIn } from '../domain/clock/test-clock.ts'
 import { created, ok, refuse } from '../http/answers.ts'
 import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
@@ -16,7 +17,7 @@ import { ownAgentOnly, speaksFor, toNullableTimestamp, toTimestamp, type RouteCo
 
 export function serveAgents(serve: Serve, { store, now, ids }: RouteContext): void {
   serve(createAgent, async ({ caller, body }) => {
-    const nowMs = now()
+    const nowMs = timeIn(caller, now)
     const agent: Agent = {
       accountId: caller.accountId,
       environment: caller.environment,
@@ -56,7 +57,7 @@ export function serveAgents(serve: Serve, { store, now, ids }: RouteContext): vo
       type: 'agent.budget_changed',
       subjectId: params.agent_id,
       data: { budget_id: body.budget_id },
-      atMs: now(),
+      atMs: timeIn(caller, now),
     })
     const agent = await store.assignAgent({ ...caller, id: params.agent_id }, body.budget_id, event)
     return typeof agent === 'string' ? refuse(agent) : ok(toWire(agent))
@@ -68,7 +69,7 @@ export function serveAgents(serve: Serve, { store, now, ids }: RouteContext): vo
       type: 'agent.revoked',
       subjectId: params.agent_id,
       data: {},
-      atMs: now(),
+      atMs: timeIn(caller, now),
     })
     const agent = await store.revokeAgent({ ...caller, id: params.agent_id }, event)
     return agent === 'not_found' ? refuse('not_found') : ok(toWire(agent))

@@ -13,6 +13,7 @@ import {
 import { approvalStatusAt, type Approval, type Increase } from '../domain/approval.ts'
 import { auditEvent } from '../domain/audit.ts'
 import type { Caller } from '../domain/records.ts'
+import { timeIn } from '../domain/clock/test-clock.ts'
 import { created, ok, refuse, type Answer } from '../http/answers.ts'
 import type { CallerSession } from '../http/authentication.ts'
 import { answerPage } from '../http/pagination.ts'
@@ -24,7 +25,7 @@ import { expiryOf } from './mandates.ts'
 
 export function serveApprovals(serve: Serve, { store, now, ids, site }: RouteContext): void {
   serve(listApprovals, ({ caller, query, url, header }) => {
-    const nowMs = now()
+    const nowMs = timeIn(caller, now)
     const filter = { ...ownAgentOnly(caller), mandateId: query.mandate_id, status: query.status, nowMs }
     return answerPage(
       query,
@@ -37,7 +38,7 @@ export function serveApprovals(serve: Serve, { store, now, ids, site }: RouteCon
   serve(getApproval, async ({ caller, params, header }) => {
     const approval = await store.findApproval({ ...caller, id: params.approval_id })
     if (!approval || !speaksFor(caller, approval.agentId)) return refuse('not_found')
-    return ok(toWire(approval, now(), consoleUrl(site, header)))
+    return ok(toWire(approval, timeIn(caller, now), consoleUrl(site, header)))
   })
 
   serve(approveRequest, ({ caller, session, params, body, header }) =>
@@ -56,7 +57,7 @@ export function serveApprovals(serve: Serve, { store, now, ids, site }: RouteCon
     const key = { ...caller, id: approvalId }
     const found = await store.findApproval(key)
     if (!found) return refuse('not_found')
-    const nowMs = now()
+    const nowMs = timeIn(caller, now)
     const eventOf = (type: 'approval.approved' | 'approval.denied' | 'mandate.amended', subjectId: string) =>
       auditEvent(caller, caller, { id: ids.next('auditEvent'), type, subjectId, data: {}, atMs: nowMs })
     const call = { ...requesterOf(caller, session), verdict, note, isOwner: isOwner(caller) }
@@ -71,7 +72,7 @@ export function serveApprovals(serve: Serve, { store, now, ids, site }: RouteCon
   }
 
   serve(requestIncrease, async ({ caller, session, params, body, header }) => {
-    const nowMs = now()
+    const nowMs = timeIn(caller, now)
     const { reason: message, ...terms } = body
     const approvalId = ids.next('approval')
     const event = auditEvent(caller, caller, {

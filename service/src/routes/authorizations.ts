@@ -15,7 +15,7 @@ import { ok, refuse, type Answer } from '../http/answers.ts'
 import { isIdempotencyKey } from '../http/idempotency-key.ts'
 import type { Serve } from '../http/serve.ts'
 import { toTimestamp, type RouteContext, type VerificationRefusal } from './context.ts'
-import { attemptOf, countFailure, replayed, statusAt } from './payments.ts'
+import { attemptOf, checkByTestClock, countFailure, replayed, statusAt } from './payments.ts'
 
 /** Payments in two steps: authorized first, then captured or voided by the merchant. */
 export function serveAuthorizations(serve: Serve, context: RouteContext): void {
@@ -31,7 +31,8 @@ export function serveAuthorizations(serve: Serve, context: RouteContext): void {
     const nowMs = now()
     const attempt = { ...attemptOf(caller, body, idempotencyKey), nowMs }
 
-    const failure = checkProof(proof, expected, keys, nowMs) // 1, 2, 3
+    let failure = checkProof(proof, expected, keys, nowMs) // 1, 2, 3
+    if (failure === 'proof_expired') failure = await checkByTestClock(store, caller, body, { keys, nowMs })
     const mayBeRetry = failure === 'proof_expired' && idempotencyKey !== null
     if (mayBeRetry && !checkProofContent(proof, expected, keys)) {
       // The window has closed for new authorizations, but not for replaying one that was made in time.
@@ -79,12 +80,24 @@ export function serveAuthorizations(serve: Serve, context: RouteContext): void {
     const nowMs = now()
     const event = eventOf(caller, 'authorization.voided', nonce, nowMs)
     const outcome = await store.voidAuthorized({ caller, nonce, nowMs }, event)
-    return outcome.outcome === 'refused' ? refuse(outcome.code) : ok(toWire(outcome.hold, nowMs))
+    if (outcome.outcome === 'refused') return refuse(outcome.code)
+    return ok(toWire(outcome.hold, await timeOf(outcome.hold)))
   })
 
-  function authorized(caller: Caller, hold: Hold, { isReplay }: { readonly isReplay: boolean }): Answer {
+  /** The time in the account that pays. */
+  async function timeOf(hold: Hold): Promise<number> {
+    return now() + (await store.readClock(hold))
+  }
+
+  async function authorized(
+    caller: Caller,
+    hold: Hold,
+    { isReplay }: { readonly isReplay: boolean },
+  ): Promise<Answer> {
     decisions?.countVerification(caller.environment, isReplay ? 'replayed' : 'authorized')
-    const body = { authorized: true, authorization: toWire(hold, now()) }
+    // One that was authorized just now has its deadline ahead.
+    const authorization = toWire(hold, isReplay ? await timeOf(hold) : now())
+    const body = { authorized: true, authorization }
     return isReplay ? ok(body, replayed) : ok(body)
   }
 

@@ -1,6 +1,7 @@
 import { backtestMandate, type Backtest } from '@purser/wire/mandates/backtests'
 
 import { addMicro, formatSum, type MicroUsdc } from '../domain/money.ts'
+import { timeIn } from '../domain/clock/test-clock.ts'
 import { ok, refuse, unprocessable } from '../http/answers.ts'
 import type { Serve } from '../http/serve.ts'
 import { readDateTime } from '../http/validation/date-time.ts'
@@ -23,7 +24,7 @@ export function serveBacktests(
 ): void {
   serve(backtestMandate, async ({ caller, params, body }) => {
     // Up to this millisecond.
-    const toMs = body.to === undefined ? now() + 1 : readDateTime(body.to)
+    const toMs = body.to === undefined ? timeIn(caller, now) + 1 : readDateTime(body.to)
     const fromMs = body.from === undefined ? toMs - defaultDays * 86_400_000 : readDateTime(body.from)
     if (!(fromMs < toMs)) {
       return unprocessable([

@@ -13,6 +13,7 @@ import { auditEvent } from '../domain/audit.ts'
 import { toWireLimit } from '../domain/limit-terms.ts'
 import type { LimitUsage } from '../domain/limits.ts'
 import type { Budget, Caller, Scope } from '../domain/records.ts'
+import { timeIn } from '../domain/clock/test-clock.ts'
 import { created, ok, refuse, unprocessable, type Answer } from '../http/answers.ts'
 import { answerPage, type PageRequest } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
@@ -24,7 +25,7 @@ export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): v
   serve(createBudget, async ({ caller, body }) => {
     const faults = limitFaults(body.limits, { maySplit: false })
     if (faults.length > 0) return unprocessable(faults)
-    const nowMs = now()
+    const nowMs = timeIn(caller, now)
     const budget: Budget = {
       accountId: caller.accountId,
       environment: caller.environment,
@@ -51,7 +52,7 @@ export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): v
     const key = { ...caller, id: params.budget_id }
     const budget = await store.findBudget(key)
     if (!budget) return refuse('not_found')
-    const usage = await store.readBudgetUsage(key, now())
+    const usage = await store.readBudgetUsage(key, timeIn(caller, now))
     const { children } = budget
     return okVersioned({ ...toWire(budget), usage: usage.map(toWireUsage), children })
   })
@@ -86,7 +87,7 @@ export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): v
 
   async function listWithUsage(scope: Scope, page: PageRequest) {
     const { items, next } = await store.listBudgets(scope, page)
-    const nowMs = now()
+    const nowMs = timeIn(scope, now)
     const usages = await Promise.all(items.map((budget) => store.readBudgetUsage(budget, nowMs)))
     return { items: items.map((budget, index) => ({ ...budget, usage: usages[index] ?? [] })), next }
   }
@@ -103,7 +104,13 @@ export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): v
     subjectId: string,
     data: Readonly<Record<string, unknown>>,
   ) {
-    return auditEvent(caller, caller, { id: ids.next('auditEvent'), type, subjectId, data, atMs: now() })
+    return auditEvent(caller, caller, {
+      id: ids.next('auditEvent'),
+      type,
+      subjectId,
+      data,
+      atMs: timeIn(caller, now),
+    })
   }
 }
 

@@ -23,6 +23,7 @@ import { formatSum, parseAmount } from '../domain/money.ts'
 import { mandateDefaults } from '../domain/new-records.ts'
 import { remainingBudget } from '../domain/policy.ts'
 import type { ApprovalTerms, Caller, Mandate, MandateTerms } from '../domain/records.ts'
+import { timeIn } from '../domain/clock/test-clock.ts'
 import { created, ok, refuse, unprocessable, type Answer } from '../http/answers.ts'
 import { answerPage, type PageRequest } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
@@ -37,7 +38,7 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
     const faults = limitFaults(body.limits ?? [], { maySplit: true })
     if (faults.length > 0) return unprocessable(faults)
     const limits = toLimits(body.limits ?? [], () => ids.next('limit'))
-    const nowMs = now()
+    const nowMs = timeIn(caller, now)
     const mandate: Mandate = {
       accountId: caller.accountId,
       environment: caller.environment,
@@ -91,7 +92,7 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
   serve(getMandate, async ({ caller, params }) => {
     const mandate = await store.findMandate({ ...caller, id: params.mandate_id })
     if (!mandate || !speaksFor(caller, mandate.agentId)) return refuse('not_found')
-    const usage = await store.readMandateUsage(mandate, now())
+    const usage = await store.readMandateUsage(mandate, timeIn(caller, now))
     const shown = usage.length === 0 ? {} : { usage: usage.map(toWireUsage) }
     const body: WireMandate = { ...toWire(mandate), ...shown }
     return okVersioned(body)
@@ -108,7 +109,7 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
       type: 'mandate.amended',
       subjectId: params.mandate_id,
       data: {},
-      atMs: now(),
+      atMs: timeIn(caller, now),
     })
     const key = { ...caller, id: params.mandate_id }
     const amendment = {
@@ -171,7 +172,7 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
       type,
       subjectId: mandateId,
       data: {},
-      atMs: now(),
+      atMs: timeIn(caller, now),
     })
     const mandate = await store.moveMandate({ ...caller, id: mandateId }, to, event)
     return typeof mandate === 'string' ? refuse(mandate) : ok(toWire(mandate))

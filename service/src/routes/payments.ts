@@ -16,12 +16,20 @@ import { auditEvent } from '../domain/audit.ts'
 import { normalizeHostName } from '../domain/host-name.ts'
 import { parseAmount } from '../domain/money.ts'
 import { holdDefaults } from '../domain/new-records.ts'
-import { checkProof, checkProofContent, holdGraceMs, signProof, validityWindowMs } from '../domain/proof.ts'
+import {
+  checkProof,
+  checkProofContent,
+  holdGraceMs,
+  signProof,
+  validityWindowMs,
+  type ProofKeys,
+} from '../domain/proof.ts'
 import type { Caller, Hold } from '../domain/records.ts'
+import { timeIn } from '../domain/clock/test-clock.ts'
 import { created, ok, refuse, type Answer } from '../http/answers.ts'
 import { isIdempotencyKey } from '../http/idempotency-key.ts'
 import type { Serve } from '../http/serve.ts'
-import type { CaptureAttempt } from '../store/store.ts'
+import type { CaptureAttempt, Store } from '../store/store.ts'
 import { consoleUrl, requesterOf, toReference } from './approvals.ts'
 import {
   metadataOf,
@@ -44,7 +52,7 @@ export function servePayments(
     const idempotencyKey = header('idempotency-key')
     if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey))
       return refuse('invalid_idempotency_key')
-    const nowMs = now()
+    const nowMs = timeIn(caller, now)
     const hold: Hold = {
       accountId: caller.accountId,
       environment: caller.environment,
@@ -117,7 +125,8 @@ export function servePayments(
       const attempt = attemptOf(caller, body, idempotencyKey)
       const nowMs = now()
 
-      const failure = checkProof(proof, expected, keys, nowMs) // 1, 2, 3
+      let failure = checkProof(proof, expected, keys, nowMs) // 1, 2, 3
+      if (failure === 'proof_expired') failure = await checkByTestClock(store, caller, body, { keys, nowMs })
       if (
         failure === 'proof_expired' &&
         idempotencyKey !== null &&
@@ -175,7 +184,10 @@ export function servePayments(
   serve(getProof, async ({ caller, params }) => {
     const hold = await store.findProof({ ...caller, nonce: params.nonce })
     if (!hold || !(await maySee(caller, hold))) return refuse('not_found')
-    return ok(toWire(hold, now()))
+    // The account that pays may have a test clock of its own.
+    const isOwn = hold.accountId === caller.accountId
+    const atMs = isOwn ? timeIn(caller, now) : now() + (await store.readClock(hold))
+    return ok(toWire(hold, atMs))
   })
 
   serve(voidProof, async ({ caller, params }) => {
@@ -185,12 +197,12 @@ export function servePayments(
       type: 'proof.voided',
       subjectId: nonce,
       data: {},
-      atMs: now(),
+      atMs: timeIn(caller, now),
     })
     const hold = await store.voidProof({ ...caller, nonce }, ownAgentOnly(caller), event)
     if (!hold) return refuse('not_found')
     if (hold.status === 'captured') return refuse('proof_captured')
-    return hold.status === 'authorized' ? refuse('proof_authorized') : ok(toWire(hold, now()))
+    return hold.status === 'authorized' ? refuse('proof_authorized') : ok(toWire(hold, timeIn(caller, now)))
   })
 
   /** A merchant sees proofs that it could still collect, and payments to its account's sellers. */
@@ -199,6 +211,21 @@ export function servePayments(
     const received = { receivedOnly: true }
     return (await store.findTransaction({ ...caller, id: hold.transactionId }, received)) !== undefined
   }
+}
+
+/**
+ * Checks a proof whose window is over, or has not begun, by the clock of the service: the account that pays may have
+ * advanced its own. It is asked for only if we have signed the proof, so that no payment without such a clock reads more.
+ */
+export async function checkByTestClock(
+  store: Pick<Store, 'readClockOfMandate'>,
+  { environment }: Caller,
+  { proof, expected_amount: amount, expected_currency: currency = 'USDC' }: VerifyRequest,
+  { keys, nowMs }: { readonly keys: ProofKeys; readonly nowMs: number },
+): Promise<ReturnType<typeof checkProof>> {
+  if (environment !== 'sandbox' || checkProofContent(proof, proof, keys)) return 'proof_expired'
+  const offsetMs = await store.readClockOfMandate(proof.mandateId, environment)
+  return offsetMs === 0 ? 'proof_expired' : checkProof(proof, { amount, currency }, keys, nowMs + offsetMs)
 }
 
 /** The attempt of a caller to collect the payment of a proof. */

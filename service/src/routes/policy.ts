@@ -1,6 +1,7 @@
 import { evaluate } from '@purser/wire/policy'
 
 import { parseAmount } from '../domain/money.ts'
+import { timeIn } from '../domain/clock/test-clock.ts'
 import { ok, refuse } from '../http/answers.ts'
 import type { Serve } from '../http/serve.ts'
 import { metadataOf, speaksFor, type RouteContext } from './context.ts'
@@ -25,7 +26,7 @@ export function servePolicy(serve: Serve, { store, now, ids, decisions }: RouteC
       category: body.category ?? null,
       metadata: metadataOf(body),
       isDryRun,
-      createdAtMs: now(),
+      createdAtMs: timeIn(caller, now),
     })
     const echo = {
       agent_id: body.agent_id,

@@ -12,6 +12,7 @@ import { auditEvent } from '../domain/audit.ts'
 import { isPublicSuffix, normalizeHostName } from '../domain/host-name.ts'
 import type { Caller, ListedSeller } from '../domain/records.ts'
 import { challengeFor } from '../domain/seller-verification.ts'
+import { timeIn } from '../domain/clock/test-clock.ts'
 import { created, ok, refuse, unprocessable, type Answer } from '../http/answers.ts'
 import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
@@ -31,7 +32,7 @@ export function serveSellers(
   serve(createSeller, async ({ caller, body, json = '' }) => {
     const domain = normalizeHostName(body.domain.trim())
     if (isPublicSuffix(domain)) return ofNobody(body.domain)
-    const nowMs = now()
+    const nowMs = timeIn(caller, now)
     const seller: ListedSeller = {
       accountId: caller.accountId,
       environment: caller.environment,
@@ -89,7 +90,7 @@ export function serveSellers(
     if (!found) return refuse('not_found')
     const { seller, challenge, verification } = found
     if (!seller.isPending) return ok(verification)
-    const nowMs = now()
+    const nowMs = timeIn(caller, now)
     if (!looks.take(caller.accountId, nowMs)) {
       const retryAfter = { 'retry-after': String(looks.retryAfterSeconds(caller.accountId, nowMs)) }
       return { ...refuse('rate_limited'), headers: retryAfter }
@@ -117,7 +118,7 @@ export function serveSellers(
         type: 'seller.released',
         subjectId: '',
         data: {},
-        atMs: now(),
+        atMs: timeIn(caller, now),
       })
     const seller = await store.releaseDomain({ environment, domain }, { own: event(), theirs: event() })
     if (!seller) return refuse('not_found')

@@ -3,6 +3,7 @@ import { getSettlements } from '@purser/wire/accounting/settlements'
 
 import { dayStart } from '../domain/buckets.ts'
 import { formatSigned } from '../domain/money.ts'
+import { timeIn } from '../domain/clock/test-clock.ts'
 import { ok, refuse, unprocessable } from '../http/answers.ts'
 import type { Serve } from '../http/serve.ts'
 import type { Activity } from '../store/console/store.ts'
@@ -13,7 +14,7 @@ const defaultDays = 30
 
 export function serveSettlements(serve: Serve, { store, now }: Pick<RouteContext, 'store' | 'now'>): void {
   serve(getSettlements, async ({ caller, params, query }) => {
-    const toMs = query.to === undefined ? dayStart(now()) : readDay(query.to)
+    const toMs = query.to === undefined ? dayStart(timeIn(caller, now)) : readDay(query.to)
     if (toMs === undefined) return notADay('to', query.to)
     const fromMs = query.from === undefined ? toMs - (defaultDays - 1) * dayMs : readDay(query.from)
     if (fromMs === undefined) return notADay('from', query.from)

@@ -3,6 +3,7 @@ import { verifyAgent, type AgentReport } from '@purser/wire/verify-agent'
 import { formatSum, parseAmount } from '../domain/money.ts'
 import { checkPolicy, remainingBudget } from '../domain/policy.ts'
 import { assessRisk, noRisk } from '../domain/risk.ts'
+import { timeIn } from '../domain/clock/test-clock.ts'
 import { refuse } from '../http/answers.ts'
 import type { Serve } from '../http/serve.ts'
 import type { AgentFacts } from '../store/store.ts'
@@ -11,7 +12,7 @@ import { speaksFor, type RouteContext } from './context.ts'
 export function serveVerifyAgent(serve: Serve, { store, now }: RouteContext): void {
   serve(verifyAgent, async ({ caller, body }) => {
     if (!speaksFor(caller, body.agent_id)) return refuse('insufficient_scope')
-    const nowMs = now()
+    const nowMs = timeIn(caller, now)
     const facts = await store.readAgentFacts({
       caller,
       agentId: body.agent_id,

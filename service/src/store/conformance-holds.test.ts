@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import { hashApiKey } from '../domain/api-key.ts'
 import type { Hold, Mandate } from '../domain/records.ts'
 import { holdLifeMs, type StoreLedger } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
@@ -23,6 +24,31 @@ storeConformance((open) => {
     })
     await ledger.sweep()
     assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
+  })
+
+  test('The sweep releases holds and authorizations by the test clock of their account, and of no other', async (context) => {
+    const ledger = await open(context)
+    const [ahead, other] = [(await ledger.tenant()).sandbox, (await ledger.tenant()).sandbox]
+    const [mandate, theirs] = [await ledger.mandate(ahead), await ledger.mandate(other)]
+    for (const [owner, one] of [
+      [ahead, mandate],
+      [other, theirs],
+    ] as const) {
+      await ledger.hold(one, '4.00')
+      await ledger.authorized(owner, await ledger.hold(one, '2.00'))
+    }
+    const event = ledger.newEvent(ahead, 'test_clock.advanced', ahead.accountId)
+    assert.equal((await ledger.store.advanceClock(ahead, 24 * 3_600_000, event)).outcome, 'advanced')
+    await ledger.sweep()
+    assert.deepEqual(await ledger.allSums(mandate), { spent: '0.00', held: '0.00', authorized: '0.00' })
+    assert.deepEqual(await ledger.allSums(theirs), { spent: '0.00', held: '4.00', authorized: '2.00' })
+    assert.deepEqual(
+      [await ledger.store.readClock(ahead), await ledger.store.readClock(other)],
+      [24 * 3_600_000, 0],
+    )
+    const caller = await ledger.store.authenticate(hashApiKey(ahead.keyId))
+    assert.deepEqual(caller, { ...ahead, clockOffsetMs: 24 * 3_600_000 })
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
   test('The next proof can use the amount of an expired hold without a sweep', async (context) => {

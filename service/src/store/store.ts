@@ -85,6 +85,13 @@ export interface StoreOperations {
     move: { readonly atMs: number; readonly events: readonly AuditEvent[] },
   ): Promise<Account | 'not_found'>
 
+  /** Advances the clock of an account's sandbox; how far it is ahead then. */
+  advanceClock(scope: Scope, byMs: number, event: AuditEvent): Promise<ClockOutcome>
+  /** How far the clock of a scope is ahead, in milliseconds. */
+  readClock(scope: Scope): Promise<number>
+  /** The same for the account of a mandate; 0 for an unknown one. */
+  readClockOfMandate(mandateId: string, environment: Environment): Promise<number>
+
   /** Voids the open holds of a scope. For each step that voided any, the store records the event with their number. */
   voidHolds(scope: Scope, event: AuditEvent): Promise<void>
 
@@ -376,6 +383,10 @@ export interface NewApiKey extends ApiKey {
 }
 
 /** An evaluation before its outcome is known; the store adds the seller. */
+export type ClockOutcome =
+  | { readonly outcome: 'advanced'; readonly offsetMs: number }
+  | { readonly outcome: 'refused'; readonly code: 'not_found' | 'test_clock_too_far' }
+
 export interface ProposedTransaction extends Omit<
   Transaction,
   | 'status'

@@ -42,6 +42,7 @@ const words: Record<AuditEvent['type'], string> = {
   'seller.created': 'Seller registered',
   'seller.released': 'Seller domain released',
   'seller.verified': 'Seller domain verified',
+  'test_clock.advanced': 'Test clock advanced',
   'proof.voided': 'Proof voided',
   'proofs.voided': 'Open proofs voided',
   'agents.stopped': 'All agents stopped',

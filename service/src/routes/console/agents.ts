@@ -1,6 +1,7 @@
 import { getConsoleAgent, listConsoleAgents, type AgentSummary } from '@purser/wire/console/agents'
 
 import { formatSum } from '../../domain/money.ts'
+import { timeIn } from '../../domain/clock/test-clock.ts'
 import { ok, refuse } from '../../http/answers.ts'
 import { answerPage } from '../../http/pagination.ts'
 import type { Serve } from '../../http/serve.ts'
@@ -10,11 +11,11 @@ import type { RouteContext } from '../context.ts'
 
 export function serveConsoleAgents(serve: Serve, { store, now }: Pick<RouteContext, 'store' | 'now'>): void {
   serve(listConsoleAgents, ({ caller, query, url }) =>
-    answerPage(query, url, (page) => store.listConsoleAgents(caller, now(), page), toWire),
+    answerPage(query, url, (page) => store.listConsoleAgents(caller, timeIn(caller, now), page), toWire),
   )
 
   serve(getConsoleAgent, async ({ caller, params }) => {
-    const agent = await store.findConsoleAgent({ ...caller, id: params.agent_id }, now())
+    const agent = await store.findConsoleAgent({ ...caller, id: params.agent_id }, timeIn(caller, now))
     return agent ? ok(toWire(agent)) : refuse('not_found')
   })
 }

@@ -9,6 +9,7 @@ import { budgetPathOf } from '../../domain/limits.ts'
 import { formatSum, type MicroUsdc } from '../../domain/money.ts'
 import type { Budget, Scope } from '../../domain/records.ts'
 import { quarterStart, sumBuckets } from '../../domain/buckets.ts'
+import { timeIn } from '../../domain/clock/test-clock.ts'
 import { ok, refuse } from '../../http/answers.ts'
 import { answerPage } from '../../http/pagination.ts'
 import type { Serve } from '../../http/serve.ts'
@@ -37,7 +38,7 @@ export function serveConsoleMandates(
       budgetId: query.budget_id,
       status: query.status,
       text: query.q,
-      nowMs: now(),
+      nowMs: timeIn(caller, now),
     }
     return answerPage(query, url, (page) => store.listConsoleMandates(caller, filter, page), toWire)
   })
@@ -46,7 +47,7 @@ export function serveConsoleMandates(
     const key = { ...caller, id: params.mandate_id }
     const mandate = await store.findConsoleMandate(key)
     if (!mandate) return refuse('not_found')
-    const nowMs = now()
+    const nowMs = timeIn(caller, now)
     const [holds, usage, budgets, [sums]] = await Promise.all([
       store.listOpenHolds(key, nowMs, mostOpenHolds),
       store.readMandateUsage(key, nowMs),
@@ -77,7 +78,7 @@ export function serveConsoleMandates(
     const step = query.step ?? 'day'
     const count = query.buckets ?? 30
     const widthMs = widths[step]
-    const nowMs = now()
+    const nowMs = timeIn(caller, now)
     const startsAtMs = quarterStart(
       query.starts_at === undefined
         ? quarterStart(nowMs) - (quarterStart(nowMs) % widthMs) - (count - 1) * widthMs

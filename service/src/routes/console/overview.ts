@@ -4,6 +4,7 @@ import { denialCodes } from '@purser/wire/policy'
 import { formatSum, type MicroUsdc } from '../../domain/money.ts'
 import { remainingBudget } from '../../domain/policy.ts'
 import { quarterStart, sumBuckets, type Bucket } from '../../domain/buckets.ts'
+import { timeIn } from '../../domain/clock/test-clock.ts'
 import { ok } from '../../http/answers.ts'
 import type { Serve } from '../../http/serve.ts'
 import { readDateTime } from '../../http/validation/date-time.ts'
@@ -18,7 +19,7 @@ export function serveConsoleOverview(
   { store, now }: Pick<RouteContext, 'store' | 'now'>,
 ): void {
   serve(getOverview, async ({ caller, query }) => {
-    const nowMs = now()
+    const nowMs = timeIn(caller, now)
     const asked =
       query.day_starts_at === undefined ? nowMs - (nowMs % dayMs) : readDateTime(query.day_starts_at)
     const dayStartsAtMs = quarterStart(Math.min(Math.max(asked, nowMs - 2 * dayMs), nowMs))

@@ -3,6 +3,7 @@ import { verificationFailures } from '@purser/wire/payments'
 
 import { formatSum, type MicroUsdc } from '../../domain/money.ts'
 import { dayStart } from '../../domain/buckets.ts'
+import { timeIn } from '../../domain/clock/test-clock.ts'
 import { answerPage } from '../../http/pagination.ts'
 import type { Serve } from '../../http/serve.ts'
 import { toTimestamp, type RouteContext } from '../context.ts'
@@ -12,7 +13,7 @@ const monthMs = 30 * 24 * 3_600_000
 
 export function serveConsoleSellers(serve: Serve, { store, now }: Pick<RouteContext, 'store' | 'now'>): void {
   serve(listConsoleSellers, ({ caller, query, url }) => {
-    const fromMs = dayStart(now() - monthMs)
+    const fromMs = dayStart(timeIn(caller, now) - monthMs)
     return answerPage(
       query,
       url,

@@ -4,6 +4,7 @@ import { dayStart, type Bucket } from '../../domain/buckets.ts'
 import { formatSum, type MicroUsdc } from '../../domain/money.ts'
 import type { Scope } from '../../domain/records.ts'
 import { commonWidth, spendingPeriods, sumBetween } from '../../domain/spending-periods.ts'
+import { timeIn } from '../../domain/clock/test-clock.ts'
 import { ok } from '../../http/answers.ts'
 import type { Serve } from '../../http/serve.ts'
 import { toTimestamp, type RouteContext } from '../context.ts'
@@ -20,7 +21,7 @@ export function serveConsoleSpending(
   { store, now }: Pick<RouteContext, 'store' | 'now'>,
 ): void {
   serve(getSpending, async ({ caller, query }) => {
-    const nowMs = now()
+    const nowMs = timeIn(caller, now)
     const period = query.period ?? '24h'
     const periods = spendingPeriods(period, { nowMs, timeZone: query.time_zone ?? 'UTC' })
     const { startsMs, previousMs } = periods

@@ -1,5 +1,6 @@
 import { getConsoleStatus } from '@purser/wire/console/status'
 
+import { timeIn } from '../../domain/clock/test-clock.ts'
 import { ok } from '../../http/answers.ts'
 import type { Serve } from '../../http/serve.ts'
 import { toTimestamp, type RouteContext } from '../context.ts'
@@ -8,7 +9,7 @@ export function serveConsoleStatus(serve: Serve, { store, now }: Pick<RouteConte
   serve(
     getConsoleStatus,
     async ({ caller }) => {
-      const nowMs = now()
+      const nowMs = timeIn(caller, now)
       const [stopped_mandates, pending_approvals] = await Promise.all([
         store.countStoppedMandates(caller),
         store.countPendingApprovals(caller, nowMs),

@@ -8,6 +8,7 @@ import type { Environment } from '@purser/wire/fields'
 
 import { formatSum } from '../../domain/money.ts'
 import type { Scope } from '../../domain/records.ts'
+import { timeIn } from '../../domain/clock/test-clock.ts'
 import { ok, refuse } from '../../http/answers.ts'
 import { answerPage } from '../../http/pagination.ts'
 import type { Serve } from '../../http/serve.ts'
@@ -56,7 +57,7 @@ export function serveConsoleTransactions(
       mandate_purpose: mandate?.purpose ?? null,
       checked_at: isReceived ? null : toTimestamp(hold?.issuedAtMs ?? transaction.createdAtMs),
       checks: isReceived ? [] : ladderOf(decision),
-      proof: hold ? toWireProof(hold, now()) : null,
+      proof: hold ? toWireProof(hold, timeIn(caller, now)) : null,
       refunds: decision.refunds.map(({ id, amountText, reason, createdAtMs }) => ({
         id,
         amount: amountText,

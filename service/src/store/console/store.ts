@@ -128,6 +128,8 @@ export interface StoredSession extends SessionKey {
   readonly createdAtMs: number
   readonly usedAtMs: number
   readonly endsAtMs: number
+  /** How far the test clock of its account is ahead; absent if it is not. */
+  readonly clockOffsetMs?: number
 }
 
 export interface SessionKey {

@@ -36,6 +36,7 @@ import { createMandate, moveMandate } from './operations/mandates.ts'
 import { findEntry, refund } from './operations/refunds.ts'
 import { claimDomain, createSeller, releaseDomain } from './operations/sellers.ts'
 import { createSession, endSession, endSessionById, touchSession } from './operations/sessions.ts'
+import { advanceClock, readClock } from './operations/limits/test-clocks.ts'
 import { voidPayment } from './operations/voids.ts'
 import { toAccount, toAgent, toApiKey, toBudget, toHold, toMandate } from './reads/records.ts'
 import type { Rollup } from './rollup.ts'
@@ -157,6 +158,15 @@ export function createLedgerOperations({
       trackKeyChange(async () => {
         const moved = await ledger.run(moveAccount, { id, to, ...move })
         return moved === 'not_found' ? moved : toAccount(moved)
+      }),
+
+    advanceClock: (scope, byMs, event) =>
+      trackKeyChange(() => ledger.run(advanceClock, { scope, byMs, event })),
+    readClock: (scope) => track(() => ledger.run(readClock, scope)),
+    readClockOfMandate: (mandateId, environment) =>
+      track(async () => {
+        const accountId = await accountOfMandate(mandateId)
+        return accountId === undefined ? 0 : ledger.run(readClock, { accountId, environment })
       }),
 
     voidHolds: (scope, event) =>

@@ -5,7 +5,7 @@ import type { Ledger } from './ledger.ts'
 import { releaseExpiredPayments } from './operations/mandates.ts'
 import { isDue } from './operations/stops.ts'
 import { columnsOf, findRows, idFrom, idOf, tableOf, type ReadDialect, type Reader } from './reads/dialect.ts'
-import { agents, authorizations, mandates, runningStops, type RunningStop } from './tables.ts'
+import { accounts, agents, authorizations, mandates, runningStops, type RunningStop } from './tables.ts'
 
 /** How many mandates one sweep searches for open payments. */
 const maxLookedAt = 20_000
@@ -32,6 +32,8 @@ const manyReleased = 50
 interface Candidate {
   readonly accountId: string
   readonly mandateId: string
+  /** How far the test clock of its sandbox is ahead. */
+  readonly clockOffsetMs: number
 }
 
 interface SweepCall {
@@ -51,7 +53,7 @@ export class Sweep {
   /** How many mandates are swept at once: one while much has expired, since payments wait for the batch. */
   #atOnce = 1
   /** The last mandate that was checked; undefined at the start of a round. */
-  #lookedAtUpTo: Candidate | undefined
+  #lookedAtUpTo: Omit<Candidate, 'clockOffsetMs'> | undefined
   /** The last account, and the last mandate of each account, that had its turn. */
   #lastAccountId = ''
   #lastMandateIds = new Map<string, string>()
@@ -73,8 +75,9 @@ export class Sweep {
     let sum = 0
     const failures: unknown[] = []
     const sweepOne = async (mandate: Candidate) => {
+      const { accountId, mandateId, clockOffsetMs } = mandate
       for (;;) {
-        const call = { ...mandate, nowMs, countId: nextCountId() }
+        const call = { accountId, mandateId, nowMs: nowMs + clockOffsetMs, countId: nextCountId() }
         const outcome = await this.#ledger.run(releaseExpiredPayments, call, { patienceMs })
         sum += outcome.released
         this.#atOnce = outcome.released > manyReleased ? 1 : Math.min(this.#atOnce + 1, mandatesAtOnce)
@@ -119,6 +122,11 @@ export class Sweep {
       ? sql`where (account_id, id) > (${idOf(dialect, 'account', after.accountId)}, ${idOf(dialect, 'mandate', after.mandateId)})`
       : sql``
     const source = sql`from ${tableOf(dialect, mandates)} m ${isAfter} order by account_id, id`
+    // Few mandates have open payments, and fewer have a test clock.
+    const offset = sql`
+      case when open_payments + authorized_payments > 0 and m.environment = 'sandbox' then coalesce((
+        select a.clock_offset_ms from ${tableOf(dialect, accounts)} a where a.id = m.account_id), 0) else 0 end`
+    const atMs = sql`${sql.lit(nowMs)} + ${offset}`
     // A database that distributes accounts over machines joins them only before the limit.
     const isRevoked = sql`
       open_payments > 0 and exists (
@@ -127,18 +135,18 @@ export class Sweep {
     const isOverdue = sql`
       authorized_payments > 0 and exists (
         select 1 from ${tableOf(dialect, authorizations)} d
-        where d.account_id = m.account_id and d.mandate_id = m.id and d.deadline_ms <= ${nowMs})`
-    const { rows } = await sql<{ account_id: unknown; id: unknown }>`
-      select account_id, id from (
-        select account_id, id, open_payments, released_until_ms, denials, ${isRevoked} as is_revoked,
+        where d.account_id = m.account_id and d.mandate_id = m.id and d.deadline_ms <= ${atMs})`
+    const { rows } = await sql<CandidateRow>`
+      select account_id, id, clock_offset_ms from (
+        select account_id, id, ${offset} as clock_offset_ms, open_payments, released_until_ms, denials, ${isRevoked} as is_revoked,
           ${isOverdue} as is_overdue ${source}
         limit ${sql.lit(maxLookedAt)}) looked_at
-      where denials > 0 or open_payments > 0 and (released_until_ms < ${nowMs} or is_revoked) or is_overdue
+      where denials > 0 or open_payments > 0 and (released_until_ms < ${sql.lit(nowMs)} + clock_offset_ms or is_revoked) or is_overdue
       order by account_id, id`.execute(this.#db)
     const { rows: end } = await sql<{ account_id: unknown; id: unknown }>`
       select account_id, id ${source} limit 1 offset ${sql.lit(maxLookedAt - 1)}`.execute(this.#db)
-    this.#lookedAtUpTo = end[0] && toCandidate(end[0])
-    return rows.map(toCandidate)
+    this.#lookedAtUpTo = end[0] && keyOf(end[0])
+    return rows.map((row) => ({ ...keyOf(row), clockOffsetMs: Number(row.clock_offset_ms) }))
   }
 
   #choose(candidates: readonly Candidate[], maxMandates: number): readonly Candidate[] {
@@ -170,6 +178,12 @@ function startAfter<Item>(items: readonly Item[], isLater: (item: Item) => boole
   return first < 0 ? items : [...items.slice(first), ...items.slice(0, first)]
 }
 
-function toCandidate(row: { readonly account_id: unknown; readonly id: unknown }): Candidate {
+interface CandidateRow {
+  readonly account_id: unknown
+  readonly id: unknown
+  readonly clock_offset_ms: unknown
+}
+
+function keyOf(row: Pick<CandidateRow, 'account_id' | 'id'>): Omit<Candidate, 'clockOffsetMs'> {
   return { accountId: idFrom('account', row.account_id), mandateId: idFrom('mandate', row.id) }
 }

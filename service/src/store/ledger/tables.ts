@@ -31,6 +31,8 @@ export const accounts = table(
     disabledAtMs: nullable(integer()),
     /** How many working keys of owners and operators there are: the last one cannot be revoked. */
     ownerKeys: integer(),
+    /** How far the clock of its sandbox is ahead; null if it was never advanced. It never goes back. */
+    clockOffsetMs: nullable(integer()),
   },
   { isRechecked: true },
 )

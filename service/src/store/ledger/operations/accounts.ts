@@ -27,7 +27,7 @@ export const createAccount: Operation<NewAccount, 'created' | 'account_exists'> 
       outcome: 'created',
       changes: [
         put(identities, { ...identityOf(account), accountId: account.id }),
-        put(accounts, { ...account, ownerKeys: keys.filter(isOwnerKey).length }),
+        put(accounts, { ...account, ownerKeys: keys.filter(isOwnerKey).length, clockOffsetMs: null }),
         ...keys.flatMap(changesOfKey),
         ...events.map((event) => put(auditEvents, event)),
       ],

@@ -36,6 +36,8 @@ import {
   readsOfAttempt,
   readsOfLateAttempt,
   settleLateAttempt,
+  timeOfPayer,
+  timesOf,
   type AttemptCall,
   type Collectable,
 } from './captures.ts'
@@ -65,7 +67,8 @@ export const authorize: Operation<AuthorizeCall, AuthorizeOutcome> = {
     }
     const checked = checkAttempt(call, facts, replayOfAuthorization)
     if ('outcome' in checked) return unchanged(checked)
-    const authorized = authorizedBy(call, checked)
+    const nowMs = timeOfPayer(call, facts)
+    const authorized = authorizedBy({ ...call, nowMs }, checked)
     const { accountId, nonce, agentId, mandateId, amountText: amount, currency } = authorized
     checked.bookings.authorize(authorized)
     const changes: Change[] = [
@@ -78,7 +81,7 @@ export const authorize: Operation<AuthorizeCall, AuthorizeOutcome> = {
     }
     const terms = { agent_id: agentId, mandate_id: mandateId, amount, currency }
     const data = { ...call.event.data, ...terms, merchant_domain: authorized.merchantDomain }
-    changes.push(put(auditEvents, { ...call.event, accountId, data }))
+    changes.push(put(auditEvents, { ...call.event, accountId, data, createdAtMs: nowMs }))
     return { outcome: { outcome: 'authorized', hold: toHold(authorized, authorized.epoch) }, changes }
   },
 }
@@ -161,7 +164,8 @@ export const captureAuthorized: Operation<SettleCall, SettleOutcome | PaidElsewh
     // Captured by an earlier attempt whose response was lost.
     if (payment.transactionId === call.transactionId) return unchanged(settled('captured', payment))
     const amountMicro = call.amountMicro ?? payment.amountMicro
-    const status = statusOf(payment, mandate, call.nowMs)
+    const times = timesOf(call, facts)
+    const status = statusOf(payment, mandate, times.payerMs)
     if (status === 'captured') {
       const isRetry =
         call.idempotencyKey !== null &&
@@ -178,7 +182,7 @@ export const captureAuthorized: Operation<SettleCall, SettleOutcome | PaidElsewh
       status: 'captured' as const,
       transactionId: call.transactionId,
       capturedBy: call.caller.keyId,
-      capturedAtMs: call.nowMs,
+      capturedAtMs: times.payerMs,
       idempotencyKey: call.idempotencyKey,
       capturedMicro: amountMicro < payment.amountMicro ? amountMicro : null,
     }
@@ -186,7 +190,7 @@ export const captureAuthorized: Operation<SettleCall, SettleOutcome | PaidElsewh
       outcome: settled('captured', captured),
       changes: [
         ...changesOfEnd(found, captured, facts, { spentMicro: amountMicro }),
-        ...entriesOf(captured, call.nowMs),
+        ...entriesOf(captured, times),
       ],
     }
   },
@@ -207,7 +211,8 @@ export const voidAuthorized: Operation<VoidAuthorizedCall, VoidOutcome | PaidEls
     const found = findAuthorized(call, facts)
     if ('outcome' in found) return unchanged(found)
     const { payment, mandate } = found
-    const status = statusOf(payment, mandate, call.nowMs)
+    const nowMs = timeOfPayer(call, facts)
+    const status = statusOf(payment, mandate, nowMs)
     if (status === 'captured') return unchanged(conflict('already_captured'))
     const ended = { ...payment, status: status === 'authorized' ? ('voided' as const) : status }
     const outcome = { outcome: 'ended' as const, hold: toHold(ended, ended.epoch) }
@@ -217,7 +222,7 @@ export const voidAuthorized: Operation<VoidAuthorizedCall, VoidOutcome | PaidEls
       const { accountId, agentId: agent_id, mandateId: mandate_id, amountText: amount, currency } = payment
       const terms = { agent_id, mandate_id, amount, currency, merchant_domain: payment.merchantDomain }
       const data = { ...call.event.data, ...terms }
-      changes.push(put(auditEvents, { ...call.event, accountId, data }))
+      changes.push(put(auditEvents, { ...call.event, accountId, data, createdAtMs: nowMs }))
     }
     return { outcome, changes }
   },
@@ -232,6 +237,7 @@ function readsOfAuthorized(
   const payment = { accountId: payerId, nonce }
   const reads: Read[] = [
     look(accounts, { id: caller.accountId }),
+    look(accounts, { id: payerId }),
     look(apiKeys, keyOf(caller)),
     look(payments, payment),
   ]

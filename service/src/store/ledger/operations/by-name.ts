@@ -19,6 +19,7 @@ import * as refunds from './refunds.ts'
 import * as sellers from './sellers.ts'
 import * as sessions from './sessions.ts'
 import * as stops from './stops.ts'
+import * as testClocks from './limits/test-clocks.ts'
 import * as voids from './voids.ts'
 
 const modules = [
@@ -42,6 +43,7 @@ const modules = [
   sellers,
   sessions,
   stops,
+  testClocks,
   voids,
 ]
 

@@ -1,6 +1,7 @@
 import { checkCollection } from '../../../domain/collection.ts'
 import { normalizeHostName } from '../../../domain/host-name.ts'
 import { validityWindowMs } from '../../../domain/proof.ts'
+import { clockOffsetOf } from '../../../domain/clock/test-clock.ts'
 import type { Caller, RegisteredSeller } from '../../../domain/records.ts'
 import type { AttemptRefusal, CaptureOutcome, LateOutcome, ProposedTransaction } from '../../store.ts'
 import {
@@ -44,6 +45,7 @@ export interface CaptureCall {
   readonly category?: string | null
   readonly idempotencyKey: string | null
   readonly transactionId: string
+  /** The time of the machine, without any test clock. */
   readonly nowMs: number
 }
 
@@ -66,7 +68,7 @@ export const capture: Operation<CaptureCall, CaptureOutcome> = {
     if ('outcome' in checked) return unchanged(checked)
     return {
       outcome: { outcome: 'captured', transactionId: call.transactionId },
-      changes: changesOfCapture(call, checked),
+      changes: changesOfCapture(call, checked, facts),
     }
   },
 }
@@ -88,7 +90,8 @@ export function checkAttempt<Replay extends { readonly outcome: 'replayed' }>(
   facts: Facts,
   replayOf: (payment: PaymentRow, call: AttemptCall, mandate: MandateRow) => Replay | undefined,
 ): Collectable | Replay | AttemptRefusal {
-  const { payerId, caller, nowMs } = call
+  const { payerId, caller } = call
+  const nowMs = timeOfPayer(call, facts)
   const payment = knownPayment(call, facts)
   if (!mayCollect(caller, facts)) return { outcome: 'refused', code: 'invalid_api_key' }
   // A signed proof without a payment was issued before the ledger was restored: nothing is held for it.
@@ -99,6 +102,9 @@ export function checkAttempt<Replay extends { readonly outcome: 'replayed' }>(
   if (!mandate) return failed('proof_expired')
   const replay = replayOf(payment, call, mandate)
   if (replay) return replay
+  // The route has checked the window by the clock of the machine, which is the right one without a test clock.
+  const isInWindow = nowMs === call.nowMs || Math.abs(nowMs - payment.issuedAtMs) <= validityWindowMs
+  if (!isInWindow) return failed('proof_expired')
   const seller = sellerOf(call, facts)
   const { merchantDomain, resourceUrl } = call
   const refusal = checkCollection({
@@ -138,6 +144,7 @@ export function readsOfLateAttempt(call: AttemptCall, facts: Facts): Read[] {
   const { payerId, caller, mandateId, nonce } = call
   return [
     look(accounts, { id: caller.accountId }),
+    look(accounts, { id: payerId }),
     look(apiKeys, keyOf(caller)),
     lock(mandates, { accountId: payerId, id: mandateId }),
     look(payments, { accountId: payerId, nonce }),
@@ -162,7 +169,7 @@ export function settleLateAttempt<Replay>(
   const replay = replayOf(payment, call, mandate)
   if (replay) return unchanged(replay)
   // If the clock that issued the proof is ahead of this service's, its payment may still be captured.
-  const isOver = call.nowMs > payment.issuedAtMs + validityWindowMs
+  const isOver = timeOfPayer(call, facts) > payment.issuedAtMs + validityWindowMs
   if (!isOver || payment.status !== 'open' || payment.epoch !== mandate.epoch) return unchanged(expired)
   if (isEndedByBudget(mandate, facts)) return unchanged(expired)
   const bookings = new Bookings(mandate, facts)
@@ -201,19 +208,23 @@ function readsOfKnown(
   return payment ? readsOf(mandate, payment) : []
 }
 
-function changesOfCapture(call: CaptureCall, { payment, bookings, seller }: Collectable): Change[] {
-  const { transactionId, caller, nowMs } = call
+function changesOfCapture(
+  call: CaptureCall,
+  { payment, bookings, seller }: Collectable,
+  facts: Facts,
+): Change[] {
+  const { transactionId, caller } = call
   const captured = {
     ...payment,
     status: 'captured' as const, // 5
     transactionId,
     capturedBy: caller.keyId,
-    capturedAtMs: nowMs,
+    capturedAtMs: timeOfPayer(call, facts),
     ...collectedBy(call, seller),
     idempotencyKey: call.idempotencyKey,
   }
   bookings.spend(payment) // 6
-  return [put(payments, captured), ...bookings.changes, ...entriesOf(captured, nowMs)] // 7, 8
+  return [put(payments, captured), ...bookings.changes, ...entriesOf(captured, timesOf(call, facts))] // 7, 8
 }
 
 /** Who collects a payment, as stored in its row. */
@@ -228,10 +239,29 @@ export function collectedBy(
   }
 }
 
+/** The time of a payment in the account that pays, and in that of the caller, who collects. */
+export interface PartyTimes {
+  readonly payerMs: number
+  readonly callerMs: number
+}
+
+/** What a call for a payment says about its time. */
+export type TimedCall = Pick<AttemptCall, 'payerId' | 'caller' | 'nowMs'>
+
+/** The time in the account that pays, whose test clock may be ahead; it decides about windows and deadlines. */
+export function timeOfPayer({ payerId, caller, nowMs }: TimedCall, facts: Facts): number {
+  return nowMs + clockOffsetOf(facts.row(accounts, { id: payerId }), caller.environment)
+}
+
+export function timesOf(call: TimedCall, facts: Facts): PartyTimes {
+  const { accountId } = call.caller
+  return { payerMs: timeOfPayer(call, facts), callerMs: timeOfPayer({ ...call, payerId: accountId }, facts) }
+}
+
 /** The entries of a captured payment: one in each account that it concerns. */
 export function entriesOf(
   payment: PaymentRow & { readonly transactionId: string },
-  nowMs: number,
+  { payerMs, callerMs }: PartyTimes,
 ): readonly Change[] {
   const { accountId, transactionId, environment, nonce, mandateId, sellerAccountId } = payment
   const entry = {
@@ -244,10 +274,11 @@ export function entriesOf(
     mandateId,
     amountMicro: capturedOf(payment),
     count: 1,
-    atMs: nowMs,
+    atMs: payerMs,
   }
   if (sellerAccountId === null || sellerAccountId === accountId) return [put(entries, entry)]
-  return [put(entries, entry), put(entries, { ...entry, accountId: sellerAccountId, kind: 'received' })]
+  const received = { ...entry, accountId: sellerAccountId, kind: 'received' as const, atMs: callerMs }
+  return [put(entries, entry), put(entries, received)]
 }
 
 function knownPayment({ payerId, nonce, caller }: AttemptCall, facts: Facts) {

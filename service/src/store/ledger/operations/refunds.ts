@@ -24,7 +24,7 @@ import {
   type RefundRow,
 } from '../tables.ts'
 import { bookingReads, Bookings } from './bookings.ts'
-import { keyOf, mayCollect } from './captures.ts'
+import { keyOf, mayCollect, timesOf, type PartyTimes } from './captures.ts'
 import { capturedOf } from './payment-rows.ts'
 
 /** Max refunds of one payment. */
@@ -66,6 +66,7 @@ export const refund: Operation<RefundCall, RefundOutcome> = {
     const key = { accountId: payerId, nonce }
     const reads: Read[] = [
       look(accounts, { id: caller.accountId }),
+      look(accounts, { id: payerId }),
       look(apiKeys, keyOf(caller)),
       look(payments, key),
     ]
@@ -100,6 +101,7 @@ export const refund: Operation<RefundCall, RefundOutcome> = {
     const refundedMicro = addMicro(payment.refundedMicro ?? (0n as MicroUsdc), amountMicro)
     if (!(refundedMicro <= capturedOf(payment))) return refused('refund_exceeds_payment')
     if (earlier.length >= maxRefunds) return refused('too_many_refunds')
+    const times = timesOf(call, facts)
     const bookings = new Bookings(mandate, facts)
     bookings.refund(payment, { amountMicro })
     return {
@@ -107,16 +109,20 @@ export const refund: Operation<RefundCall, RefundOutcome> = {
       changes: [
         put(payments, { ...payment, refundedMicro }),
         ...bookings.changes,
-        ...recordsOf(call, payment),
-        ...eventsOf(call, payment),
+        ...recordsOf(call, payment, times),
+        ...eventsOf(call, payment, times),
       ],
     }
   },
 }
 
 /** The refund and its entry, in each account that it concerns. */
-function recordsOf(call: RefundCall, { accountId, environment, nonce, mandateId }: PaymentRow): Change[] {
-  const { payerId, refundId: id, amountText, amountMicro, reason, idempotencyKey, nowMs: atMs } = call
+function recordsOf(
+  call: RefundCall,
+  { accountId, environment, nonce, mandateId }: PaymentRow,
+  { payerMs: atMs, callerMs }: PartyTimes,
+): Change[] {
+  const { payerId, refundId: id, amountText, amountMicro, reason, idempotencyKey } = call
   const of = { id, environment, payerId, nonce, amountMicro }
   const details = { amountText, reason, idempotencyKey, refundedBy: call.caller.keyId, createdAtMs: atMs }
   const row: RefundRow = { ...of, ...details, accountId }
@@ -126,18 +132,23 @@ function recordsOf(call: RefundCall, { accountId, environment, nonce, mandateId 
   if (own === accountId) return changes
   return [
     ...changes,
-    put(refunds, { ...row, accountId: own }),
-    put(entries, { ...entry, accountId: own, kind: 'refund_sent' }),
+    put(refunds, { ...row, accountId: own, createdAtMs: callerMs }),
+    put(entries, { ...entry, accountId: own, kind: 'refund_sent', atMs: callerMs }),
   ]
 }
 
-function eventsOf({ caller, events, amountText: amount }: RefundCall, payment: PaymentRow): Change[] {
+function eventsOf(
+  { caller, events, amountText: amount }: RefundCall,
+  payment: PaymentRow,
+  { payerMs, callerMs }: PartyTimes,
+): Change[] {
   const { accountId, agentId, mandateId, currency, transactionId, merchantDomain } = payment
   const terms = { agent_id: agentId, mandate_id: mandateId, amount, currency }
   const data = { ...terms, merchant_domain: merchantDomain, refund_of: transactionId }
-  const changes = [put(auditEvents, { ...events.payer, accountId, data })]
+  const changes = [put(auditEvents, { ...events.payer, accountId, data, createdAtMs: payerMs })]
   if (caller.accountId === accountId) return changes
-  return [...changes, put(auditEvents, { ...events.own, accountId: caller.accountId, data })]
+  const own = { ...events.own, accountId: caller.accountId, data, createdAtMs: callerMs }
+  return [...changes, put(auditEvents, own)]
 }
 
 /** The refunds of the payment so far. */

@@ -33,6 +33,7 @@ test('Keys that arrive together share one query, and while it hangs another key 
         createdAtMs: 0,
         disabledAtMs: null,
         ownerKeys: 1,
+        clockOffsetMs: null,
       }),
       add(keyHashes, { secretHash: third, accountId, keyId }),
       add(apiKeys, {

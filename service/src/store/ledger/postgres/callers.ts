@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 
 import type { Caller } from '../../../domain/records.ts'
+import { withClock } from '../../../domain/clock/test-clock.ts'
 import { idFrom, rowOf } from '../reads/dialect.ts'
 import { sqlName } from '../table.ts'
 import { apiKeys } from '../tables.ts'
@@ -45,7 +46,8 @@ export const lookUpCallers: LookUpCallers = async (pool, hashes) => {
     {
       name: 'purser_callers',
       text: `
-        select h.secret_hash, ${callerColumns.map((name) => `k.${sqlName(name)}`).join(', ')} from key_hashes h
+        select h.secret_hash, ${callerColumns.map((name) => `k.${sqlName(name)}`).join(', ')},
+          a.clock_offset_ms from key_hashes h
           join api_keys k on k.account_id = h.account_id and k.id = h.key_id and k.revoked_at_ms is null
           join accounts a on a.id = h.account_id and a.disabled_at_ms is null
         where h.secret_hash = any ($1)`,
@@ -64,7 +66,11 @@ function decodeCaller([hash, ...fields]: readonly (string | null)[]): [string, C
     decode(fields[index] ?? null),
   )
   // As text, bytes begin with `\x`.
-  return [hash?.slice(2) ?? '', { accountId, environment, keyId, role, agentId } as Caller]
+  const caller = { accountId, environment, keyId, role, agentId } as Caller
+  return [
+    hash?.slice(2) ?? '',
+    withClock(caller, { clockOffsetMs: numberFrom(fields[callerColumns.length]) }),
+  ]
 }
 
 /**
@@ -76,13 +82,13 @@ export function lookUpDistributedCallers(shardOf: ShardOfAccount): LookUpCallers
     const { rows } = await pool.query<HashRow>({
       name: 'purser_ledger_hashes',
       text: `
-        select encode(h.secret_hash, 'hex') as hash, h.account_id, h.key_id from key_hashes h
+        select encode(h.secret_hash, 'hex') as hash, h.account_id, h.key_id, a.clock_offset_ms from key_hashes h
           join accounts a on a.id = h.account_id and a.disabled_at_ms is null
         where h.secret_hash = any ($1)`,
       values: [hashes.map((hash) => Buffer.from(hash, 'hex'))],
     })
     if (rows.length === 0) return new Map()
-    const hashOf = new Map(rows.map((row) => [row.key_id, row.hash]))
+    const hashOf = new Map(rows.map((row) => [row.key_id, row]))
     const byShard = Map.groupBy(rows, (row) => shardOf(idFrom('account', row.account_id)))
     const answers = await askOnce(
       pool,
@@ -97,14 +103,25 @@ export function lookUpDistributedCallers(shardOf: ShardOfAccount): LookUpCallers
       })),
     )
     const keys = answers.flatMap(({ rows: found }) => found as KeyRow[])
-    return new Map(keys.map((row) => [hashOf.get(row.id) ?? '', toCaller(row)]))
+    return new Map(
+      keys.map((row) => {
+        const found = hashOf.get(row.id)
+        const clockOffsetMs = numberFrom(found?.clock_offset_ms)
+        return [found?.hash ?? '', withClock(toCaller(row), { clockOffsetMs })]
+      }),
+    )
   }
+}
+
+function numberFrom(text: string | null | undefined): number | null {
+  return text === null || text === undefined ? null : Number(text)
 }
 
 interface HashRow {
   readonly hash: string
   readonly account_id: string
   readonly key_id: string
+  readonly clock_offset_ms: string | null
 }
 
 type KeyRow = Readonly<Record<string, unknown>> & { readonly id: string }

@@ -164,7 +164,10 @@ function valuesOf({
     merchantDomain,
     mandateText: mandateId,
     isKnownToPay: isKnownToPay ? 1 : 0,
-    firstEntry: idsFrom('txn', nowMs - hourMs - clockSlackMs).padEnd('txn_'.length + 26, '0'),
+    firstEntry: idsFrom('txn', nowMs - (caller.clockOffsetMs ?? 0) - hourMs - clockSlackMs).padEnd(
+      'txn_'.length + 26,
+      '0',
+    ),
   }
 }
 

@@ -50,6 +50,9 @@ const warmUpMs = 25 * 60 * 60_000
  */
 const trailingMs = 10 * 60_000
 
+/** A mandate with its test clock: ids are in the time of the machine, which the records may be ahead of. */
+type SearchedMandate = MandateRow & { readonly clockOffsetMs: number }
+
 /** The history of a mandate, for back-tests. Every statement reads a bounded number of rows. */
 export function prepareHistory(db: Reader, dialect: ReadDialect) {
   const from = (table: Parameters<typeof tableOf>[1]) => tableOf(dialect, table)
@@ -74,14 +77,15 @@ export function prepareHistory(db: Reader, dialect: ReadDialect) {
     const limits = [...(mandate.limits ?? []), ...(draft.limits ?? [])]
     const asksForNew = [mandate, draft].some(({ approval }) => approval?.firstPurchaseAtSeller)
     const startMs = asksForNew ? mandate.createdAtMs : startOf(limits, fromMs, mandate.createdAtMs)
-    const found = await findPayments(mandate, startMs, toMs)
-    const decided = await findDecisions(mandate, startMs, Math.min(toMs, found.endMs))
+    const searched = { ...mandate, clockOffsetMs: key.clockOffsetMs ?? 0 }
+    const found = await findPayments(searched, startMs, toMs)
+    const decided = await findDecisions(searched, startMs, Math.min(toMs, found.endMs))
     const endMs = Math.min(found.endMs, decided.endMs)
     const rows: HistoryRows = {
       payments: found.payments,
       evaluations: decided.evaluations,
       refunds: decided.refunds,
-      endings: [...(await findStops(mandate, startMs)), ...(await findVoids(mandate, found.payments))],
+      endings: [...(await findStops(searched, startMs)), ...(await findVoids(mandate, found.payments))],
     }
     const events = eventsOf(rows).filter(({ atMs }) => atMs < endMs)
     return runBacktest({
@@ -102,14 +106,14 @@ export function prepareHistory(db: Reader, dialect: ReadDialect) {
 
   /** The payments of a mandate whose proofs were issued in a range, and up to when all of them were found. */
   async function findPayments(
-    { accountId, id }: MandateRow,
+    { accountId, id, clockOffsetMs }: SearchedMandate,
     startMs: number,
     toMs: number,
   ): Promise<{ readonly payments: PaymentRow[]; readonly endMs: number }> {
     const found: PaymentRow[] = []
     const account = idOf(dialect, 'account', accountId)
     const end = sql`${dialect.idParameter(nonceBound(toMs + clockSlackMs))}`
-    let after = sql`nonce >= ${dialect.idParameter(nonceBound(startMs - clockSlackMs))}`
+    let after = sql`nonce >= ${dialect.idParameter(nonceBound(startMs - clockOffsetMs - clockSlackMs))}`
     for (let lookedAt = 0; ; lookedAt += rowsAtOnce) {
       const looked = sql`select * from ${from(payments)}
         where account_id = ${account} and ${after} and nonce < ${end} order by nonce limit ${sql.lit(rowsAtOnce)}`
@@ -132,14 +136,18 @@ export function prepareHistory(db: Reader, dialect: ReadDialect) {
   }
 
   /** The evaluations and denied proofs of a mandate in a range, and its refunds. */
-  async function findDecisions({ accountId, id }: MandateRow, startMs: number, toMs: number) {
+  async function findDecisions(
+    { accountId, id, clockOffsetMs }: SearchedMandate,
+    startMs: number,
+    toMs: number,
+  ) {
     const account = idOf(dialect, 'account', accountId)
     const journal = await dialect.entriesOfMandates([id])
     const found: EvaluationRow[] = []
     const refunds: RefundEntry[] = []
     const moreDenied: { readonly atMs: number; readonly count: number }[] = []
     const lastId = idsFrom('txn', toMs === Infinity ? farMs : toMs + clockSlackMs)
-    let after = sql`id >= ${boundOf(dialect, 'transaction', idsFrom('txn', startMs - clockSlackMs))}`
+    let after = sql`id >= ${boundOf(dialect, 'transaction', idsFrom('txn', startMs - clockOffsetMs - clockSlackMs))}`
     for (;;) {
       const { rows } = await sql<JournalRow>`
         select e.id as entry_id, e.kind as entry_kind, e.count as entry_count, e.at_ms as entry_at_ms,
@@ -170,8 +178,11 @@ export function prepareHistory(db: Reader, dialect: ReadDialect) {
   }
 
   /** The events that ended all open payments of a mandate. */
-  async function findStops({ accountId, id }: MandateRow, startMs: number): Promise<EndingEvent[]> {
-    const start = boundOf(dialect, 'auditEvent', idsFrom('event', startMs - clockSlackMs))
+  async function findStops(
+    { accountId, id, clockOffsetMs }: SearchedMandate,
+    startMs: number,
+  ): Promise<EndingEvent[]> {
+    const start = boundOf(dialect, 'auditEvent', idsFrom('event', startMs - clockOffsetMs - clockSlackMs))
     return findRows(
       db,
       auditEvents,

@@ -218,12 +218,18 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
     /** Who is signed in: asked with every request of the console. */
     async findSession({ accountId, tokenHash }: SessionKey): Promise<StoredSession | undefined> {
       const account = id('account', accountId)
-      const row = await findOne(
-        sessions,
-        sql`account_id = ${account} and token_hash = ${tokenHash} and ${hasWorkingKey(accountId)}
-          and exists (select 1 from ${from(accounts)} a where a.id = ${account} and a.disabled_at_ms is null)`,
+      const { rows } = await sql<ClockRow>`
+        select ${columnsOf(sessions, 's')}, a.clock_offset_ms from ${from(sessions)} s
+          join ${from(accounts)} a on a.id = s.account_id and a.disabled_at_ms is null
+        where s.account_id = ${account} and s.token_hash = ${tokenHash} and ${hasWorkingKey(accountId)}`.execute(
+        db,
       )
-      return row && toSession(row)
+      const [row] = rows
+      if (!row) return undefined
+      const session = toSession(rowOf(sessions, row))
+      return row.clock_offset_ms === null
+        ? session
+        : { ...session, clockOffsetMs: Number(row.clock_offset_ms) }
     },
 
     async findAccount(account: Parameters<ConsoleReads['findAccount']>[0]) {
@@ -282,6 +288,7 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
   }
 }
 
+type ClockRow = Readonly<Record<string, unknown>> & { readonly clock_offset_ms: unknown }
 type EpochRow = Readonly<Record<string, unknown>> & { readonly epoch_now: unknown }
 type RegisteredRow = Readonly<Record<string, unknown>> & { readonly registered_id: unknown }
 

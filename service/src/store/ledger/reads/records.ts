@@ -16,7 +16,11 @@ import type { auditEvents, sellers, sessions } from '../tables.ts'
 
 // The port's record for a row, which may have more columns.
 
-export function toAccount({ ownerKeys: _ownerKeys, ...account }: AccountRow): Account {
+export function toAccount({
+  ownerKeys: _ownerKeys,
+  clockOffsetMs: _clockOffsetMs,
+  ...account
+}: AccountRow): Account {
   return account
 }
 

@@ -180,7 +180,9 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     { parts }: Sources,
     { limit, olderThan, maxLookedAt }: Page & { readonly maxLookedAt: number },
   ): Promise<PageOf<JournalRow>> {
-    const between = sql`id >= ${bound(idsFrom('txn', (filter.fromMs ?? 0) - clockSlackMs))}
+    // Ids are in the time of the machine, and a test clock may have been ahead of it.
+    const fromMs = (filter.fromMs ?? 0) - (scope.clockOffsetMs ?? 0)
+    const between = sql`id >= ${bound(idsFrom('txn', fromMs - clockSlackMs))}
       and id < ${bound(earlier(olderThan, filter.beforeMs) ?? '~')}`
     const latest = (columns: RawBuilder<unknown>, place: RawBuilder<unknown>) => {
       const selects = parts.map(
@@ -208,14 +210,14 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
    * matches.
    */
   async function skip(
-    { accountId, environment }: Scope,
+    { accountId, environment, clockOffsetMs = 0 }: Scope,
     { status, receivedOnly, moneyOnly }: ListFilter,
     { sums }: Sources,
     next: string,
   ): Promise<string | undefined> {
     if (!sums) return next
     const own = sql`account_id = ${idOf(dialect, 'account', accountId)}`
-    const beforeMs = timeOfId(next) + clockSlackMs
+    const beforeMs = timeOfId(next) + clockOffsetMs + clockSlackMs
     const counts =
       receivedOnly || moneyOnly
         ? sql`paid_count + coalesce(refunded_count, 0)`

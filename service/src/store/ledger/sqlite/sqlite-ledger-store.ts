@@ -4,6 +4,7 @@ import { Kysely, SqliteDialect, sql } from 'kysely'
 
 import { idBytes, idText } from '../../../domain/type-id.ts'
 import type { Caller } from '../../../domain/records.ts'
+import { withClock } from '../../../domain/clock/test-clock.ts'
 import { CommitHealth } from '../../commit-health.ts'
 import { CommitTimes } from '../../commit-times.ts'
 import { kyselyOver } from '../../console/dialect.ts'
@@ -108,7 +109,7 @@ function createStore(
   }
 
   const selectKey = database.prepare<[Buffer], Record<string, unknown>>(`
-    select k.* from key_hashes h
+    select k.*, a.clock_offset_ms from key_hashes h
       join api_keys k on k.account_id = h.account_id and k.id = h.key_id
       join accounts a on a.id = h.account_id
     where h.secret_hash = ? and k.revoked_at_ms is null and a.disabled_at_ms is null`)
@@ -121,7 +122,9 @@ function createStore(
     const found = selectKey.get(secretHash)
     if (!found) return undefined
     const { accountId, environment, id: keyId, role, agentId } = rowOf(apiKeys, found)
-    return { accountId, environment, keyId, role, agentId }
+    const caller: Caller = { accountId, environment, keyId, role, agentId }
+    const offset = found['clock_offset_ms']
+    return withClock(caller, { clockOffsetMs: offset === null ? null : Number(offset) })
   }
 
   const selectAccount = database

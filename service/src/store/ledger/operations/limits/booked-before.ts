@@ -7,10 +7,12 @@ import {
   type Tally,
 } from '../../../../domain/limits.ts'
 import { subtractMicro } from '../../../../domain/money.ts'
+import { clockOffsetOf } from '../../../../domain/clock/test-clock.ts'
 import { subjectOf } from '../../../../domain/subjects.ts'
 import { idText } from '../../../../domain/type-id.ts'
 import { lock, look, type Change, type Facts, type RangeRead, type Read } from '../../operation.ts'
 import {
+  accounts,
   authorizations,
   entries,
   payments,
@@ -54,7 +56,9 @@ export function countsFromMs(limits: readonly Limit[], atMs: number): number {
  * authorized.
  */
 export function bookedReads(mandate: MandateRow, fromMs: number, facts: Facts): readonly Read[] {
-  const ranges = rangesOf(mandate, fromMs)
+  const account = look(accounts, { id: mandate.accountId })
+  if (!facts.knows(account)) return [account]
+  const ranges = rangesOf(mandate, fromMs, facts)
   const { charged, authorized } = ranges
   const nonces = [
     ...(facts.knows(charged) ? facts.rows(entries, charged) : []).flatMap(({ kind, nonce }) =>
@@ -63,7 +67,7 @@ export function bookedReads(mandate: MandateRow, fromMs: number, facts: Facts): 
     ...(facts.knows(authorized) ? facts.rows(authorizations, authorized) : []).map(({ nonce }) => nonce),
   ]
   const { accountId } = mandate
-  return [...Object.values(ranges), ...nonces.map((nonce) => look(payments, { accountId, nonce }))]
+  return [account, ...Object.values(ranges), ...nonces.map((nonce) => look(payments, { accountId, nonce }))]
 }
 
 /**
@@ -79,7 +83,7 @@ export function bookedSince(
     changed = [],
   }: { readonly epoch?: number; readonly changed?: readonly Change[] } = {},
 ): readonly Booked[] | undefined {
-  const { charged, authorized, open } = rangesOf(mandate, fromMs)
+  const { charged, authorized, open } = rangesOf(mandate, fromMs, facts)
   const { accountId } = mandate
   const found = {
     charged: facts.rows(entries, charged),
@@ -101,11 +105,23 @@ export function bookedSince(
   return [...rows.values()].flatMap((payment) => partOf(payment, epoch) ?? [])
 }
 
-function rangesOf({ accountId, id: mandateId, epoch, releasedUntilMs }: MandateRow, fromMs: number) {
+function rangesOf(
+  { accountId, id: mandateId, environment, epoch, releasedUntilMs }: MandateRow,
+  fromMs: number,
+  facts: Facts,
+) {
+  // The test clock was ahead by at most this when they were charged; ids are in the time of the machine.
+  const offsetMs = clockOffsetOf(facts.row(accounts, { id: accountId }), environment)
   const range = { kind: 'range', limit: maxRows, isLocked: false } as const
   const where = { accountId, mandateId }
   return {
-    charged: { ...range, table: entries, where, orderBy: 'id', after: firstIdAt(fromMs - clockSlackMs) },
+    charged: {
+      ...range,
+      table: entries,
+      where,
+      orderBy: 'id',
+      after: firstIdAt(fromMs - offsetMs - clockSlackMs),
+    },
     authorized: { ...range, table: authorizations, where, orderBy: 'deadlineMs' },
     open: {
       ...range,

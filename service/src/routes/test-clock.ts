@@ -1,0 +1,35 @@
+import { advanceTestClock, getTestClock, type TestClock } from '@purser/wire/limits/test-clock'
+
+import { auditEvent } from '../domain/audit.ts'
+import { timeIn } from '../domain/clock/test-clock.ts'
+import { ok, refuse } from '../http/answers.ts'
+import type { Serve } from '../http/serve.ts'
+import { toTimestamp, type RouteContext } from './context.ts'
+
+/** The clock of a sandbox. */
+export function serveTestClock(
+  serve: Serve,
+  { store, now, ids }: Pick<RouteContext, 'store' | 'now' | 'ids'>,
+): void {
+  serve(getTestClock, async ({ caller }) => {
+    if (caller.environment !== 'sandbox') return refuse('sandbox_only')
+    return ok(toWire(await store.readClock(caller)))
+  })
+
+  serve(advanceTestClock, async ({ caller, body }) => {
+    if (caller.environment !== 'sandbox') return refuse('sandbox_only')
+    const event = auditEvent(caller, caller, {
+      id: ids.next('auditEvent'),
+      type: 'test_clock.advanced',
+      subjectId: caller.accountId,
+      data: {},
+      atMs: timeIn(caller, now),
+    })
+    const outcome = await store.advanceClock(caller, body.seconds * 1_000, event)
+    return outcome.outcome === 'advanced' ? ok(toWire(outcome.offsetMs)) : refuse(outcome.code)
+  })
+
+  function toWire(offsetMs: number): TestClock {
+    return { now: toTimestamp(now() + offsetMs), offset_seconds: offsetMs / 1_000 }
+  }
+}

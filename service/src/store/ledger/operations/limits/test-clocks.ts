@@ -1,0 +1,53 @@
+import { clockOffsetOf, maxClockOffsetMs } from '../../../../domain/clock/test-clock.ts'
+import type { AuditEvent, Scope } from '../../../../domain/records.ts'
+import type { ClockOutcome } from '../../../store.ts'
+import { lock, look, put, unchanged, type Operation } from '../../operation.ts'
+import { accounts, auditEvents } from '../../tables.ts'
+
+export interface ClockAdvance {
+  readonly scope: Scope
+  readonly byMs: number
+  /** In the time before the advance. */
+  readonly event: AuditEvent
+}
+
+/** Advances the clock of an account's sandbox. It never goes back. */
+export const advanceClock: Operation<ClockAdvance, ClockOutcome> = {
+  name: 'advanceClock',
+
+  reads: ({ scope, event }, facts) => [
+    lock(accounts, { id: scope.accountId }),
+    ...(facts.isRerun ? [look(auditEvents, event)] : []),
+  ],
+
+  decide({ scope, byMs, event }, facts) {
+    const account = facts.row(accounts, { id: scope.accountId })
+    if (!account || scope.environment !== 'sandbox') return refused('not_found')
+    const beforeMs = account.clockOffsetMs ?? 0
+    // Advanced by an earlier attempt, whose reply was lost.
+    if (facts.isRerun && facts.row(auditEvents, event)) return unchanged(advanced(beforeMs))
+    const offsetMs = beforeMs + byMs
+    if (!(byMs > 0 && offsetMs <= maxClockOffsetMs)) return refused('test_clock_too_far')
+    const data = { ...event.data, seconds: byMs / 1_000, offset_seconds: offsetMs / 1_000 }
+    return {
+      outcome: advanced(offsetMs),
+      changes: [put(accounts, { ...account, clockOffsetMs: offsetMs }), put(auditEvents, { ...event, data })],
+    }
+  },
+}
+
+/** How far the clock of a scope is ahead. */
+export const readClock: Operation<Scope, number> = {
+  name: 'readClock',
+  reads: ({ accountId }) => [look(accounts, { id: accountId })],
+  decide: ({ accountId, environment }, facts) =>
+    unchanged(clockOffsetOf(facts.row(accounts, { id: accountId }), environment)),
+}
+
+function advanced(offsetMs: number): ClockOutcome {
+  return { outcome: 'advanced', offsetMs }
+}
+
+function refused(code: 'not_found' | 'test_clock_too_far') {
+  return unchanged<ClockOutcome>({ outcome: 'refused', code })
+}
