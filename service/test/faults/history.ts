@@ -4,7 +4,7 @@ import type { DenialCode } from '@purser/wire/policy'
 import type { VerificationFailure } from '@purser/wire/payments'
 import type { MandateStatus } from '@purser/wire/mandates'
 
-/** What a client of the service can ask; amounts in millionths. */
+/** The requests of a client; amounts in millionths. */
 export type Request =
   | { readonly act: 'create-agent' }
   | {
@@ -12,7 +12,7 @@ export type Request =
       readonly agentId: string
       readonly maxTotalMicro: bigint
       readonly maxPaymentMicro: bigint
-      /** A person must approve what costs more; null: nothing. */
+      /** A person must approve payments above this amount; null: none. */
       readonly approveAboveMicro: bigint | null
       /** What its payments may add up to, by a limit of its own; null: no limit. */
       readonly limitMicro: bigint | null
@@ -46,15 +46,15 @@ export interface BudgetMove {
   readonly budgetId: string
 }
 
-/** What is done to all mandates of the owner, or to the account of the collector. */
+/** Operations on all mandates of the owner, or on the account of the collector. */
 export type AccountAct =
   | { readonly act: 'stop-all'; readonly name: string }
-  /** Undoes the stop of a name, or every stop when there is none. */
+  /** Undoes the named stop, or every stop if none is named. */
   | { readonly act: 'undo-stop'; readonly name: string | null }
   | { readonly act: 'disable-collector' | 'enable-collector' }
   | { readonly act: 'release-domain' | 'register-seller' }
 
-/** Who pays what, where. */
+/** Who pays what, and where. */
 interface Payment {
   readonly agentId: string
   readonly mandateId: string
@@ -80,7 +80,7 @@ export interface VerifyRequest {
   readonly idempotencyKey: string
 }
 
-/** A payment in two steps, and what a merchant gives back. */
+/** A payment in two steps, and the refunds of a merchant. */
 export type AuthorizedAct =
   | {
       readonly act: 'authorize'
@@ -105,7 +105,7 @@ export type AuthorizedAct =
       readonly idempotencyKey: string
     }
 
-/** What people decide, and change in mandates. */
+/** Decisions by people, and changes to mandates. */
 export type PersonAct =
   | {
       readonly act: 'decide'
@@ -125,7 +125,7 @@ export type PersonAct =
 /** How long merchants have to capture what they have authorized. */
 export const captureSeconds = 60
 
-/** What came back, or that nothing did. */
+/** The answer, or that none came. */
 export type Answer =
   | { readonly is: 'created'; readonly id: string }
   | { readonly is: 'done' }
@@ -155,9 +155,9 @@ export type Answer =
   | { readonly is: 'proof'; readonly status: ProofStatus; readonly transactionId: string | null }
   /** A key that does not work (401). */
   | { readonly is: 'unauthorized' }
-  /** A state that forbids the act (409). */
+  /** The state forbids the operation (409). */
   | { readonly is: 'conflict'; readonly detail: string }
-  /** 503: nothing was charged, or a retry will tell. */
+  /** 503: nothing was charged, or a retry will report it. */
   | { readonly is: 'unavailable' }
   /** The connection ended before an answer, or the client stopped waiting. */
   | { readonly is: 'unknown' }
@@ -166,7 +166,7 @@ export type Answer =
 
 /** One request with its answer. Times are the service's clock, in milliseconds. */
 export interface Call {
-  /** The id of the key that asked. */
+  /** The id of the calling key. */
   readonly keyId: string
   readonly request: Request
   readonly beganMs: number
@@ -180,10 +180,10 @@ export type CallOf<Act extends Request['act']> = Call & {
   readonly request: Request & { readonly act: Act }
 }
 
-/** The ledger's own content, read when nothing was under way any more. */
+/** The contents of the ledger, read when nothing was in progress any more. */
 export interface LedgerContent {
   readonly readAtMs: number
-  /** Until when the services were there to sweep expired holds. */
+  /** Until when the services were running to sweep expired holds. */
   readonly sweptUntilMs: number
   readonly agents: readonly { readonly id: string; readonly status: string }[]
   readonly mandates: readonly MandateContent[]
@@ -195,11 +195,11 @@ export interface LedgerContent {
   readonly versions: readonly VersionContent[]
   readonly transactions: readonly TransactionContent[]
   readonly events: readonly EventContent[]
-  /** How many proofs of each mandate were denied, as the ledger has it; undefined when it does not record them. */
+  /** The number of denied proofs of each mandate in the ledger; undefined if it does not record them. */
   readonly denials?: readonly { readonly mandateId: string; readonly count: number }[] | undefined
-  /** What happened, and the sums of it that the console shows; undefined where they were not read at one moment. */
+  /** The journal and the console's sums of it; undefined if they were not read from one snapshot. */
   readonly activity?: ActivityContent | undefined
-  /** How far the clock of any service was from the time of the calls, at most. */
+  /** Max difference between the clock of any service and the times of the calls. */
   readonly clockSkewMs?: number
 }
 
@@ -218,11 +218,11 @@ export interface JournalContent {
   readonly amountMicro: bigint
   readonly count: number
   readonly atMs: number
-  /** Of a denial, its reason. */
+  /** The reason of a denial. */
   readonly reason: string | null
-  /** The domain that was paid, or that was asked about. */
+  /** The domain that was paid, or that was requested. */
   readonly domain: string | null
-  /** Of a payment, who paid, and its category. */
+  /** For a payment, the payer and its category. */
   readonly agentId: string | null
   readonly category: string | null
   /** Whether it was paid to a seller of the account. */
@@ -264,7 +264,7 @@ export interface BudgetContent {
   readonly maxMicro: bigint
 }
 
-/** What a person was asked. */
+/** What a person was asked to decide. */
 export interface ApprovalContent {
   readonly id: string
   readonly mandateId: string
@@ -310,7 +310,7 @@ export interface HoldContent {
 
 export interface TransactionContent {
   readonly id: string
-  /** A payment between two accounts stands in both: the payee's row is a copy. */
+  /** A payment between two accounts is recorded in both: the payee's row is a copy. */
   readonly side: 'payer' | 'payee'
   readonly isBetweenAccounts: boolean
   readonly status: string
@@ -329,7 +329,7 @@ export interface EventContent {
   readonly nonce: string | null
 }
 
-/** Everything that a run leaves to be judged. */
+/** Everything that a run leaves to be checked. */
 export interface Evidence {
   readonly calls: readonly Call[]
   readonly content: LedgerContent

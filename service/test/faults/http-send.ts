@@ -10,17 +10,19 @@ import { collectorDomain, ownDomain } from './market.ts'
 import type { Send } from './recorder.ts'
 
 export interface HttpSendOptions {
-  /** Where service processes answer at this moment; a request goes to any of them. */
+  /** The current addresses of service processes; a request goes to any of them. */
   readonly urls: () => readonly string[]
-  /** The text of each key that is known from the start, by its id; those that are issued are added. */
+  /** The text of each initial key, by id; issued keys are added. */
   readonly secrets: Map<string, string>
   readonly random: SeededRandom
 }
 
-/** How long a client waits for an answer: some are impatient, most wait as long as the service may take. */
+/**
+ * How long a client waits for an answer: some are impatient, most wait as long as the service's time limit.
+ */
 const patienceMs = [1_000, 4_000, 12_000, 12_000] as const
 
-/** Sends the requests of clients over HTTP, and says in the words of a history what was answered. */
+/** Sends the requests of clients over HTTP, and translates the answers into those of a history. */
 export function createHttpSend({ urls, secrets, random }: HttpSendOptions): Send & { close: () => void } {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 })
   const proofs = new Map<string, Proof>()

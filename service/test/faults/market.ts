@@ -3,23 +3,25 @@ import type { SeededRandom } from '../../testing/seeded-random.ts'
 import { captureSeconds, type Answer, type Request } from './history.ts'
 import type { Send } from './recorder.ts'
 
-/** Where agents and merchants meet: the same over HTTP and over the model of the ledger. */
+/** Agents and merchants that trade: the same over HTTP and against the model of the ledger. */
 export interface Market {
   readonly send: Send
-  /** Waits so many milliseconds of the service's clock. */
+  /** Waits this many milliseconds of the service's clock. */
   readonly sleep: (ms: number) => Promise<void>
   readonly random: SeededRandom
-  /** Whether new purchases may begin; what has begun is always brought to its end. */
+  /** Whether new purchases may begin; those in progress are always completed. */
   readonly isOpen: () => boolean
   /** The owner of the agents and mandates. */
   readonly ownerKeyId: string
   /** A merchant of another account, which sells under `collectorDomain`. */
   readonly collectorKeyId: string
-  /** Who may disable accounts and release domains; nobody does when it is undefined, and nobody stops all mandates. */
+  /**
+   * Who may disable accounts and release domains; if undefined, nobody does, and nobody stops all mandates.
+   */
   readonly operatorKeyId?: string | undefined
 }
 
-/** Where the owner's own merchant sells, and where that of another account does. */
+/** The domains of the owner's own merchant, and of the merchant in another account. */
 export const ownDomain = 'api.example.com'
 export const collectorDomain = 'shop.example.net'
 
@@ -34,11 +36,11 @@ interface Shops {
   merchantKeyId: string
   /** The shared budget that new mandates may count in. */
   budgetId: string
-  /** Purchases that are collected late, beside the others. */
+  /** Purchases that are collected late, concurrently with the others. */
   readonly late: Promise<void>[]
 }
 
-/** Buyers and owners at work until the market closes; resolves when every purchase has come to its end. */
+/** Runs buyers and owners until the market closes; resolves when every purchase is complete. */
 export async function trade(
   market: Market,
   { buyers, owners, teams }: { readonly buyers: number; readonly owners: number; readonly teams: number },
@@ -90,7 +92,7 @@ interface Waiting {
   readonly approvalId: string
 }
 
-/** A person decides, sometimes twice, and the agent uses what was approved, sometimes from two processes. */
+/** A person decides, sometimes twice, and the agent uses the approval, sometimes from two processes. */
 async function buyWithApproval(market: Market, shops: Shops, waiting: Waiting): Promise<void> {
   const { ownerKeyId, random, send, sleep } = market
   const { team, payment, approvalId } = waiting
@@ -115,7 +117,7 @@ interface Sale {
   readonly domain: string
 }
 
-/** What a merchant does with a proof; most often it has it verified, once and at once. */
+/** What a merchant does with a proof; usually it verifies it, once and at once. */
 async function collect(market: Market, shops: Shops, sale: Sale): Promise<void> {
   const { random, sleep } = market
   if (market.operatorKeyId !== undefined && chance(market, 10)) {
@@ -124,9 +126,9 @@ async function collect(market: Market, shops: Shops, sale: Sale): Promise<void> 
     )
   }
   const manner = random.below(100)
-  if (manner < 8) return // The agent never hands the proof over.
+  if (manner < 8) return // The agent never sends the proof.
   if (manner < 20) {
-    // Two processes of one merchant, which do not know of each other.
+    // Two processes of one merchant that do not know of each other.
     await Promise.all([verify(market, shops, sale, 'one'), verify(market, shops, sale, 'other')])
     return
   }
@@ -141,7 +143,7 @@ async function collect(market: Market, shops: Shops, sale: Sale): Promise<void> 
   if (chance(market, 20)) await market.send(market.ownerKeyId, { act: 'look-up', nonce: sale.nonce })
 }
 
-/** Authorizes a payment and then captures it, all or a part, voids it, or leaves it to its deadline. */
+/** Authorizes a payment and then captures it, fully or partly, voids it, or leaves it to its deadline. */
 async function collectInSteps(market: Market, shops: Shops, sale: Sale): Promise<void> {
   const { random, sleep } = market
   const { nonce, domain } = sale
@@ -170,7 +172,7 @@ async function collectInSteps(market: Market, shops: Shops, sale: Sale): Promise
   }
 }
 
-/** Refunds a payment in parts, of which not all may fit. */
+/** Refunds a payment in parts, not all of which may fit. */
 async function payBack(market: Market, shops: Shops, { domain }: Sale, paid: Answer): Promise<void> {
   if (paid.is !== 'verified' || !chance(market, 50)) return
   const { transactionId } = paid
@@ -184,7 +186,7 @@ async function payBack(market: Market, shops: Shops, { domain }: Sale, paid: Ans
   await Promise.all(parts)
 }
 
-/** Asks as the merchant of a domain until it is told; once more if its key was replaced meanwhile. */
+/** Calls as the merchant of a domain until it gets an answer; once more if its key was replaced meanwhile. */
 async function askAsMerchant(
   market: Market,
   shops: Shops,
@@ -196,7 +198,7 @@ async function askAsMerchant(
   return told.is === 'unauthorized' ? untilTold(market, shops.merchantKeyId, request) : told
 }
 
-/** Verifies and, as a merchant must, asks again with the same key until it is told. */
+/** Verifies and, as a merchant must, retries with the same key until it gets an answer. */
 async function verify(market: Market, shops: Shops, sale: Sale, attempt: string): Promise<void> {
   const { nonce, domain } = sale
   const request = { act: 'verify', nonce, domain, idempotencyKey: `${attempt} ${nonce}` } as const
@@ -247,7 +249,7 @@ async function governUntilClosed(market: Market, shops: Shops): Promise<void> {
   }
 }
 
-/** Changes what a mandate allows for one payment, unless somebody else was first. */
+/** Changes the max of one payment of a mandate, unless someone else was first. */
 async function amend({ random, ...market }: Market, mandateId: string): Promise<void> {
   const { ownerKeyId, send } = market
   const read = await send(ownerKeyId, { act: 'read-mandate', mandateId })
@@ -261,7 +263,7 @@ async function amend({ random, ...market }: Market, mandateId: string): Promise<
   await Promise.all(acts)
 }
 
-/** An agent asks for a larger budget, and its owner gives it. */
+/** An agent requests a larger budget, and its owner grants it. */
 async function increase(market: Market, { keyId }: Team, mandateId: string): Promise<void> {
   const maxTotalMicro = BigInt(60 + market.random.below(60)) * 1_000_000n
   const asked = await untilTold(market, keyId, { act: 'request-increase', mandateId, maxTotalMicro })
@@ -271,7 +273,7 @@ async function increase(market: Market, { keyId }: Team, mandateId: string): Pro
   await untilTold(market, market.ownerKeyId, { act: 'decide', mandateId, approvalId, verdict })
 }
 
-/** What concerns all mandates, or the collector. */
+/** Operations on all mandates, or on the collector. */
 async function governAll(market: Market, operatorKeyId: string): Promise<void> {
   const { ownerKeyId, collectorKeyId, random, sleep } = market
   const [first, second] = [`stop ${random.below(1e9)}`, `stop ${random.below(1e9)}`]
@@ -283,7 +285,7 @@ async function governAll(market: Market, operatorKeyId: string): Promise<void> {
       await owner({ act: 'undo-stop', name: first })
       break
     case 1: {
-      // An undo is running when the next stop is pressed.
+      // An undo is running when the next stop begins.
       await owner({ act: 'stop-all', name: first })
       const undoing = sleep(random.below(300)).then(() => owner({ act: 'undo-stop', name: first }))
       await sleep(random.below(300))
@@ -307,7 +309,7 @@ async function governAll(market: Market, operatorKeyId: string): Promise<void> {
   await owner({ act: 'undo-stop', name: null })
 }
 
-/** An agent that has not heard yet. */
+/** An agent that does not know of the revocation yet. */
 async function buyInVain(market: Market, { agentId, keyId }: Team, mandateId: string): Promise<void> {
   const payment = { agentId, mandateId, amountMicro: 1_000_000n, domain: ownDomain }
   await market.send(keyId, { act: 'ask-proof', ...payment })
@@ -342,7 +344,7 @@ function createBudget(market: Market): Promise<string> {
   return create(market, { act: 'create-budget', maxMicro: 40_000_000n })
 }
 
-/** A budget for some dozens of purchases, so that it runs out on the way. */
+/** A budget for a few dozen purchases, so that it runs out during the run. */
 function newMandate({ random }: Market, shops: Pick<Shops, 'budgetId'>, agentId: string): Request {
   const maxTotalMicro = BigInt(20 + random.below(60)) * 1_000_000n
   const approveAboveMicro = random.pick([null, null, 1_500_000n])
@@ -362,7 +364,7 @@ async function create(market: Market, request: Request): Promise<string> {
   return told.id
 }
 
-/** Sends until an answer says what has become of it, each time a little more patient. */
+/** Retries until an answer reports the outcome, each time with a longer timeout. */
 async function untilTold({ send, sleep }: Market, keyId: string, request: Request): Promise<Answer> {
   for (let patienceMs = 500; ; patienceMs = Math.min(patienceMs * 2, 8_000)) {
     const answer = await send(keyId, request)

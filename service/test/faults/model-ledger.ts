@@ -34,8 +34,8 @@ interface Approval extends Mutable<ApprovalContent> {
 }
 
 /**
- * A ledger that does what the interface and the decisions say, in memory and one act after the other.
- * It is written anew, and shares nothing with the stores but the length of a hold's life.
+ * A ledger that follows the interface and the decisions, in memory and one operation after the other. It is a
+ * separate implementation, and shares nothing with the stores except the lifetime of a hold.
  */
 export class ModelLedger {
   readonly #agents = new Map<string, { readonly id: string; status: string }>()
@@ -61,12 +61,12 @@ export class ModelLedger {
     for (const id of keyIds) this.#keys.set(id, { isRevoked: false })
   }
 
-  /** Whether a key works, which is looked at when its request arrives. */
+  /** Whether a key works, checked when its request arrives. */
   admits(keyId: string): boolean {
     return this.#keys.get(keyId)?.isRevoked === false
   }
 
-  /** Does what is asked, at once; `nowMs` is when the request arrived. */
+  /** Executes a request at once; `nowMs` is when it arrived. */
   act(keyId: string, request: Request, nowMs: number): Answer {
     switch (request.act) {
       case 'create-agent':
@@ -139,7 +139,7 @@ export class ModelLedger {
     }
   }
 
-  /** Ends what has expired, as the service does every second. */
+  /** Ends what has expired, like the service does every second. */
   sweep(nowMs: number): void {
     for (const mandate of this.#mandates.values()) this.#releaseExpired(mandate, nowMs)
   }
@@ -326,7 +326,7 @@ export class ModelLedger {
     return committedMicro + amountMicro > budget.maxMicro ? 'shared_budget_exceeded' : undefined
   }
 
-  /** The same question has the same approval. */
+  /** The same request has the same approval. */
   #askForApproval({ mandateId, amountMicro, domain }: ProofRequest, nowMs: number): string {
     const same = [...this.#approvals.values()].find(
       (one) =>
@@ -446,7 +446,7 @@ export class ModelLedger {
     return { is: 'verified', transactionId, isReplay: false }
   }
 
-  /** Enters a transaction in the accounts that it concerns. */
+  /** Records a transaction in the accounts that it concerns. */
   #enter(
     { nonce, mandateId, domain }: Hold,
     { nowMs: createdAtMs, ...row }: { id: string; status: string; amountMicro: bigint; nowMs: number },

@@ -61,28 +61,28 @@ import { VirtualTime } from './virtual-time.ts'
 
 export interface SimulationOptions {
   readonly seed: number
-  /** How many of a hundred transactions something happens to. */
+  /** How many of a hundred transactions are affected. */
   readonly faultPercent?: number
-  /** How long the clients trade, by the clock of the simulation. */
+  /** How long the clients trade, by the simulation's clock. */
   readonly openMs?: number
-  /** They go on until they have made so many calls. */
+  /** They continue until they have made this many calls. */
   readonly minCalls?: number
-  /** How long everything may take; what goes on then is cut off. */
+  /** Max duration of everything; what is still running then is aborted. */
   readonly maxMs?: number
   readonly buyers?: number
   readonly owners?: number
   readonly teams?: number
-  /** Puts a bug into an operation. */
+  /** Adds a bug to an operation. */
   readonly changeOperation?: <Call, Outcome>(operation: Operation<Call, Outcome>) => Operation<Call, Outcome>
-  /** Puts a bug into the driver. */
+  /** Adds a bug to the driver. */
   readonly changeDriver?: (driver: Driver) => Driver
 }
 
 const environment = 'sandbox'
 
 /**
- * What two services and their clients leave behind that share one ledger, whose connections fail and which crash and start
- * anew. The same in every run of one seed.
+ * The result of two services and their clients on one ledger, whose connections fail and which crash and
+ * restart. Deterministic for each seed.
  */
 export async function simulate(options: SimulationOptions): Promise<Evidence> {
   const {
@@ -110,18 +110,18 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
   const operator = await time.runUntil(openAccount(world, ids, 'operator'))
   const parties = { owner, collector }
 
-  /** The way of a request to one of the services and back. */
+  /** The round trip of a request to one of the services. */
   async function send(keyId: string, request: Request): Promise<Answer> {
     await time.sleep(random.below(20))
     const service = random.pick(services)
     const answered = service.answer(keyId, request, parties)
-    // A client that waits for an answer in vain gives up.
+    // A client gives up if no answer arrives.
     const answer = await Promise.race([answered, time.sleep(12_000).then((): Answer => ({ is: 'unknown' }))])
     await time.sleep(random.below(20))
     return random.below(100) < 2 ? { is: 'unknown' } : answer
   }
 
-  // A client that gives up has met what cannot be.
+  // A client that gives up has found an impossible answer.
   const broken: unknown[] = []
   const recorder = record(send, () => time.nowMs)
   const market = {
@@ -139,7 +139,7 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
   void rollUpForEver(services, world)
   const trading = trade(market, { buyers, owners, teams }).catch((error: unknown) => broken.push(error))
   await time.runUntil(Promise.race([trading, time.sleep(maxMs)]))
-  // What is still under way comes to its end, and what has expired is released.
+  // Everything in progress completes, and expired holds are released.
   await time.runUntil(time.sleep(validityWindowMs + holdGraceMs + 60_000))
   const endedMs = time.nowMs
   const gaveUp = broken.map((error) => ({
@@ -170,7 +170,7 @@ interface World {
   readonly time: VirtualTime
   readonly database: MemoryDatabase
   readonly faultPercent: number
-  /** When each payment was asked for and captured, by its nonce and its transaction. */
+  /** When each payment was requested and captured, by its nonce and its transaction. */
   readonly madeAtMs: Map<string, number>
   /** When it was committed. */
   readonly writtenAtMs: Map<string, number>
@@ -178,7 +178,7 @@ interface World {
   readonly changeDriver: NonNullable<SimulationOptions['changeDriver']>
 }
 
-/** A service process: its ledger, and what its routes make of requests. */
+/** A service process: its ledger, and its routes' handling of requests. */
 class SimulatedService {
   readonly #world: World
   readonly #ids: Ids
@@ -195,7 +195,7 @@ class SimulatedService {
     this.#rollup = this.#newRollup()
   }
 
-  /** Ends the process, and starts another one. What it was doing gets no answer. */
+  /** Ends the process and starts another. Calls in progress get no answer. */
   crash(): void {
     this.#life.isOver = true
     this.#life = { isOver: false }
@@ -338,7 +338,7 @@ class SimulatedService {
       case 'verify': {
         const { nonce, domain: merchantDomain, idempotencyKey } = request
         const payerId = accountId
-        // The proof itself: what it says was signed when it was issued.
+        // The proof itself, as signed when it was issued.
         const proof = (database.rowsOf(payments) as unknown as PaymentRow[]).find(
           (row) => row.nonce === nonce,
         )
@@ -546,7 +546,7 @@ class SimulatedService {
     return this.run(releaseExpiredPayments, { ...mandate, nowMs, countId: this.#ids.next('transaction') })
   }
 
-  /** Adds some of what has happened to the sums of the console. */
+  /** Adds some entries to the console's sums. */
   addUpActivity(): Promise<unknown> {
     return this.#rollup.addSome()
   }
@@ -562,7 +562,7 @@ class SimulatedService {
     return new Rollup({ ledger: this, findParts })
   }
 
-  /** Goes on with a stop that could not stop every mandate, or that a crash has cut short. */
+  /** Continues a stop that could not stop every mandate or was interrupted by a crash. */
   continueStop({ accountId, environment, actor, stopId, press }: RunningStop): Promise<unknown> {
     const stop = { ...this.#ofAll({ accountId, environment }, actor), stopId }
     return continueStop({ ...stop, press, isClosing: () => false })
@@ -600,13 +600,13 @@ class SimulatedService {
   }
 }
 
-/** The answer to a refusal of an operation. */
+/** The answer for an operation's refusal. */
 function refusalOf(code: string): Answer {
   if (code === 'invalid_api_key') return { is: 'unauthorized' }
   return { is: 'conflict', detail: code }
 }
 
-/** Notes when proofs were written, by their nonces, and captures, by their transactions. */
+/** Records when proofs were written, by their nonces, and captures, by their transactions. */
 function noteWritten({ writtenAtMs, time }: World, changes: readonly NetChange[]): void {
   for (const { table, before, now } of changes) {
     if (table !== payments || !now) continue
@@ -617,16 +617,16 @@ function noteWritten({ writtenAtMs, time }: World, changes: readonly NetChange[]
   }
 }
 
-/** Whose mandates there are, and who sells to their agents from another account. */
+/** The owner of the mandates, and the seller in another account. */
 interface Parties {
   readonly owner: Caller
   readonly collector: Caller
 }
 
-/** How far the clock of a service may be wrong. */
+/** Max error of a service's clock. */
 const maxClockSkewMs = 3_000
 
-/** Sets the clocks of services back and forth. */
+/** Sets the services' clocks back and forth. */
 async function moveClocks(
   services: readonly [SimulatedService, SimulatedService],
   { random, time, faultPercent }: World,
@@ -656,7 +656,7 @@ async function crashNowAndThen(
   }
 }
 
-/** Each service releases what has expired and goes on with stops, as it does every second. */
+/** Each service releases expired holds and continues stops, like it does every second. */
 async function sweepForEver(
   services: readonly [SimulatedService, SimulatedService],
   { random, time, database }: World,
@@ -676,7 +676,7 @@ async function sweepForEver(
   }
 }
 
-/** Every service adds up what has happened, all at once, as they may. */
+/** Every service adds up entries, all at once. */
 async function rollUpForEver(
   services: readonly [SimulatedService, SimulatedService],
   { random, time }: World,
@@ -754,7 +754,7 @@ function newKey(
   return { ...key, createdAtMs: nowMs, revokedAtMs: null }
 }
 
-/** Terms that every payment of the simulation fits. */
+/** Terms that allow every payment of the simulation. */
 const narrowTerms = {
   allowedResources: [`https://${ownDomain}/report`, `https://${collectorDomain}/*`],
   categoryCheck: 'enforced' as const,

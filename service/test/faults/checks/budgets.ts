@@ -55,7 +55,7 @@ interface Total {
   readonly mandateIds: readonly string[]
 }
 
-/** Adds up what was surely held or spent at each moment. */
+/** Adds up what was certainly held or spent at each moment. */
 function checkTotal(dossier: Dossier, { id, maxMicro, mandateIds }: Total, complain: Complain): void {
   const holds = mandateIds.flatMap((mandateId) => dossier.holdsOf(mandateId))
   const changes = holds.flatMap((hold) => {
@@ -79,13 +79,13 @@ function checkTotal(dossier: Dossier, { id, maxMicro, mandateIds }: Total, compl
   }
 }
 
-/** What is surely in use of a hold until it ends: what was captured of it and not refunded. */
+/** The amount of a hold that is certainly in use until it ends: what was captured and not refunded. */
 function keptOf(dossier: Dossier, hold: HoldContent): bigint {
   const { nonce, amountMicro, capturedMicro } = hold
   return (capturedMicro ?? amountMicro) - sumOf(dossier.refundsOf(nonce))
 }
 
-/** Until when all of a hold was surely in use: before a part of it may have been captured or refunded. */
+/** Until when the full amount was certainly in use: before any of it may have been captured or refunded. */
 function surelyWholeUntilMs(dossier: Dossier, { nonce }: HoldContent): number {
   const [payment] = dossier.paymentsOf(nonce)
   const refunds = dossier.callsOf('refund').filter(({ request }) => request.transactionId === payment?.id)
@@ -130,7 +130,7 @@ function perhapsHeldUntilMs(dossier: Dossier, hold: HoldContent): number {
   return Math.min(...stops.map(({ endedMs }) => endedMs))
 }
 
-/** Refusals that `checkStops` and `checkApprovals` look at. */
+/** Refusals that `checkStops` and `checkApprovals` check. */
 const explainedElsewhere: ReadonlySet<string> = new Set([
   'agent_revoked',
   'mandate_expired',
@@ -138,7 +138,7 @@ const explainedElsewhere: ReadonlySet<string> = new Set([
   'budget_frozen',
 ])
 
-/** A refusal for want of budget needs a moment at which the budget may have been that full. */
+/** A refusal for lack of budget needs a moment at which the budget may have been that full. */
 function checkDenials(dossier: Dossier, complain: Complain): void {
   for (const call of dossier.callsOf('ask-proof', 'evaluate')) {
     const { answer, request } = call
@@ -200,7 +200,7 @@ function spentDuring(dossier: Dossier, mandateId: string, { beganMs, endedMs }: 
   return { leastMicro: sumOf(sure) - sumOf(refunded), mostMicro: sumOf(possible) }
 }
 
-/** What was read of a mandate or a proof was so at some moment of the request. */
+/** The values read of a mandate or a proof were true at some moment of the request. */
 function checkReads(dossier: Dossier, complain: Complain): void {
   for (const call of dossier.callsOf('read-mandate')) {
     const { answer, request } = call
