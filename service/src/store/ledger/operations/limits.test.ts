@@ -150,3 +150,17 @@ test('A limit that only notifies records one event per period', async () => {
   for (let time = 0; time < 3; time++) await pay(setup, mandate)
   assert.equal(reported().length, 2)
 })
+
+test('A denial whose answer was lost names its limit again', async () => {
+  const outcomes = []
+  for (const losesAnswers of [false, true]) {
+    const setup = await openMemoryLedger({ losesAnswers })
+    const mandate = await mandateWith(setup, [maxAmount('2.50')])
+    assert.equal((await pay(setup, mandate, '2.00')).outcome.decision, 'approved')
+    outcomes.push((await pay(setup, mandate)).outcome)
+  }
+  const [answered, lost] = outcomes
+  assert(lost?.decision === 'denied')
+  assert.equal(lost.limit?.id, 'limit_0')
+  assert.deepEqual(lost, answered)
+})
