@@ -27,7 +27,7 @@ test('An operator lists, shows, disables and enables an account', async (context
   assert.match(own.errors, /own_account/)
 })
 
-test('An owner lists and ends the sessions of the account, an operator those and the keys of another', async (context) => {
+test("An owner lists and ends the account's sessions; an operator lists and ends another account's sessions and keys", async (context) => {
   const tenant = await createTenant(service, 'idp_sessions')
   const browsers = [await signIn(service, tenant.sandboxKey), await signIn(service, tenant.sandboxKey)]
   const as = (key: string) => testCommand(context, { PURSER_URL: service.url, PURSER_API_KEY: key })

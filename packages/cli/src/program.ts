@@ -128,7 +128,7 @@ function readVersion(): string {
   return gitHead === undefined ? version : `${version} (${gitHead.slice(0, 12)})`
 }
 
-/** The commit of a checkout; undefined elsewhere. What is packed has it in its package.json. */
+/** The commit of a checkout; undefined elsewhere. A package has it in its package.json. */
 function commitOf(folder: URL): string | undefined {
   if (!existsSync(new URL('../../.git', folder))) return undefined
   try {

@@ -28,7 +28,7 @@ export class Purser {
   readonly sessions: Sessions
   readonly agents: Agents
   readonly mandates: Mandates
-  /** What people decide: payments that need approval, and increases. */
+  /** Approvals: payments that need one, and increases. */
   readonly approvals: Approvals
   /** Budgets that mandates and agents share; for keys of owners and operators. */
   readonly budgets: Budgets

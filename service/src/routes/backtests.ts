@@ -23,7 +23,7 @@ export function serveBacktests(
   { store, now, ids }: Pick<RouteContext, 'store' | 'now' | 'ids'>,
 ): void {
   serve(backtestMandate, async ({ caller, params, body }) => {
-    // Up to this millisecond.
+    // The end is inclusive, to the millisecond.
     const toMs = body.to === undefined ? timeIn(caller, now) + 1 : readDateTime(body.to)
     const fromMs = body.from === undefined ? toMs - defaultDays * 86_400_000 : readDateTime(body.from)
     if (!(fromMs < toMs)) {

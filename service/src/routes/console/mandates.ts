@@ -25,7 +25,7 @@ import { toWire as toWireProof } from '../payments.ts'
 const hourMs = 3_600_000
 const widths = { hour: hourMs, day: 24 * hourMs } as const
 
-/** Most open holds of a mandate that are shown. */
+/** Max displayed open holds of a mandate. */
 const mostOpenHolds = 100
 
 export function serveConsoleMandates(
@@ -91,7 +91,7 @@ export function serveConsoleMandates(
       fromMs: startsAtMs,
       bucketMs: widthMs,
     })
-    // What was spent since then, taken from all that is spent, leaves what was spent before.
+    // Everything spent minus what was spent since then is what was spent before.
     const since = parts.reduce((sum, { paidMicro, refundedMicro }) => sum + paidMicro - refundedMicro, 0n)
     const before = mandate.spentMicro > since ? mandate.spentMicro - since : 0n
     return ok({

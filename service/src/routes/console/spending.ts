@@ -13,7 +13,7 @@ type SplitBy = NonNullable<Spending['split']>['by']
 
 const dimensions = { agent: 'agent', seller: 'payee', category: 'category' } as const
 
-/** How many parts are shown on their own. */
+/** How many items are shown separately. */
 const maxParts = 5
 
 export function serveConsoleSpending(
@@ -78,7 +78,7 @@ export function serveConsoleSpending(
           startsMs,
         ),
       }))
-      // The day on which the period starts has more than the period.
+      // The day on which the period starts includes time before the period.
       .filter(({ buckets }) => buckets.some(({ paidCount, refundedCount }) => paidCount + refundedCount > 0))
       .sort((one, other) => compareMicro(netMicro(other.buckets), netMicro(one.buckets)))
     return { by, parts }
@@ -95,7 +95,7 @@ function toWirePart({ subject, name, buckets }: Part) {
   return { subject, name, spent: netSum(buckets), buckets: buckets.map((bucket) => netSum([bucket])) }
 }
 
-/** What all others have spent. */
+/** The spending of all other items. */
 function restOf(all: readonly Bucket[], parts: readonly Part[]) {
   const restMicro = all.map((bucket, index) =>
     parts.reduce((rest, { buckets }) => rest - netMicro([buckets[index]!]), netMicro([bucket])),
@@ -106,7 +106,7 @@ function restOf(all: readonly Bucket[], parts: readonly Part[]) {
   }
 }
 
-/** A range of equal buckets, so that each start is the start of one. */
+/** A range of equal buckets whose boundaries include every start. */
 function rangeOf(timesMs: readonly number[]) {
   const starts = timesMs.slice(0, -1)
   const widthMs = commonWidth(starts)
