@@ -20,6 +20,7 @@ import {
 } from '../../src/store/ledger/operations/mandates.ts'
 import { capture, settleLate } from '../../src/store/ledger/operations/captures.ts'
 import { issueProof } from '../../src/store/ledger/operations/payments.ts'
+import { advanceClock, readClock } from '../../src/store/ledger/operations/limits/test-clocks.ts'
 import { claimDomain, createSeller, releaseDomain } from '../../src/store/ledger/operations/sellers.ts'
 import {
   createSession,
@@ -183,6 +184,12 @@ export class RandomCalls {
     () => this.#stop(),
     () => this.#resume(),
     () => this.#useSession(),
+    () => {
+      const scope = this.#scope()
+      if (this.#random.below(2) === 0) return made(readClock, scope)
+      const byMs = this.#random.pick([1, 1_000, 20_000])
+      return made(advanceClock, { scope, byMs, event: this.#event('test_clock.advanced', 'clock', scope) })
+    },
     () => this.#tally(),
     () => made(recordEvent, this.#event('agents.stopped', 'all')),
     () => {
