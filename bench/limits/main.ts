@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { createBuyers, preparePurchases } from './buyers.ts'
-import { startChild } from './child.ts'
-import type { clientActs } from './client.ts'
-import { flows, type Flow, type Spread } from './flows.ts'
-import { mandates, storeKinds } from './ledgers.ts'
-import { PostgresBed } from './postgres-bed.ts'
-import { Progress } from './progress.ts'
-import { cpuMicrosOf, startService, stopService, type ServiceProcess } from './service-process.ts'
-import { medianOf } from './verdicts.ts'
+import { createBuyers, preparePurchases } from '../buyers.ts'
+import { startChild } from '../child.ts'
+import type { clientActs } from '../client.ts'
+import { flows, type Flow, type Spread } from '../flows.ts'
+import { mandates, storeKinds } from '../ledgers.ts'
+import { PostgresBed } from '../postgres-bed.ts'
+import { Progress } from '../progress.ts'
+import { cpuMicrosOf, startService, stopService, type ServiceProcess } from '../service-process.ts'
+import { medianOf } from '../verdicts.ts'
 
 const help = `npm run bench:limits -- [--store <store>] [--flows <flow>,…] [--rounds <n>] [--seconds <n>] [--clients <n>]
 
@@ -84,7 +84,7 @@ async function measure(): Promise<boolean> {
   let service: ServiceProcess | undefined
   try {
     const database = bed ? await bed.create('limits') : `sqlite:${join(folder, 'purser.db')}`
-    const started = await startService({ folder: resolve(import.meta.dirname, '..'), database })
+    const started = await startService({ folder: resolve(import.meta.dirname, '../..'), database })
     service = started
     const { port, key } = started
     const budget = await createBudget(started)
