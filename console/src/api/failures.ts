@@ -29,7 +29,7 @@ const sentences: Record<string, string> = {
   idempotency_key_reused:
     'Another refund was sent with the same key, so nothing was refunded. Load the page again.',
   last_owner_key: 'This is the last working owner key of the account. Issue another one first.',
-  insufficient_scope: 'Your key is not allowed to do this.',
+  insufficient_scope: 'Your key is not allowed to do this: only an owner can.',
   invalid_api_key: 'The service does not know this key, or it is revoked.',
   set_up_link_spent: 'This set-up link has already been used or has expired. Sign in with a key.',
   query_too_slow: 'The query took too long and was stopped so that it does not slow down payments.',

@@ -984,7 +984,7 @@ export interface ListConsoleSellersQuery {
 }
 
 export interface NewSession {
-  /** An API key with the role `owner` or `operator`; null or omitted if `set_up_token` is sent. */
+  /** An API key with the role `owner`, `operator` or `approver`; null or omitted if `set_up_token` is sent. */
   api_key?: string | null
   /** Token of the set-up link of a first start; null or omitted if `api_key` is sent. */
   set_up_token?: string | null
@@ -1005,7 +1005,7 @@ export interface Session {
     email: string
   }
   /** What the session may do. */
-  role: 'operator' | 'owner'
+  role: 'operator' | 'owner' | 'approver'
   /** Key of the session, which ends when the key is revoked; null for sign-ins with the identity provider. */
   key_id: string | null
   /** Environments that the session can access; `X-Purser-Environment` selects one, by default the first. */
@@ -2217,7 +2217,7 @@ export interface AccountSession {
   /** How the session was started. */
   kind: SessionKind
   /** What the session may do. */
-  role: 'operator' | 'owner'
+  role: 'operator' | 'owner' | 'approver'
   /** Key of the session, which ends when the key is revoked; null for sign-ins with the identity provider. */
   key_id: string | null
   /** Environments that the session can access. */

@@ -1,6 +1,6 @@
 import { Type, type TObject, type TSchema } from 'typebox'
 
-import type { Role } from './roles.ts'
+import { readerRoles, type Role } from './roles.ts'
 import { ErrorBody, ValidationErrorBody, errorAnswers, type ErrorCode } from './errors.ts'
 import { refusesUnknownParameters } from './interface-endpoints.ts'
 
@@ -105,9 +105,9 @@ export function whenGiven({ errorDescriptions = {} }: Endpoint, code: ErrorCode)
   return errorDescriptions[code] ?? errorAnswers[code].when
 }
 
-/** Whether a console session cookie is accepted, like an owner's or operator's key. */
+/** Whether a console session cookie is accepted, like the key that it was started with. */
 export function takesSession({ roles }: Pick<Endpoint, 'roles'>): boolean {
-  return roles !== 'public' && roles.some((role) => role === 'owner' || role === 'operator')
+  return roles !== 'public' && readerRoles.some((role) => roles.includes(role))
 }
 
 /** The endpoint's errors, plus those caused by a body. Unexpected bodies can be too large as well. */

@@ -9,4 +9,4 @@ export const Role = OneOf(roles)
 export const ownerRoles = ['operator', 'owner'] as const satisfies readonly Role[]
 /** The roles that read everything in their account: an approver decides on requests, and changes nothing else. */
 export const readerRoles = [...ownerRoles, 'approver'] as const satisfies readonly Role[]
-export const OwnerRole = OneOf(ownerRoles)
+export const ReaderRole = OneOf(readerRoles)

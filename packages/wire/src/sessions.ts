@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 
 import { AnotherAccount } from './api-keys.ts'
-import { OwnerRole, ownerRoles, readerRoles } from './roles.ts'
+import { ownerRoles, ReaderRole, readerRoles } from './roles.ts'
 import { endedSession, SessionKind } from './console/session.ts'
 import { endpoint } from './endpoint.ts'
 import { described, Environment, environments, Id, Nullable, Text, Timestamp } from './fields.ts'
@@ -13,7 +13,7 @@ export const AccountSession = Type.Object({
   id: described(Id, 'Id of the session, not its token.'),
   account_id: described(Id, 'Account that is signed in.'),
   kind: described(SessionKind, 'How the session was started.'),
-  role: described(OwnerRole, 'What the session may do.'),
+  role: described(ReaderRole, 'What the session may do.'),
   key_id: described(
     Nullable(Id),
     'Key of the session, which ends when the key is revoked; null for sign-ins with the identity provider.',

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 
 import { endpoints } from '@purser/wire/openapi'
 
+import { signIn } from '../../testing/console-session.ts'
 import {
   issueKey,
   merchantDomain,
@@ -239,7 +240,7 @@ test('An approver reads what an owner reads, decides, and narrows mandates, and 
     .filter(({ roles }) => roles !== 'public' && roles.includes('approver'))
     .filter(({ method }) => method !== 'GET')
     .map(({ id }) => id)
-  assert.deepEqual(allowed.sort(), ['amendMandate', 'approveRequest', 'denyRequest'])
+  assert.deepEqual(allowed.sort(), ['amendMandate', 'approveRequest', 'denyRequest', 'endSession'])
   const amend = (body: unknown, version: number) =>
     service.call('PATCH', `/v1/mandates/${purchase.mandateId}`, {
       key,
@@ -248,10 +249,26 @@ test('An approver reads what an owner reads, decides, and narrows mandates, and 
     })
   assert.equal((await amend({ max_spend_total: '50.00' }, 1)).status, 200)
   assert.equal((await amend({ max_spend_total: '51.00' }, 2)).status, 403)
-  assert.equal(
-    (await service.call('POST', '/v1/console/session', { key: null, body: { api_key: key } })).status,
-    403,
-  )
+})
+
+test('An approver signs in to the console, reads and decides there, and changes nothing else', async (t) => {
+  const { service, purchase, agentKey, approverKey } = await prepare(t, { above: '1.00' })
+  const { body } = await askForProof(service, purchase, '6.00', { key: agentKey })
+  const { call } = await signIn(service, approverKey)
+  assert.equal((await call('GET', '/v1/console/session')).body.role, 'approver')
+  for (const path of ['/v1/console/overview', '/v1/approvals', '/accounts/sessions', '/accounts/api-keys'])
+    assert.equal((await call('GET', path)).status, 200, path)
+  for (const [path, fields] of [
+    ['/v1/console/stop', {}],
+    ['/agents', { body: { name: 'another' } }],
+  ] as const) {
+    const refused = await call('POST', path, fields)
+    assert.deepEqual([refused.status, refused.body], [403, { detail: 'insufficient_scope' }], path)
+  }
+  const approved = await call('POST', `/v1/approvals/${body.approval.id}/approve`, { body: {} })
+  assert.deepEqual([approved.status, approved.body.status], [200, 'approved'])
+  assert.equal((await call('DELETE', '/v1/console/session')).status, 200)
+  assert.equal((await call('GET', '/v1/console/session')).status, 401)
 })
 
 test('The first purchase from a seller needs approval until one is made or may still be made', async (t) => {

@@ -203,7 +203,7 @@ test('An export stops once its key is revoked, however slowly it is read [auth.4
   assert.ok(bytes < 600 * 30_000)
 })
 
-test('Only owners and operators can sign in, and a wrong key reveals nothing', async (t) => {
+test('Agents and merchants cannot sign in, and a wrong key reveals nothing', async (t) => {
   const service = await startTestService(t)
   const attempt = (body: object, headers = {}) =>
     service.call('POST', '/v1/console/session', { key: null, body, headers })

@@ -25,7 +25,7 @@ const refetchMs = { usual: 20_000, firstSteps: 2_000 }
 
 /** Is anything wrong, and how much is gone? */
 export function Overview() {
-  const { environment } = useSeen()
+  const { environment, session } = useSeen()
   const feed = useFeed()
   const overview = useRead(
     'overview',
@@ -37,7 +37,7 @@ export function Overview() {
   )
   const figures = overview.data
   return (
-    <Screen title="Overview" actions={<StopAgents />}>
+    <Screen title="Overview" actions={session.role !== 'approver' && <StopAgents />}>
       {overview.isPending && (
         <Panel title="Figures" isTitleHidden flush>
           <Waiting lines={12} />

@@ -9,7 +9,7 @@ import { TextField } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { SignInFrame } from './sign-in-frame.tsx'
 
-/** Sign-in with an owner's or operator's key, or with the identity provider if configured. */
+/** Sign-in with the key of an owner, operator or approver, or with the identity provider if configured. */
 export function SignIn() {
   const [key, setKey] = useState('')
   const options = useSignInOptions()
@@ -47,7 +47,7 @@ export function SignIn() {
           spellCheck={false}
           required
           placeholder="svc_sand_… or svc_prod_…"
-          hint="A sandbox key shows the sandbox, a production key shows production. It is exchanged for a session, and never stored in this browser."
+          hint="Or the key of an approver. A sandbox key shows the sandbox, a production key shows production. It is exchanged for a session, and never stored in this browser."
         />
         {signIn.isError && <Notice tone="bad">{explainSignIn(signIn.error)}</Notice>}
         <Button look={oidcPath ? 'plain' : 'main'} type="submit" disabled={signIn.isPending}>
@@ -67,7 +67,7 @@ export function SignIn() {
 
 function explainSignIn(error: Error): string {
   if (error instanceof ApiError && error.code === 'insufficient_scope') {
-    return 'This is a key for an agent or a merchant. The console is for owners and operators.'
+    return 'This is a key for an agent or a merchant. The console is for owners, operators and approvers.'
   }
   return explainFailure(error)
 }

@@ -3,6 +3,7 @@ import { useState } from 'react'
 
 import { formFaults } from '../../api/failures.ts'
 import { useChange } from '../../api/queries.ts'
+import { useSeen } from '../../api/seen.tsx'
 import { Go } from '../../shell/go.tsx'
 import { amountInWords, readMicro } from '../../text/amounts.ts'
 import { Amount } from '../../ui/amount.tsx'
@@ -19,8 +20,9 @@ const maxReason = 500
 /** Refunds a payment, for the account that collected it. */
 export function RefundButton({ detail }: { readonly detail: TransactionDetail }) {
   const asked = useAddressFlag('refund')
+  const { session } = useSeen()
   const { refundable, transaction } = detail
-  if (refundable === null || !((readMicro(refundable) ?? 0n) > 0n)) return null
+  if (session.role === 'approver' || refundable === null || !((readMicro(refundable) ?? 0n) > 0n)) return null
   return (
     <>
       <Button icon="refund" onClick={asked.set}>

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { OwnerRole, ownerRoles } from '../roles.ts'
+import { ReaderRole, readerRoles } from '../roles.ts'
 import { endpoint } from '../endpoint.ts'
 import {
   described,
@@ -26,12 +26,12 @@ export const sessionKinds = ['key', 'oidc', 'set_up'] as const
 export type SessionKind = (typeof sessionKinds)[number]
 export const SessionKind = OneOf(sessionKinds)
 
-/** Exactly one of an owner's or operator's key and the token of the set-up link. */
+/** Exactly one of the key of an owner, operator or approver and the token of the set-up link. */
 export const NewSession = Type.Object({
   api_key: Type.Optional(
     described(
       Nullable(Text(maxLengths.secret)),
-      'An API key with the role `owner` or `operator`; null or omitted if `set_up_token` is sent.',
+      'An API key with the role `owner`, `operator` or `approver`; null or omitted if `set_up_token` is sent.',
     ),
   ),
   set_up_token: Type.Optional(
@@ -53,7 +53,7 @@ export const Session = Type.Object({
     },
     { title: 'SessionAccount', description: 'The signed-in account.' },
   ),
-  role: described(OwnerRole, 'What the session may do.'),
+  role: described(ReaderRole, 'What the session may do.'),
   key_id: described(
     Nullable(Id),
     'Key of the session, which ends when the key is revoked; null for sign-ins with the identity provider.',
@@ -112,7 +112,7 @@ export const startSession = endpoint({
   method: 'POST',
   path: '/v1/console/session',
   tag: 'Console',
-  summary: "Exchanges an owner's or operator's key, or a set-up link, for a session cookie.",
+  summary: 'Exchanges the key of an owner, operator or approver, or a set-up link, for a session cookie.',
   roles: 'public',
   body: NewSession,
   responses: { 201: Session },
@@ -128,7 +128,7 @@ export const startSession = endpoint({
   errorDescriptions: {
     rate_limited:
       'the address has started too many sessions, or tried too many wrong keys; Retry-After says when to retry',
-    insufficient_scope: "the key is neither an owner's nor an operator's",
+    insufficient_scope: "the key is an agent's or a merchant's",
     cross_site_request: 'the request comes from a page of another site',
   },
 })
@@ -139,7 +139,7 @@ export const getSession = endpoint({
   path: '/v1/console/session',
   tag: 'Console',
   summary: "Returns the session of the request's cookie.",
-  roles: ownerRoles,
+  roles: readerRoles,
   responses: { 200: Session },
   responseDescriptions: { 200: 'The session.' },
   errors: ['no_session'],
@@ -151,7 +151,7 @@ export const endSession = endpoint({
   path: '/v1/console/session',
   tag: 'Console',
   summary: 'Signs out: ends the session, whose cookie is no longer accepted.',
-  roles: ownerRoles,
+  roles: readerRoles,
   responses: { 200: endedSession },
   responseDescriptions: { 200: 'Signed out; the cookie is deleted.' },
   errors: ['no_session'],

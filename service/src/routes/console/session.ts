@@ -75,7 +75,7 @@ export function serveConsoleSession(serve: Serve, context: SessionContext): void
     const authentication = await authenticateKey(`Bearer ${key}`)
     if ('refusal' in authentication) return refuse('invalid_api_key')
     const { accountId, environment, keyId, role } = authentication.caller
-    if (role !== 'owner' && role !== 'operator') return refuse('insufficient_scope')
+    if (role === 'agent' || role === 'merchant') return refuse('insufficient_scope')
     return { kind: 'key', accountId, role, keyId, environment }
   }
 
@@ -94,7 +94,7 @@ export function serveConsoleSession(serve: Serve, context: SessionContext): void
 export interface NewSignIn {
   readonly kind: SessionKind
   readonly accountId: string
-  readonly role: 'owner' | 'operator'
+  readonly role: CallerSession['role']
   readonly keyId: string | null
   readonly environment: Environment | null
 }

@@ -121,7 +121,7 @@ export interface ConsoleReads {
 export interface StoredSession extends SessionKey {
   readonly id: string
   readonly kind: SessionKind | 'set_up_link'
-  readonly role: Extract<Role, 'operator' | 'owner'>
+  readonly role: Extract<Role, 'operator' | 'owner' | 'approver'>
   readonly keyId: string | null
   /** The only visible environment; null for both. */
   readonly environment: Environment | null

@@ -95,7 +95,7 @@ export const sessions = table(
     tokenHash: bytes(),
     id: id('session'),
     kind: openText<StoredSession['kind']>(),
-    role: oneOf('operator', 'owner'),
+    role: oneOf('operator', 'owner', 'approver'),
     keyId: nullable(id('apiKey')),
     environment: nullable(environment),
     createdAtMs: integer(),
