@@ -301,7 +301,7 @@ test('By cookie another tenant sees the same as by key: nothing of the others, b
       const { status, text } = await ask(path)
       assert.ok(status === 200, `${path} ${status}`)
       for (const [name, id] of Object.entries(records)) assert.ok(!text.includes(id), `${path} shows ${name}`)
-      if (produces) assert.ok(text.includes(own.transaction_id), `${path} shows its own records`)
+      if (produces) assert.ok(text.includes(own.mandate_id), `${path} shows its own records`)
     }
     compared += 1
   }
