@@ -76,6 +76,7 @@ for (const way of ways) {
       category_check: 'advisory',
       allowed_resources: [],
       approval: null,
+      limits: [],
       expires_at: '2099-01-01T00:00:00Z',
     })
     assert.match(said(budget), /20\.00 USDC can be spent now, at most 5\.00 per payment/)
@@ -313,6 +314,35 @@ test('With several mandates, a call must name one, and a setting can restrict ca
   assert.equal(structured(await one.call('get_budget')).mandates.length, 1)
   const other = structured(await one.call('check_payment', { ...args, mandate_id: shop.mandateId }))
   assert.equal(other.reason_code, 'mandate_not_found')
+})
+
+test('get_budget shows limits over time and shared budgets, with what counts and when it resets', async (context) => {
+  const budget = await service.call('POST', '/v1/budgets', {
+    body: { name: 'Team', limits: [{ window: 'lifetime', max_count: 7 }] },
+  })
+  assert.equal(budget.status, 201)
+  const window = { calendar: 'day', time_zone: 'UTC' }
+  const limits = [{ window, max_amount: '9.00' }]
+  const shop = await openShop(context, { limits, budget_id: budget.body.id }, service)
+  const { call } = await connectHere(context, shop.wallet)
+  const bought = { purchase_id: 'report', url: `${shop.merchant.url}/report`, max_amount: '5.00' }
+  assert.equal(structured(await call('fetch_paid_resource', bought)).outcome, 'paid')
+  const shown = await call('get_budget')
+  const [day, shared] = structured(shown).mandates[0].limits
+  assert.deepEqual(
+    { ...day, resets_at: null },
+    {
+      scope: 'mandate',
+      committed: '4.00',
+      max_amount: '9.00',
+      count: 1,
+      max_count: null,
+      resets_at: null,
+    },
+  )
+  assert.match(day.resets_at, /T00:00:00/)
+  assert.deepEqual([shared.scope, shared.count, shared.max_count, shared.resets_at], ['budget', 1, 7, null])
+  assert.match(said(shown), /limit: 4\.00 of 9\.00 USDC, resets at .*; shared limit: 1 of 7 payments; /)
 })
 
 test("Another tenant's mandate is reported as not found", async (context) => {

@@ -1,4 +1,4 @@
-import type { Mandate } from '@purser/client'
+import type { Agent, LimitUsage, Mandate, Purser } from '@purser/client'
 import { z } from 'zod'
 
 import { mandateStatusesNow, remedyFor, spendableNow, statusNow } from '../reason.ts'
@@ -45,6 +45,23 @@ export const getBudget = defineTool({
           })
           .nullable()
           .describe('When a person must approve a payment; null: never.'),
+        limits: z
+          .array(
+            z.object({
+              scope: z.enum(['mandate', 'budget']).describe('`budget`: shared with other mandates.'),
+              committed: z
+                .string()
+                .nullable()
+                .describe('What counts so far; null if each seller or resource is counted separately.'),
+              max_amount: z.string().nullable(),
+              count: z.int().nullable(),
+              max_count: z.int().nullable(),
+              resets_at: z.string().nullable().describe('When the count next resets or falls; null: never.'),
+            }),
+          )
+          .describe(
+            'Limits over time, of the mandate and of shared budgets, that payments must also fit into.',
+          ),
         expires_at: z.string(),
       }),
     ),
@@ -70,6 +87,7 @@ export const getBudget = defineTool({
       wallet.mandates(signal),
       wallet.client.approvals.list(query, { signal }).toArray({ limit: maxPending }),
     ])
+    const usages = await usagesOf(agent, mandates, wallet.client, signal)
     return {
       agent: { id, name: agent.name, status: agent.status },
       mandates: mandates.map((mandate) => ({
@@ -87,6 +105,7 @@ export const getBudget = defineTool({
         category_check: mandate.category_check,
         allowed_resources: mandate.allowed_resources,
         approval: mandate.approval,
+        limits: (usages.get(mandate.id) ?? []).map(toLimit),
         expires_at: mandate.expires_at,
       })),
       pending_approvals: pending.map(({ id, kind, mandate_id, amount, resource_url, expires_at, url }) => ({
@@ -116,6 +135,7 @@ export const getBudget = defineTool({
           `Sellers: ${mandate.allowed_sellers.join(', ') || 'none'}; ` +
           `categories: ${mandate.allowed_categories.join(', ') || 'any'}${mandate.category_check === 'enforced' ? ' (required)' : ''}; ` +
           (mandate.allowed_resources.length === 0 ? '' : `URLs: ${mandate.allowed_resources.join(', ')}; `) +
+          mandate.limits.map(limitText).join('') +
           approvalText(mandate.approval) +
           `until ${mandate.expires_at}.`,
       ),
@@ -131,6 +151,45 @@ export const getBudget = defineTool({
 const nothing = '0.00'
 
 const maxPending = 20
+
+/** Max mandates whose limits are read. */
+const maxLimited = 20
+
+/** The usage of limits, by mandate; of mandates that can be used and may have some. */
+async function usagesOf(
+  agent: Agent,
+  mandates: readonly Mandate[],
+  client: Purser,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlyMap<string, readonly LimitUsage[]>> {
+  const limited = mandates.filter(
+    (one) =>
+      statusNow(one, agent) === 'active' &&
+      (one.limits.length > 0 || one.budget_id !== null || agent.budget_id !== null),
+  )
+  const read = limited
+    .slice(0, maxLimited)
+    .map(async ({ id }) => [id, (await client.mandates.get(id, { signal })).usage ?? []] as const)
+  return new Map(await Promise.all(read))
+}
+
+function toLimit({ scope, committed, max_amount, count, max_count, resets_at }: LimitUsage) {
+  return { scope, committed, max_amount, count, max_count, resets_at }
+}
+
+function limitText(limit: ReturnType<typeof toLimit>): string {
+  const { scope, committed, max_amount, count, max_count, resets_at } = limit
+  const parts = [
+    max_amount === null
+      ? []
+      : [committed === null ? `at most ${max_amount} USDC` : `${committed} of ${max_amount} USDC`],
+    max_count === null
+      ? []
+      : [count === null ? `at most ${max_count} payments` : `${count} of ${max_count} payments`],
+    resets_at === null ? [] : [`resets at ${resets_at}`],
+  ]
+  return `${scope === 'budget' ? 'shared limit' : 'limit'}: ${parts.flat().join(', ')}; `
+}
 
 function approvalText(approval: Mandate['approval']): string {
   if (!approval) return ''
