@@ -357,7 +357,7 @@ test('These tests cover every event type of the interface', () => {
   // Other files test the rest: account-access.test.ts `proofs.voided`, which is in the log of a disabled
   // account; seller-verification.test.ts `seller.verified`, which needs a domain; mandate-amendments.test.ts
   // `mandate.amended`; approvals.test.ts the events of approvals; operations/limits.test.ts `limit.exceeded`;
-  // and budget-changes.test.ts `budget.changed`.
+  // budget-changes.test.ts `budget.changed`; and test-clock.test.ts `test_clock.advanced`.
   const made = new Set([
     ...changes.map(({ type }) => type),
     'approval.approved',
@@ -370,6 +370,7 @@ test('These tests cover every event type of the interface', () => {
     'payment.verified',
     'proofs.voided',
     'seller.verified',
+    'test_clock.advanced',
   ])
   assert.deepEqual([...made].sort(), [...auditEventTypes].sort())
 })
