@@ -125,6 +125,8 @@ storeConformance((open) => {
         reasonDetail: null,
         orderId: null,
         refundOf: null,
+        isExpense: true,
+        isRevenue: true,
         createdAtMs: ledger.clock.nowMs,
         mandateVersion: 1,
         metadata: null,
@@ -215,7 +217,8 @@ storeConformance((open) => {
     const paid = await ledger.store.findTransaction({ ...payer.sandbox, id }, {})
     const received = await ledger.store.findTransaction({ ...shop.sandbox, id }, {})
     assert.equal(paid?.sellerId, seller.id)
-    assert.deepEqual(received, { ...paid, accountId: shop.account.id })
+    assert.deepEqual([paid?.isExpense, paid?.isRevenue], [true, false])
+    assert.deepEqual(received, { ...paid, accountId: shop.account.id, isExpense: false, isRevenue: true })
     assert.deepEqual(await ledger.sums(mandate), { spent: '3.00', held: '0.00' })
 
     const [event, ...more] = await ledger.eventsAbout(payer.sandbox, id)
