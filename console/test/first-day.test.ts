@@ -29,7 +29,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
     await page.goto(`${service.url}/console/`)
     for (const [key, words] of [
       [`${service.sandboxKey.slice(0, -1)}x`, /does not know this key/],
-      [purchaserKey, /for owners and operators/],
+      [purchaserKey, /for owners, operators and approvers/],
     ] as const) {
       await page.getByLabel('Owner or operator key').fill(key)
       await page.getByRole('button', { name: 'Sign in' }).click()

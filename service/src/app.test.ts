@@ -87,6 +87,7 @@ test('Payments, policy, verification and extensions of the interface have the pr
   const groups = { with: new Set<string>(), without: new Set<string>() }
   for (const { path, tag } of endpoints) groups[path.startsWith('/v1/') ? 'with' : 'without'].add(tag)
   assert.deepEqual([...groups.with].sort(), [
+    'Accounts',
     'Agents',
     'Approvals',
     'Audit',
@@ -95,6 +96,7 @@ test('Payments, policy, verification and extensions of the interface have the pr
     'Mandates',
     'Payments',
     'Policy',
+    'Sellers',
     'Transactions',
     'Verification',
   ])

@@ -32,6 +32,7 @@ import * as refunds from './refunds.ts'
 import * as sellers from './sellers.ts'
 import * as sessions from './sessions.ts'
 import * as settlements from './accounting/settlements.ts'
+import * as testClock from './limits/test-clock.ts'
 import * as transactions from './transactions.ts'
 import * as verifyAgent from './verify-agent.ts'
 
@@ -69,6 +70,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   sellers,
   sessions,
   settlements,
+  testClock,
   transactions,
   verifyAgent,
 ]
