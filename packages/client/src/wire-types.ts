@@ -891,7 +891,7 @@ export interface Overview {
   at: string
   /** When today began, as requested. */
   day_starts_at: string
-  /** Sum in USDC of payments since `day_starts_at`. */
+  /** Payments minus refunds in USDC since `day_starts_at`. */
   spent_today: string
   /** Number of payments since `day_starts_at`. */
   paid_today: number

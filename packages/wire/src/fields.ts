@@ -50,6 +50,13 @@ export const Sum = Type.String({
   examples: ['12.50'],
 })
 
+/** Payments minus refunds. */
+export const NetSum = Type.String({
+  maxLength: maxLengths.amount,
+  description: 'Payments minus refunds in USDC, as decimal text; negative if more was refunded.',
+  examples: ['12.50'],
+})
+
 /** The literal `USDC`, required. */
 export const Usdc = Type.Literal('USDC', { description: 'Currency of the amounts; always `USDC`.' })
 

@@ -118,6 +118,40 @@ for (const { name, missing, open } of serviceStores) {
   )
 
   test(
+    `On ${name} the console's "today" is the day of the test clock, payments less refunds`,
+    {
+      skip: missing ?? false,
+    },
+    async (t) => {
+      const ledger = await open()
+      const service = await startTestService(t, ledger.settings)
+      t.after(ledger.discard)
+      const purchase = await preparePurchase(service)
+      const pay = async (amount: string) => {
+        const paid = await verifyProof(service, await issueProof(service, purchase, amount), {
+          expected_amount: amount,
+        })
+        assert.equal(paid.status, 200, paid.text)
+        return paid.body.transaction_id as string
+      }
+      // A browser knows only the machine's day.
+      const today = async () => {
+        const path = '/v1/console/overview?day_starts_at=2026-11-20T00:00:00Z'
+        const { spent_today, paid_today, day_starts_at } = (await service.call('GET', path)).body
+        return [spent_today, paid_today, day_starts_at]
+      }
+      await pay('1.00')
+      assert.deepEqual(await today(), ['1.00', 1, '2026-11-20T00:00:00.000Z'])
+      await advance(service, day)
+      assert.deepEqual(await today(), ['0.00', 0, '2026-11-21T00:00:00.000Z'])
+      const later = await pay('0.50')
+      const refund = { body: { amount: '0.20' }, headers: { 'idempotency-key': 'first' } }
+      assert.equal((await service.call('POST', `/v1/transactions/${later}/refund`, refund)).status, 201)
+      assert.deepEqual(await today(), ['0.30', 1, '2026-11-21T00:00:00.000Z'])
+    },
+  )
+
+  test(
     `On ${name} another account, its sales and production keep the time of the service`,
     {
       skip: missing ?? false,

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 
 import { readerRoles } from '../roles.ts'
 import { endpoint } from '../endpoint.ts'
-import { described, Id, Name, Nullable, Purpose, Sum, Timestamp } from '../fields.ts'
+import { described, Id, Name, NetSum, Nullable, Purpose, Sum, Timestamp } from '../fields.ts'
 import { DenialCode, denialCodes } from '../policy.ts'
 import { maxItems, maxLengths } from '../lengths.ts'
 
@@ -50,7 +50,7 @@ export type Checklist = Static<typeof Checklist>
 export const Overview = Type.Object({
   at: described(Timestamp, 'The time of the figures.'),
   day_starts_at: described(Timestamp, 'When today began, as requested.'),
-  spent_today: described(Sum, 'Sum in USDC of payments since `day_starts_at`.'),
+  spent_today: described(NetSum, 'Payments minus refunds in USDC since `day_starts_at`.'),
   paid_today: Type.Integer({ description: 'Number of payments since `day_starts_at`.' }),
   remaining: described(
     Sum,

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 
 import { endpoint } from '../endpoint.ts'
-import { described, Nullable, OneOf, Sum, Text, Timestamp } from '../fields.ts'
+import { described, NetSum, Nullable, OneOf, Sum, Text, Timestamp } from '../fields.ts'
 import { maxItems, maxLengths } from '../lengths.ts'
 import { readerRoles } from '../roles.ts'
 
@@ -12,12 +12,6 @@ export const spendingPeriods = ['24h', '7d', '30d'] as const
 export const spendingSplits = ['agent', 'seller', 'category'] as const
 
 const maxBuckets = 30
-
-/** Payments minus refunds. */
-const NetSum = Text(maxLengths.amount, {
-  description: 'Payments minus refunds in USDC, as decimal text; negative if more was refunded.',
-  examples: ['12.50'],
-})
 
 const NetSums = Type.Array(NetSum, { maxItems: maxBuckets })
 

@@ -1,8 +1,9 @@
 import { getOverview, type Activity as WireActivity, type NearBudget } from '@purser/wire/console/overview'
 import { denialCodes } from '@purser/wire/policy'
 
-import { formatSum, type MicroUsdc } from '../../domain/money.ts'
+import { formatSigned, formatSum, type MicroUsdc } from '../../domain/money.ts'
 import { remainingBudget } from '../../domain/policy.ts'
+import type { Caller } from '../../domain/records.ts'
 import { quarterStart, sumBuckets, type Bucket } from '../../domain/buckets.ts'
 import { timeIn } from '../../domain/clock/test-clock.ts'
 import { ok } from '../../http/answers.ts'
@@ -20,9 +21,7 @@ export function serveConsoleOverview(
 ): void {
   serve(getOverview, async ({ caller, query }) => {
     const nowMs = timeIn(caller, now)
-    const asked =
-      query.day_starts_at === undefined ? nowMs - (nowMs % dayMs) : readDateTime(query.day_starts_at)
-    const dayStartsAtMs = quarterStart(Math.min(Math.max(asked, nowMs - 2 * dayMs), nowMs))
+    const dayStartsAtMs = dayStartOf(query.day_starts_at, caller, nowMs)
     // The last hour is incomplete, so the first quarter is between 23 and 24 hours ago.
     const hoursStartMs = quarterStart(nowMs) + hourMs / 4 - dayMs
     const [budgets, checklist, all, denied] = await Promise.all([
@@ -58,7 +57,7 @@ export function serveConsoleOverview(
     return ok({
       at: toTimestamp(nowMs),
       day_starts_at: toTimestamp(dayStartsAtMs),
-      spent_today: formatSum(today?.paidMicro ?? (0n as MicroUsdc)),
+      spent_today: formatSigned((today?.paidMicro ?? 0n) - (today?.refundedMicro ?? 0n)),
       paid_today: today?.paidCount ?? 0,
       remaining: formatSum(budgets.remainingMicro),
       active_mandates: budgets.activeMandates,
@@ -72,6 +71,14 @@ export function serveConsoleOverview(
       checklist,
     })
   })
+}
+
+/** When the viewer's day began. A browser names the day of its own clock, which a test clock is whole days ahead of. */
+function dayStartOf(askedAt: string | undefined, { clockOffsetMs = 0 }: Caller, nowMs: number): number {
+  if (askedAt === undefined) return nowMs - (nowMs % dayMs)
+  const asked = readDateTime(askedAt)
+  const daysAhead = clockOffsetMs > 0 ? Math.max(0, Math.floor((nowMs - asked) / dayMs)) : 0
+  return quarterStart(Math.min(Math.max(asked + daysAhead * dayMs, nowMs - 2 * dayMs), nowMs))
 }
 
 /** The activity in a bucket, in interface format. */

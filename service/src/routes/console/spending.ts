@@ -1,7 +1,7 @@
 import { getSpending, type Spending, type SpendingBucket } from '@purser/wire/console/spending'
 
 import { dayStart, type Bucket } from '../../domain/buckets.ts'
-import { formatSum, type MicroUsdc } from '../../domain/money.ts'
+import { formatSigned, formatSum } from '../../domain/money.ts'
 import type { Scope } from '../../domain/records.ts'
 import { commonWidth, spendingPeriods, sumBetween } from '../../domain/spending-periods.ts'
 import { timeIn } from '../../domain/clock/test-clock.ts'
@@ -101,8 +101,8 @@ function restOf(all: readonly Bucket[], parts: readonly Part[]) {
     parts.reduce((rest, { buckets }) => rest - netMicro([buckets[index]!]), netMicro([bucket])),
   )
   return {
-    spent: signedSum(restMicro.reduce((total, one) => total + one, 0n)),
-    buckets: restMicro.map(signedSum),
+    spent: formatSigned(restMicro.reduce((total, one) => total + one, 0n)),
+    buckets: restMicro.map(formatSigned),
   }
 }
 
@@ -132,16 +132,12 @@ function countPaid(buckets: readonly Bucket[]): number {
 }
 
 function netSum(buckets: readonly Bucket[]): string {
-  return signedSum(netMicro(buckets))
+  return formatSigned(netMicro(buckets))
 }
 
 /** Payments minus refunds. */
 function netMicro(buckets: readonly Bucket[]): bigint {
   return buckets.reduce((sum, { paidMicro, refundedMicro }) => sum + paidMicro - refundedMicro, 0n)
-}
-
-function signedSum(micro: bigint): string {
-  return micro < 0n ? `-${formatSum(-micro as MicroUsdc)}` : formatSum(micro as MicroUsdc)
 }
 
 function compareMicro(one: bigint, other: bigint): number {
