@@ -68,6 +68,12 @@ test('An owner creates, shows, changes, freezes and unfreezes a shared budget', 
   const shown = await purser('budgets', 'show', company.id)
   assert.match(shown.output, /^used +0\.00 of 100\.00 in budget_\S+ until /m)
   assert.match(shown.output, /^budgets below +1$/m)
+  const created = await purser(...words('budgets create --name Other --limit 1.00/lifetime'))
+  assert.doesNotMatch(
+    created.output,
+    /^(used|budgets below)/m,
+    'an answer without usage does not say "none used"',
+  )
 })
 
 test('Mandates and agents can be created with limits and shared budgets from the command line', async () => {

@@ -45,8 +45,15 @@ function whatIsAsked({ amount, resource_url, change }: ApprovalRequest): string 
     .join(', ')
 }
 
+const reasons = {
+  above: 'over the amount that needs approval',
+  first_purchase_at_seller: 'first purchase at this seller',
+  limit: 'over a limit',
+  increase: 'larger budget asked for',
+} as const satisfies Record<ApprovalRequest['reason']['code'], string>
+
 function whyAsked({ reason: { code, message } }: ApprovalRequest): string {
-  return message ?? code.replaceAll('_', ' ')
+  return message ?? reasons[code]
 }
 
 function decisionsOf({ decisions }: ApprovalRequest): string {

@@ -22,8 +22,12 @@ const columns: readonly Column<Budget>[] = [
 
 const recordColumns: readonly Column<Budget>[] = [
   ...columns,
-  { title: 'used', cell: ({ usage }) => usageCell(usage) },
-  { title: 'budgets below', cell: ({ children }) => (children === undefined ? '-' : String(children)) },
+  { title: 'used', cell: ({ usage }) => usageCell(usage), isKnown: ({ usage }) => usage !== undefined },
+  {
+    title: 'budgets below',
+    cell: ({ children }) => String(children),
+    isKnown: ({ children }) => children !== undefined,
+  },
   { title: 'version', cell: ({ version }) => String(version) },
   { title: 'created (utc)', cell: ({ created_at }) => timeCell(created_at) },
   { title: 'updated (utc)', cell: ({ updated_at }) => timeCell(updated_at) },

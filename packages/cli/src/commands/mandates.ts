@@ -69,7 +69,7 @@ const recordColumns: readonly Column<Mandate>[] = [
   { title: 'approval', cell: ({ approval }) => approvalCell(approval) },
   { title: 'limits', cell: ({ limits }) => limitsCell(limits) },
   { title: 'budget', cell: ({ budget_id }) => optionalCell(budget_id) },
-  { title: 'used', cell: ({ usage }) => usageCell(usage) },
+  { title: 'used', cell: ({ usage }) => usageCell(usage), isKnown: ({ usage }) => usage !== undefined },
   { title: 'version', cell: ({ version }) => String(version) },
   expires,
   { title: 'created (utc)', cell: ({ created_at }) => timeCell(created_at) },

@@ -18,6 +18,8 @@ export interface Column<Item> {
   readonly canShrink?: true
   /** Dropped on a narrow terminal, last column first, before free text gets too short. */
   readonly canDrop?: true
+  /** Whether a single item has this field at all; always by default. */
+  readonly isKnown?: (item: Item) => boolean
 }
 
 /** Where a table is shown. */
@@ -63,8 +65,9 @@ export function tableOf<Item>(
 
 /** One item with one line per field. */
 export function renderRecord<Item>(columns: readonly Column<Item>[], item: Item, paper: Paper): string {
-  const width = Math.max(...columns.map(({ title }) => stringWidth(title)))
-  return columns
+  const known = columns.filter(({ isKnown }) => isKnown?.(item) ?? true)
+  const width = Math.max(...known.map(({ title }) => stringWidth(title)))
+  return known
     .map(({ title, cell }) => `${pad(title, width)}${gap}${coloured(toText(cell(item)), paper)}`.trimEnd())
     .join('\n')
 }
