@@ -21,5 +21,6 @@ function report(decision) {
   const { outcome, challenge } = decision
   if (outcome === 'approved') console.log(`paying ${challenge.amount} for ${challenge.resource}`)
   if (outcome === 'denied') console.log(`denied (${decision.reason_code}): ${decision.reason_detail}`)
+  if (outcome === 'denied' && decision.approval) console.log(`decide at ${decision.approval.url}`)
   if (outcome === 'skipped') console.log(`not paid (${decision.why}): ${decision.detail}`)
 }
