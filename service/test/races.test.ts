@@ -16,6 +16,7 @@ import {
   type TestService,
 } from '../testing/service.ts'
 
+import { raceForAuthorized, raceForRefunds } from './collection-races.ts'
 import { raceForApproval, raceForLimit, raceInBudgets } from './spending-races.ts'
 
 const minuteMs = 60_000
@@ -177,6 +178,8 @@ const spendingRaces = {
   'A limit admits exactly its number of 200 proofs': raceForLimit,
   'An approval is used once, or not at all if it is denied or its mandate is stopped first': raceForApproval,
   'Payments below four levels of budgets never deadlock, and none outlives a freeze': raceInBudgets,
+  'Of captures, a void, the deadline and a stop at once, one ends an authorized payment': raceForAuthorized,
+  'Refunds at once never exceed the payment': raceForRefunds,
 }
 
 for (const [title, race] of Object.entries(spendingRaces)) {

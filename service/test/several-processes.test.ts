@@ -19,6 +19,7 @@ import type { PlainAnswer } from '../testing/http/plain-http.ts'
 import { postgres18 } from '../testing/postgres.ts'
 import type { Purchase } from '../testing/service.ts'
 import { makeFolder, startProcess } from './process.ts'
+import { raceForAuthorized, raceForRefunds } from './collection-races.ts'
 import { raceForApproval, raceForLimit, raceInBudgets } from './spending-races.ts'
 
 const key = 'svc_sand_several-processes'
@@ -97,9 +98,10 @@ for (const count of [2, 4]) {
   })
 }
 
-test('Limits, approvals and shared budgets hold when everything happens at once in 2 processes', async (context) => {
+test('Limits, approvals, shared budgets, refunds and authorizations hold when everything happens at once in 2 processes', async (context) => {
   const { owners, open, url } = await startRacers(context, 2)
-  for (const race of [raceForLimit, raceForApproval, raceInBudgets]) await race({ owners, open })
+  const races = [raceForLimit, raceForApproval, raceInBudgets, raceForRefunds, raceForAuthorized]
+  for (const race of races) await race({ owners, open })
   const pool = openPool(url, { max: 1 })
   context.after(() => pool.end())
   assert.deepEqual(await findLedgerFaults(readerOn(pool), postgresDialect), [])

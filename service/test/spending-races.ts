@@ -217,6 +217,7 @@ async function turnsOf(turn: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, turn * 2))
 }
 
-function inTurn(clients: readonly LoadClient[], turn: number): LoadClient {
+/** The client whose turn it is, so that requests alternate between processes. */
+export function inTurn(clients: readonly LoadClient[], turn: number): LoadClient {
   return clients[turn % clients.length] ?? assert.fail()
 }
