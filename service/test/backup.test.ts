@@ -90,7 +90,12 @@ test('A backup is written and checked in bounded time while payments are written
 test('A proof that was charged after the backup is refused after the restore, by a new secret and by its hold, and what was revoked since is listed', async (context) => {
   const { folder, service, client } = await startWithPurchases(context)
   const purchase = await makePurchase(client)
-  const proofs = await issueProofs(client, purchase, 3)
+  const proofs = await issueProofs(client, purchase, 4)
+  const promised = proofs[3] as Proof
+  const authorized = await client.send('POST', '/v1/payments/authorize', {
+    body: { proof: promised, merchant_domain: purchase.merchantDomain, expected_amount: '1.00' },
+  })
+  assert.equal(authorized.status, 200, authorized.text)
   const early = proofs[0] as Proof
   const late = proofs[1] as Proof
   assert.equal(labelOf(await client.verify(early)), '200 ok')
@@ -142,6 +147,10 @@ test('A proof that was charged after the backup is refused after the restore, by
     assert.equal(labelOf(await shop.verify(late)), `402 ${reason}`)
     const mandate = await shop.send('GET', `/mandates/${purchase.mandateId}`)
     assert.deepEqual([mandate.body.spent_total, mandate.body.held_total], ['1.00', '0.00'])
+    // An authorized payment is a promise to the merchant, and the backup has it.
+    assert.equal(mandate.body.authorized_total, '1.00')
+    const captured = await shop.send('POST', `/v1/payments/${promised.nonce}/capture`, { body: {} })
+    assert.equal(labelOf(captured), '200 ok', captured.text)
     const [fresh] = await issueProofs(shop, purchase, 1)
     if (secret === undefined) assert.equal(labelOf(await shop.verify(fresh as Proof)), '200 ok')
     assert.equal((await again.kill('SIGTERM')).code, 0)
