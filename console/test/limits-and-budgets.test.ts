@@ -8,7 +8,7 @@ import { startBrowser } from './browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
-test('A daily cap fills, a mandate is edited with before and after, and a frozen budget stops it', async (context) => {
+test('A daily cap fills and resets, a mandate is edited with before and after, and a frozen budget stops it', async (context) => {
   const service = await startTestService(context)
   service.clock.nowMs = Date.now()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
@@ -155,6 +155,34 @@ test('A daily cap fills, a mandate is edited with before and after, and a frozen
     await page.getByRole('button', { name: 'Unfreeze' }).click()
     await page.getByText('Unfrozen: Climate desk').waitFor()
     assert.equal((await evaluate('1.00')).decision, 'approved')
+  })
+
+  await chapter('A day later by the test clock, the daily cap starts again', async () => {
+    const mandate = await purser.mandates.create({
+      agent_id: agent.id,
+      purpose: 'Maps',
+      max_spend_total: '50.00',
+      max_spend_per_transaction: '10.00',
+      allowed_sellers: ['api.papers.example'],
+      limits: [{ window: { calendar: 'day', time_zone: 'UTC' }, max_amount: '5.00' }],
+      expires_at: '2099-01-01T00:00:00Z',
+    })
+    mandateId = mandate.id
+    const asked = await purser.payments.requestProof(purchase('4.00'))
+    assert(asked.decision === 'approved')
+    await purser.payments.verify({
+      proof: asked.proof,
+      merchant_domain: 'api.papers.example',
+      expected_amount: '4.00',
+    })
+    const denied = await purser.payments.requestProof(purchase('2.00'))
+    assert.equal(denied.decision === 'denied' && denied.reason_code, 'velocity_limit_exceeded')
+    await visitor.go(`sandbox/mandates/${mandateId}`)
+    await page.getByText('4.00 of 5.00 USDC').waitFor()
+    await purser.testClock.advance(86_400)
+    await page.getByText('0.00 of 5.00 USDC').waitFor()
+    assert.equal((await purser.payments.requestProof(purchase('2.00'))).decision, 'approved')
+    await page.getByText('2.00 of 5.00 USDC').waitFor()
   })
   await visitor.leave()
 })
