@@ -1,3 +1,4 @@
+// Longer than 400 lines: the port of the store is one interface, which both drivers implement.
 import type { AccountStatus } from '@purser/wire/accounts'
 import type { ApprovalStatus, ApprovalVerdict } from '@purser/wire/approvals'
 import type { AuditEventType } from '@purser/wire/audit-log'

@@ -1,3 +1,4 @@
+// Longer than 400 lines: it states the rules of the whole interface once, as one class.
 import type { ProofStatus } from '@purser/wire/payments'
 import type { MandateStatus } from '@purser/wire/mandates'
 import type { DenialCode } from '@purser/wire/policy'

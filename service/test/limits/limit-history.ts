@@ -1,3 +1,4 @@
+// Longer than 400 lines: a history makes every kind of change to limits, and each depends on what earlier ones left.
 import { setImmediate as turn } from 'node:timers/promises'
 
 import type { Limit, LimitWindow } from '../../src/domain/limits.ts'

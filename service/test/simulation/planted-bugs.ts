@@ -1,3 +1,4 @@
+// Longer than 400 lines: it is a list, read from top to bottom.
 import type { DriverTransaction } from '../../src/store/ledger/driver.ts'
 import type { Change, Decision, Facts } from '../../src/store/ledger/operation.ts'
 import type { Table } from '../../src/store/ledger/table.ts'

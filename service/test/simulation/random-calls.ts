@@ -1,3 +1,4 @@
+// Longer than 400 lines: every kind of call draws on the records of earlier calls.
 import { auditEvent } from '../../src/domain/audit.ts'
 import { formatSum, type MicroUsdc } from '../../src/domain/money.ts'
 import { holdDefaults, mandateDefaults } from '../../src/domain/new-records.ts'

@@ -1,3 +1,4 @@
+// Longer than 400 lines: all tables are declared in one place: the order of the declarations is the order in which rows are locked.
 import type { ApprovalReason } from '@purser/wire/approvals'
 import type { AuditEventType } from '@purser/wire/audit-log'
 import type { MandateTerms } from '@purser/wire/mandates'

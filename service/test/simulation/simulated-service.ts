@@ -1,0 +1,545 @@
+// Longer than 400 lines, because it answers every kind of request, a case each, like the routes.
+import { auditEvent } from '../../src/domain/audit.ts'
+import { formatSum, type MicroUsdc } from '../../src/domain/money.ts'
+import { holdDefaults } from '../../src/domain/new-records.ts'
+import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
+import type { Caller, Scope } from '../../src/domain/records.ts'
+import { type Ids } from '../../src/ids.ts'
+import type { Driver, NetChange } from '../../src/store/ledger/driver.ts'
+import { Ledger, type RunOptions } from '../../src/store/ledger/ledger.ts'
+import type { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
+import { moveAccount } from '../../src/store/ledger/operations/accounts.ts'
+import { amendMandate } from '../../src/store/ledger/operations/amendments.ts'
+import { decideApproval, requestIncrease } from '../../src/store/ledger/operations/approval-decisions.ts'
+import { issueProof, revokeAgent } from '../../src/store/ledger/several-transactions.ts'
+import { createAgent } from '../../src/store/ledger/operations/agents.ts'
+import { issueApiKey, revokeApiKey } from '../../src/store/ledger/operations/api-keys.ts'
+import { evaluate } from '../../src/store/ledger/operations/evaluations.ts'
+import {
+  createMandate,
+  moveMandate,
+  releaseExpiredPayments,
+} from '../../src/store/ledger/operations/mandates.ts'
+import {
+  authorize,
+  captureAuthorized,
+  settleLateAuthorization,
+  voidAuthorized,
+} from '../../src/store/ledger/operations/authorizations.ts'
+import { capture, settleLate } from '../../src/store/ledger/operations/captures.ts'
+import { statusOf } from '../../src/store/ledger/operations/payment-rows.ts'
+import { createBudget, freezeBudget } from '../../src/store/ledger/operations/limits/budgets.ts'
+import { refund } from '../../src/store/ledger/operations/refunds.ts'
+import { createSeller, releaseDomain } from '../../src/store/ledger/operations/sellers.ts'
+import { voidPayment } from '../../src/store/ledger/operations/voids.ts'
+import { Rollup, type FindParts } from '../../src/store/ledger/rollup.ts'
+import { continueStop, resumeAll, stopAll } from '../../src/store/ledger/stop-all.ts'
+import {
+  accounts,
+  activityParts,
+  apiKeys,
+  mandates,
+  payments,
+  type ActivityPartsRow,
+  type ApiKeyRow,
+  type PaymentRow,
+  type RunningStop,
+} from '../../src/store/ledger/tables.ts'
+import type { Operation } from '../../src/store/ledger/operation.ts'
+import type { Table, TableKey, TableRow } from '../../src/store/ledger/table.ts'
+import { StoreUnavailableError } from '../../src/store/store.ts'
+import { type SeededRandom } from '../../testing/seeded-random.ts'
+import { captureSeconds, type Answer, type Request } from '../faults/history.ts'
+import { collectorDomain } from '../faults/market.ts'
+import { createFaultyDriver } from './faulty-driver.ts'
+import {
+  category,
+  environment,
+  lifetimeLimit,
+  newKey,
+  newMandate,
+  newSeller,
+  paymentOf,
+} from './simulated-records.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+export interface World {
+  readonly random: SeededRandom
+  readonly time: VirtualTime
+  readonly database: MemoryDatabase
+  readonly faultPercent: number
+  /** When each payment was requested and captured, by its nonce and its transaction. */
+  readonly madeAtMs: Map<string, number>
+  /** When it was committed. */
+  readonly writtenAtMs: Map<string, number>
+  /** Adds a bug to an operation. */
+  readonly changeOperation: <Call, Outcome>(operation: Operation<Call, Outcome>) => Operation<Call, Outcome>
+  /** Adds a bug to the driver. */
+  readonly changeDriver: (driver: Driver) => Driver
+}
+
+/** The owner of the mandates, and the seller in another account. */
+export interface Parties {
+  readonly owner: Caller
+  readonly collector: Caller
+}
+
+/** A service process: its ledger, and its routes' handling of requests. */
+export class SimulatedService {
+  readonly #world: World
+  readonly #ids: Ids
+  /** How far its clock is ahead. */
+  clockSkewMs = 0
+  #ledger: Ledger
+  #rollup: Rollup
+  #life = { isOver: false }
+
+  constructor(world: World, ids: Ids) {
+    this.#world = world
+    this.#ids = ids
+    this.#ledger = this.#start()
+    this.#rollup = this.#newRollup()
+  }
+
+  /** Ends the process and starts another. Calls in progress get no answer. */
+  crash(): void {
+    this.#life.isOver = true
+    this.#life = { isOver: false }
+    this.#ledger = this.#start()
+    this.#rollup = this.#newRollup()
+  }
+
+  run<Call, Outcome>(
+    operation: Operation<Call, Outcome>,
+    call: Call,
+    options?: RunOptions,
+  ): Promise<Outcome> {
+    return this.#ledger.run(this.#world.changeOperation(operation), call, options)
+  }
+
+  async answer(keyId: string, request: Request, parties: Parties): Promise<Answer> {
+    const life = this.#life
+    try {
+      const answer = await this.#answer(keyId, request, parties)
+      return life.isOver ? { is: 'unknown' } : answer
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) return { is: 'unavailable' }
+      return { is: 'broken', text: String(error) }
+    }
+  }
+
+  async #answer(keyId: string, request: Request, { owner, collector }: Parties): Promise<Answer> {
+    const { accountId } = owner
+    const { time, database } = this.#world
+    const nowMs = time.nowMs + this.clockSkewMs
+    const key = (database.rowsOf(apiKeys) as unknown as ApiKeyRow[]).find(({ id }) => id === keyId)
+    const account = key && findRow(database, accounts, { id: key.accountId })
+    if (!key || key.revokedAtMs !== null || account?.disabledAtMs !== null) return { is: 'unauthorized' }
+    const caller: Caller = {
+      accountId: key.accountId,
+      environment,
+      keyId,
+      role: key.role,
+      agentId: key.agentId,
+    }
+    const event = (type: Parameters<typeof auditEvent>[2]['type'], subjectId: string) =>
+      auditEvent(caller, caller, { id: this.#ids.next('auditEvent'), type, subjectId, data: {}, atMs: nowMs })
+    const scope = { accountId, environment } as const
+    switch (request.act) {
+      case 'create-agent': {
+        const id = this.#ids.next('agent')
+        const agent = { ...scope, id, name: 'buyer', description: null, capabilities: [], budgetPath: null }
+        const fresh = { ...agent, status: 'active', createdAtMs: nowMs, revokedAtMs: null } as const
+        await this.run(createAgent, { agent: fresh, event: event('agent.created', id) })
+        return { is: 'created', id }
+      }
+      case 'issue-key': {
+        const id = this.#ids.next('apiKey')
+        const role = request.agentId === null ? ('merchant' as const) : ('agent' as const)
+        const fresh = { ...newKey(scope, id, role, nowMs), agentId: request.agentId }
+        const outcome = await this.run(issueApiKey, { key: fresh, event: event('api_key.created', id) })
+        return outcome === 'created' ? { is: 'created', id } : { is: 'conflict', detail: outcome }
+      }
+      case 'create-mandate': {
+        const id = this.#ids.next('mandate')
+        const { limitMicro, budgetId } = request
+        const limits = limitMicro === null ? null : [lifetimeLimit(this.#ids, limitMicro)]
+        const counted = { limits, budgetPath: budgetId === null ? null : [budgetId] }
+        const mandate = { ...newMandate({ ...scope, id, ...request }, nowMs), ...counted }
+        const outcome = await this.run(createMandate, { mandate, event: event('mandate.created', id) })
+        return outcome === 'created' ? { is: 'created', id } : { is: 'conflict', detail: outcome }
+      }
+      case 'create-budget': {
+        const id = this.#ids.next('budget')
+        const limits = [lifetimeLimit(this.#ids, request.maxMicro)]
+        const made = { version: 1, createdAtMs: nowMs, updatedAtMs: nowMs, frozenAtMs: null }
+        const budget = { ...scope, id, name: 'Shared', ancestors: [], limits, ...made }
+        const outcome = await this.run(createBudget, { budget, event: event('budget.created', id) })
+        return typeof outcome === 'string' ? { is: 'broken', text: outcome } : { is: 'created', id }
+      }
+      case 'freeze-budget':
+      case 'unfreeze-budget': {
+        const budget = { ...scope, id: request.budgetId }
+        const isFrozen = request.act === 'freeze-budget'
+        const type = isFrozen ? 'budget.frozen' : 'budget.unfrozen'
+        const outcome = await this.run(freezeBudget, { budget, isFrozen, event: event(type, budget.id) })
+        return typeof outcome === 'string' ? { is: 'broken', text: outcome } : { is: 'done' }
+      }
+      case 'revoke-key': {
+        const { keyId: id } = request
+        const outcome = await this.run(revokeApiKey, { accountId, id, event: event('api_key.revoked', id) })
+        return typeof outcome === 'string' ? { is: 'conflict', detail: outcome } : { is: 'done' }
+      }
+      case 'revoke-agent': {
+        const { agentId: id } = request
+        const revocation = { agent: { ...scope, id }, event: event('agent.revoked', id) }
+        const outcome = await revokeAgent(this, revocation)
+        return typeof outcome === 'string' ? { is: 'conflict', detail: outcome } : { is: 'done' }
+      }
+      case 'pause-mandate':
+      case 'resume-mandate':
+      case 'revoke-mandate': {
+        const { to, type } = moves[request.act]
+        const mandate = { ...scope, id: request.mandateId }
+        const outcome = await this.run(moveMandate, { mandate, to, event: event(type, request.mandateId) })
+        return typeof outcome === 'string' ? { is: 'conflict', detail: outcome } : { is: 'done' }
+      }
+      case 'ask-proof': {
+        const nonce = this.#ids.nonce()
+        const hold = {
+          ...paymentOf(request),
+          ...scope,
+          nonce,
+          ...holdDefaults,
+          issuedAtMs: nowMs,
+          expiresAtMs: nowMs + validityWindowMs + holdGraceMs,
+          category,
+          metadata: { order: nonce },
+        } as const
+        this.#world.madeAtMs.set(nonce, time.nowMs)
+        const requester = { actor: keyId, person: keyId }
+        const outcome = await issueProof(this, { hold, approvalId: request.approvalId, requester })
+        if (outcome.decision === 'approved') return { is: 'granted', nonce }
+        if (outcome.decision === 'denied') {
+          return { is: 'denied', code: outcome.code, approvalId: outcome.approval?.id }
+        }
+        return { is: 'broken', text: outcome.decision }
+      }
+      case 'evaluate': {
+        const id = this.#ids.next('transaction')
+        const { domain: merchantDomain } = request
+        const proposal = {
+          ...paymentOf(request),
+          ...scope,
+          id,
+          merchantDomain,
+          category,
+          createdAtMs: nowMs,
+        }
+        const outcome = await this.run(evaluate, proposal)
+        return outcome.decision === 'approved'
+          ? { is: 'approved', transactionId: id }
+          : { is: 'denied', code: outcome.code, transactionId: id }
+      }
+      case 'verify': {
+        const { nonce, domain: merchantDomain, idempotencyKey } = request
+        const payerId = accountId
+        // The proof itself, as signed when it was issued.
+        const proof = (database.rowsOf(payments) as unknown as PaymentRow[]).find(
+          (row) => row.nonce === nonce,
+        )
+        if (!proof) return { is: 'broken', text: `${nonce} was granted and is not there` }
+        const { agentId, mandateId, amountText, currency, resourceUrl } = proof
+        const terms = { agentId, mandateId, amountText, currency, resourceUrl }
+        const attempt = { payerId, caller, nonce, ...terms, merchantDomain, category, idempotencyKey, nowMs }
+        const outcome =
+          nowMs - proof.issuedAtMs > validityWindowMs
+            ? await this.run(settleLate, attempt)
+            : await this.run(capture, { ...attempt, transactionId: this.#newTransaction() })
+        if (outcome.outcome === 'failed') return { is: 'failed', reason: outcome.reason }
+        if (outcome.outcome === 'refused') {
+          if (outcome.code === 'invalid_api_key') return { is: 'unauthorized' }
+          const isReleased = outcome.code === 'seller_not_yours'
+          return isReleased ? { is: 'conflict', detail: outcome.code } : { is: 'broken', text: outcome.code }
+        }
+        return {
+          is: 'verified',
+          transactionId: outcome.transactionId,
+          isReplay: outcome.outcome === 'replayed',
+        }
+      }
+      case 'authorize': {
+        const { nonce, domain: merchantDomain, idempotencyKey } = request
+        const payerId = accountId
+        const proof = (database.rowsOf(payments) as unknown as PaymentRow[]).find(
+          (row) => row.nonce === nonce,
+        )
+        if (!proof) return { is: 'broken', text: `${nonce} was granted and is not there` }
+        const { agentId, mandateId, amountText, currency, resourceUrl } = proof
+        const terms = { agentId, mandateId, amountText, currency, resourceUrl, category: null }
+        const attempt = { payerId, caller, nonce, ...terms, merchantDomain, idempotencyKey, nowMs }
+        const authorization = { ...attempt, captureSeconds, event: event('payment.authorized', nonce) }
+        const outcome =
+          nowMs - proof.issuedAtMs > validityWindowMs
+            ? await this.run(settleLateAuthorization, attempt)
+            : await this.run(authorize, authorization)
+        if (outcome.outcome === 'failed') return { is: 'failed', reason: outcome.reason }
+        if (outcome.outcome === 'refused') return refusalOf(outcome.code)
+        return { is: 'authorized', isReplay: outcome.outcome === 'replayed' }
+      }
+      case 'capture-authorized': {
+        const { nonce, idempotencyKey } = request
+        const outcome = await this.run(captureAuthorized, {
+          payerId: accountId,
+          caller,
+          nonce,
+          amountMicro: request.amountMicro as MicroUsdc | null,
+          idempotencyKey,
+          transactionId: this.#newTransaction(),
+          nowMs,
+        })
+        if (outcome.outcome === 'elsewhere') return { is: 'broken', text: outcome.payerId }
+        if (outcome.outcome === 'refused') return refusalOf(outcome.code)
+        const { transactionId } = outcome
+        return { is: 'verified', transactionId, isReplay: outcome.outcome === 'replayed' }
+      }
+      case 'void-authorized': {
+        const { nonce } = request
+        const wish = { payerId: accountId, caller, nonce, nowMs, event: event('authorization.voided', nonce) }
+        const outcome = await this.run(voidAuthorized, wish)
+        if (outcome.outcome === 'elsewhere') return { is: 'broken', text: outcome.payerId }
+        if (outcome.outcome === 'refused') return refusalOf(outcome.code)
+        return { is: 'proof', status: outcome.hold.status, transactionId: null }
+      }
+      case 'refund': {
+        const { transactionId, idempotencyKey } = request
+        const paid = (database.rowsOf(payments) as unknown as PaymentRow[]).find(
+          (row) => row.transactionId === transactionId,
+        )
+        if (!paid) return { is: 'broken', text: `${transactionId} was paid and is not there` }
+        const amountMicro = request.amountMicro as MicroUsdc
+        const refundId = this.#newTransaction()
+        const ofRefund = () => event('payment.refunded', refundId)
+        const outcome = await this.run(refund, {
+          caller,
+          payerId: accountId,
+          nonce: paid.nonce,
+          amountText: formatSum(amountMicro),
+          amountMicro,
+          reason: null,
+          idempotencyKey,
+          refundId,
+          nowMs,
+          events: { payer: ofRefund(), own: ofRefund() },
+        })
+        if (outcome.outcome === 'refused') return refusalOf(outcome.code)
+        return { is: 'refunded', refundId: outcome.refundId, isReplay: outcome.outcome === 'replayed' }
+      }
+      case 'decide': {
+        const { mandateId, approvalId, verdict } = request
+        const outcome = await this.run(decideApproval, {
+          ...scope,
+          mandateId,
+          approvalId,
+          verdict,
+          actor: keyId,
+          person: keyId,
+          note: null,
+          isOwner: true,
+          event: event(`approval.${verdict}`, approvalId),
+          amendedEvent: event('mandate.amended', mandateId),
+        })
+        if (outcome === 'not_found') return { is: 'broken', text: `${approvalId} is not there` }
+        return typeof outcome === 'string'
+          ? { is: 'conflict', detail: outcome }
+          : { is: 'decided', status: outcome.status }
+      }
+      case 'amend-mandate': {
+        const { mandateId, version } = request
+        const maxPerTransactionMicro = request.maxPaymentMicro as MicroUsdc
+        const outcome = await this.run(amendMandate, {
+          ...scope,
+          mandateId,
+          terms: { maxPerTransactionText: formatSum(maxPerTransactionMicro), maxPerTransactionMicro },
+          expectedVersion: version,
+          mayWiden: true,
+          endsHolds: false,
+          event: event('mandate.amended', mandateId),
+        })
+        if (outcome.outcome === 'amended') return { is: 'amended', version: outcome.mandate.version }
+        const isRefused = outcome.outcome === 'refused' && outcome.code !== 'not_found'
+        return isRefused
+          ? { is: 'conflict', detail: outcome.code }
+          : { is: 'broken', text: JSON.stringify(outcome.outcome) }
+      }
+      case 'request-increase': {
+        const approvalId = this.#ids.next('approval')
+        const outcome = await this.run(requestIncrease, {
+          ...scope,
+          mandateId: request.mandateId,
+          approvalId,
+          increase: { maxTotalText: formatSum(request.maxTotalMicro as MicroUsdc) },
+          message: 'more',
+          requester: { actor: keyId, person: keyId },
+          event: event('approval.requested', approvalId),
+        })
+        return typeof outcome === 'string'
+          ? { is: 'conflict', detail: outcome }
+          : { is: 'requested', approvalId: outcome.id }
+      }
+      case 'stop-all': {
+        const stopId = this.#ids.ofStop(scope, request.name)
+        const { failedIds } = await stopAll({ ...this.#ofAll(scope, keyId), stopId })
+        return failedIds.length > 0 ? { is: 'unavailable' } : { is: 'done' }
+      }
+      case 'undo-stop': {
+        const stopId = request.name === null ? null : this.#ids.ofStop(scope, request.name)
+        await resumeAll({ ...this.#ofAll(scope, keyId), stopId })
+        return { is: 'done' }
+      }
+      case 'void-proof': {
+        const { nonce } = request
+        const wish = { ...scope, nonce, event: event('proof.voided', nonce) }
+        const row = await this.run(voidPayment, wish)
+        return row
+          ? { is: 'proof', status: row.status, transactionId: row.transactionId }
+          : { is: 'broken', text: `${nonce} is not there` }
+      }
+      case 'disable-collector':
+      case 'enable-collector': {
+        const to = request.act === 'disable-collector' ? 'disabled' : 'active'
+        await this.run(moveAccount, { id: collector.accountId, to, atMs: nowMs, events: [] })
+        return { is: 'done' }
+      }
+      case 'release-domain': {
+        const registration = { environment, domain: collectorDomain } as const
+        const events = { own: event('seller.released', ''), theirs: event('seller.released', '') }
+        await this.run(releaseDomain, { registration, events })
+        return { is: 'done' }
+      }
+      case 'register-seller': {
+        const { accountId: sellerAccountId } = collector
+        const id = this.#ids.next('seller')
+        const seller = newSeller({ accountId: sellerAccountId, environment }, id, nowMs)
+        await this.run(createSeller, { seller, event: event('seller.created', id) })
+        return { is: 'done' }
+      }
+      case 'read-mandate': {
+        const row = findRow(database, mandates, { accountId, id: request.mandateId })
+        if (!row) return { is: 'broken', text: `${request.mandateId} is not there` }
+        return {
+          is: 'mandate',
+          status: row.status,
+          spentMicro: row.spentMicro,
+          heldMicro: row.heldMicro,
+          authorizedMicro: row.authorizedMicro,
+          version: row.version,
+        }
+      }
+      case 'look-up': {
+        const proof = findRow(database, payments, { accountId, nonce: request.nonce })
+        const mandate = proof && findRow(database, mandates, { accountId, id: proof.mandateId })
+        if (!proof || !mandate) return { is: 'broken', text: `${request.nonce} is not there` }
+        return { is: 'proof', status: statusOf(proof, mandate, nowMs), transactionId: proof.transactionId }
+      }
+      default:
+        return request satisfies never
+    }
+  }
+
+  sweep(mandate: { readonly accountId: string; readonly mandateId: string }): Promise<unknown> {
+    const nowMs = this.#world.time.nowMs + this.clockSkewMs
+    return this.run(releaseExpiredPayments, { ...mandate, nowMs, countId: this.#ids.next('transaction') })
+  }
+
+  /** Adds some entries to the console's sums. */
+  addUpActivity(): Promise<unknown> {
+    return this.#rollup.addSome()
+  }
+
+  #newRollup(): Rollup {
+    const { database } = this.#world
+    const findParts: FindParts = async (after, limit) =>
+      (database.rowsOf(activityParts) as unknown as ActivityPartsRow[])
+        .map(({ accountId, id, parts }) => ({ accountId, id, length: JSON.stringify(parts).length }))
+        .sort((one, other) => (isBefore(one, other) ? -1 : 1))
+        .filter((part) => !after || isBefore(after, part))
+        .slice(0, limit)
+    return new Rollup({ ledger: this, findParts })
+  }
+
+  /** Continues a stop that could not stop every mandate or was interrupted by a crash. */
+  continueStop({ accountId, environment, actor, stopId, press }: RunningStop): Promise<unknown> {
+    const stop = { ...this.#ofAll({ accountId, environment }, actor), stopId }
+    return continueStop({ ...stop, press, isClosing: () => false })
+  }
+
+  #ofAll(scope: Scope, actor: string) {
+    const now = () => this.#world.time.nowMs + this.clockSkewMs
+    return { ledger: this, scope, actor, now, nextEventId: () => this.#ids.next('auditEvent') }
+  }
+
+  #newTransaction(): string {
+    const id = this.#ids.next('transaction')
+    this.#world.madeAtMs.set(id, this.#world.time.nowMs)
+    return id
+  }
+
+  #start(): Ledger {
+    const { random, time, database, faultPercent, changeDriver } = this.#world
+    const life = this.#life
+    const isCrashed = () => life.isOver
+    const onCommitted = (changes: readonly NetChange[]) => noteWritten(this.#world, changes)
+    return new Ledger({
+      driver: changeDriver(
+        createFaultyDriver({ database, random, sleep: time.sleep, faultPercent, isCrashed, onCommitted }),
+      ),
+      stopwatch: { nowMs: () => time.nowMs, sleep: time.sleep },
+      random: () => random.below(1_000) / 1_000,
+      lanes: 2,
+      beside:
+        random.below(2) === 0
+          ? undefined
+          : { least: 1 + random.below(8), stalledAfterMs: 10 + random.below(50) },
+      maxBatch: 1 + random.below(16),
+    })
+  }
+}
+
+/** The answer for an operation's refusal. */
+function refusalOf(code: string): Answer {
+  if (code === 'invalid_api_key') return { is: 'unauthorized' }
+  return { is: 'conflict', detail: code }
+}
+
+/** Records when proofs were written, by their nonces, and captures, by their transactions. */
+function noteWritten({ writtenAtMs, time }: World, changes: readonly NetChange[]): void {
+  for (const { table, before, now } of changes) {
+    if (table !== payments || !now) continue
+    const { nonce, transactionId } = now as unknown as PaymentRow
+    if (!before) writtenAtMs.set(nonce, time.nowMs)
+    if (transactionId !== null && before?.['transactionId'] === null)
+      writtenAtMs.set(transactionId, time.nowMs)
+  }
+}
+
+const moves = {
+  'pause-mandate': { to: 'paused', type: 'mandate.paused' },
+  'resume-mandate': { to: 'active', type: 'mandate.resumed' },
+  'revoke-mandate': { to: 'revoked', type: 'mandate.revoked' },
+} as const
+
+function isBefore(
+  one: Pick<ActivityPartsRow, 'accountId' | 'id'>,
+  other: Pick<ActivityPartsRow, 'accountId' | 'id'>,
+): boolean {
+  return one.accountId === other.accountId ? one.id < other.id : one.accountId < other.accountId
+}
+
+function findRow<Of extends Table>(
+  database: MemoryDatabase,
+  table: Of,
+  key: TableKey<Of>,
+): TableRow<Of> | undefined {
+  return database.find({ kind: 'row', table, key, isLocked: false })[0] as TableRow<Of> | undefined
+}
