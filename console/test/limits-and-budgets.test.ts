@@ -157,6 +157,40 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
     assert.equal((await evaluate('1.00')).decision, 'approved')
   })
 
+  await chapter(
+    'An agent is assigned to a shared budget, in which all its mandates count, and removed',
+    async () => {
+      const mandate = await purser.mandates.create({
+        agent_id: agent.id,
+        purpose: 'Without a budget of its own',
+        max_spend_total: '50.00',
+        max_spend_per_transaction: '10.00',
+        allowed_sellers: ['api.papers.example'],
+        expires_at: '2099-01-01T00:00:00Z',
+      })
+      const assign = async (budget: { value: string }) => {
+        await visitor.go(`sandbox/agents/${agent.id}`)
+        await page.getByRole('button', { name: 'Change budget' }).click()
+        assert.equal(await dialog.getByRole('button', { name: 'Save' }).isDisabled(), true)
+        await dialog.getByLabel('Shared budget').selectOption(budget)
+        await dialog.getByRole('button', { name: 'Save' }).click()
+      }
+      await assign({ value: budgetId })
+      await page.getByText('Assigned to the budget').waitFor()
+      assert.equal((await purser.agents.get(agent.id)).budget_id, budgetId)
+      await visitor.go(`sandbox/mandates/${mandate.id}`)
+      await page.getByRole('heading', { name: 'Shared budget: Climate desk' }).waitFor()
+      await visitor.go(`sandbox/agents/${agent.id}`)
+      await page.getByRole('link', { name: 'Climate desk' }).click()
+      await page.getByRole('listitem').filter({ hasText: 'research-bot: all its mandates' }).waitFor()
+      await assign({ value: '' })
+      await page.getByText('Each mandate counts only in the budget that it names.').waitFor()
+      assert.equal((await purser.agents.get(agent.id)).budget_id, null)
+      await visitor.go(`sandbox/budgets/${budgetId}`)
+      await page.getByText('No agent is assigned to it.').waitFor()
+    },
+  )
+
   await chapter('A day later by the test clock, the daily cap starts again', async () => {
     const mandate = await purser.mandates.create({
       agent_id: agent.id,

@@ -17,6 +17,7 @@ import { mandateColumns } from '../mandates/mandate-columns.tsx'
 import { Screen } from '../screen.tsx'
 import { TransactionTable } from '../transactions/transaction-table.tsx'
 import { WhenRead } from '../when-read.tsx'
+import { AgentBudget } from './agent-budget.tsx'
 import { RevokeAgent } from './revoke-agent.tsx'
 
 /** Refresh interval of an open screen. */
@@ -96,6 +97,7 @@ function AgentScreen({ agent }: { readonly agent: AgentSummary }) {
           </Fact>
         </Facts>
       </Panel>
+      <AgentBudget agent={agent} />
       <Panel title="Mandates" flush>
         <AgentMandates agentId={agent.id} />
       </Panel>

@@ -167,7 +167,12 @@ function AgentsBelow({ ids }: { readonly ids: ReadonlySet<string> }) {
   )
   const agents = data.filter(({ budget_id }) => budget_id !== null && ids.has(budget_id))
   if (agents.length === 0)
-    return <p className="quiet">No agent is assigned to it. All mandates of an assigned agent count in it.</p>
+    return (
+      <p className="quiet">
+        No agent is assigned to it. All mandates of an assigned agent count in it. Choose it on the screen of
+        an agent.
+      </p>
+    )
   return (
     <ul className="stack-tight">
       {agents.map(({ id, name }) => (

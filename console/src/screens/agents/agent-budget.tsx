@@ -1,0 +1,83 @@
+import type { AgentSummary } from '@purser/client'
+import { useState } from 'react'
+
+import { formFaults } from '../../api/failures.ts'
+import { useChange } from '../../api/queries.ts'
+import { useSeen } from '../../api/seen.tsx'
+import { Go } from '../../shell/go.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Dialog, DialogForm } from '../../ui/dialog.tsx'
+import { SelectField } from '../../ui/field.tsx'
+import { Panel } from '../../ui/panel.tsx'
+import { sayDone } from '../../ui/toast.tsx'
+import { useBudgets } from '../budgets/budget-choices.ts'
+
+/** The shared budget of an agent, which an owner can change. */
+export function AgentBudget({ agent }: { readonly agent: AgentSummary }) {
+  const { session } = useSeen()
+  const [isOpen, setOpen] = useState(false)
+  const { query, nameOf } = useBudgets()
+  const { budget_id } = agent
+  const mayChange = agent.status === 'active' && session.role !== 'approver'
+  const close = () => setOpen(false)
+  return (
+    <Panel
+      title="Shared budget"
+      aside={
+        mayChange && (
+          <Button icon="edit" disabled={query.isPending} onClick={() => setOpen(true)}>
+            Change budget
+          </Button>
+        )
+      }
+    >
+      <p className="breakable">
+        {budget_id === null ? (
+          <span className="quiet">None. Each mandate counts only in the budget that it names.</span>
+        ) : (
+          <>
+            All its mandates count in{' '}
+            <Go to={`budgets/${budget_id}`}>{nameOf(budget_id) || 'Unnamed budget'}</Go>.
+          </>
+        )}
+      </p>
+      <Dialog title="Change the shared budget" isOpen={isOpen} onClose={close}>
+        <ChangeForm agent={agent} onClose={close} />
+      </Dialog>
+    </Panel>
+  )
+}
+
+function ChangeForm({ agent, onClose }: { readonly agent: AgentSummary; readonly onClose: () => void }) {
+  const [chosen, setChosen] = useState(agent.budget_id ?? '')
+  const budgets = useBudgets()
+  const change = useChange(
+    (purser) => purser.agents.update(agent.id, { budget_id: chosen === '' ? null : chosen }),
+    {
+      onDone: ({ budget_id }) => {
+        onClose()
+        sayDone(budget_id === null ? 'Removed from its budget' : 'Assigned to the budget')
+      },
+    },
+  )
+  const faults = formFaults(change.error, ['budget_id'])
+  return (
+    <DialogForm
+      action="Save"
+      isReady={chosen !== (agent.budget_id ?? '')}
+      isWorking={change.isPending}
+      failure={faults.rest}
+      onClose={onClose}
+      onSubmit={() => change.mutate(undefined)}
+    >
+      <SelectField
+        label="Shared budget"
+        value={chosen}
+        onChange={setChosen}
+        options={budgets.optionsWith(chosen)}
+        hint="From now on, payments of all its mandates also count in this budget and in those above it. Earlier payments keep counting where they were booked."
+        error={faults.byField.budget_id}
+      />
+    </DialogForm>
+  )
+}
