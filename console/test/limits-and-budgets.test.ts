@@ -136,6 +136,39 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
     await page.getByText(/decisions? judged/).waitFor()
   })
 
+  await chapter(
+    'A duplicate is tried on the history of its model, and a new mandate on one that is chosen',
+    async () => {
+      const backtest = page.getByRole('region', { name: 'Back-test' })
+      const tryCap = async (cap: string) => {
+        await page.getByLabel('Cap per payment').fill(cap)
+        await backtest.getByRole('button', { name: 'Try on past decisions' }).click()
+        await backtest.getByText(/decisions? judged/).waitFor()
+      }
+      await visitor.go(`sandbox/mandates/new?like=${mandateId}`)
+      await backtest.getByText('Which past decisions of “Papers and maps”').waitFor()
+      await tryCap('3.50')
+      await backtest
+        .getByRole('heading', { name: 'Would have been denied: 1 payment over 4.00 USDC' })
+        .waitFor()
+      await visitor.go('sandbox/mandates/new')
+      await backtest.getByText('try these terms on the history of another mandate').click()
+      await backtest.getByLabel('Mandate with a history').selectOption({ value: mandateId })
+      assert.equal(await backtest.getByRole('button', { name: 'Try on past decisions' }).isDisabled(), true)
+      await page.getByLabel('Total budget').fill('50.00')
+      await page.getByLabel('Allowed sellers').fill('api.papers.example')
+      await tryCap('4.50')
+      // Without the daily limit.
+      await backtest.getByRole('heading', { name: 'Would have been approved: 1 evaluation' }).waitFor()
+      assert.equal(await backtest.getByRole('heading', { name: /^Would have been denied/ }).count(), 0)
+      await tryCap('3.50')
+      await backtest
+        .getByRole('heading', { name: 'Would have been denied: 1 payment over 4.00 USDC' })
+        .waitFor()
+      assert.equal((await purser.mandates.list().page()).items.length, 1, 'nothing was created')
+    },
+  )
+
   await chapter('A frozen budget stops everything below it at once', async () => {
     await visitor.go('sandbox/budgets')
     await page.getByRole('link', { name: 'Climate desk' }).click()

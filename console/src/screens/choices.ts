@@ -15,8 +15,8 @@ export function useAgentChoices(): readonly Choice[] {
   ]
 }
 
-/** All mandates, or those of one agent. */
-export function useMandateChoices(agentId: string): readonly Choice[] {
+/** All mandates, or those of one agent; `none` is the text of the first choice, which is empty. */
+export function useMandateChoices(agentId: string, none = 'Every mandate'): readonly Choice[] {
   const query = { limit: offered, ...(agentId ? { agent_id: agentId } : {}) }
   const { data } = useRead(
     'mandates-to-filter',
@@ -24,7 +24,7 @@ export function useMandateChoices(agentId: string): readonly Choice[] {
     { parameters: [agentId] },
   )
   return [
-    { value: '', text: 'Every mandate' },
+    { value: '', text: none },
     ...(data ?? []).map(({ id, purpose }) => ({ value: id, text: purpose || 'No purpose given' })),
   ]
 }

@@ -1,4 +1,4 @@
-import type { Backtest as Report, BacktestFlips, MandateAmendment, MandateDraft } from '@purser/client'
+import type { BacktestRequest, Backtest as Report, BacktestFlips, Mandate } from '@purser/client'
 import { useState } from 'react'
 
 import { useRead } from '../../api/queries.ts'
@@ -9,10 +9,11 @@ import { Amount } from '../../ui/amount.tsx'
 import { Button } from '../../ui/button.tsx'
 import { SelectField } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
-import { Panel } from '../../ui/panel.tsx'
 import { Failed, Waiting } from '../../ui/waiting.tsx'
 import { Minute } from '../../ui/when.tsx'
 import './backtest.css'
+import { draftFaults, termsOf, type MandateDraft } from './mandate-draft.ts'
+import { amendmentOf, changesOf, termsOfMandate } from './term-changes.ts'
 
 const dayMs = 24 * 3_600_000
 
@@ -23,30 +24,26 @@ const periods = [
   { value: '90', text: 'The last 90 days' },
 ]
 
-interface Asked {
-  readonly draft: MandateDraft
-  readonly from: string
-  readonly to: string
-}
-
 /** Tries the terms of a form on the history of a mandate: which decisions would have been different. */
 export function Backtest({
-  mandateId,
+  mandate,
   draft,
 }: {
-  readonly mandateId: string
-  /** The changed terms; undefined while the form is not valid. */
-  readonly draft: MandateAmendment | undefined
+  /** Has the history, and the terms that the form does not change. */
+  readonly mandate: Mandate
+  readonly draft: MandateDraft
 }) {
   const [days, setDays] = useState('30')
-  const [asked, setAsked] = useState<Asked>()
+  const [asked, setAsked] = useState<BacktestRequest>()
   const query = useRead(
     'backtest',
-    (purser, signal) => purser.mandates.backtest(mandateId, asked ?? { draft: {} }, { signal }),
-    { parameters: [mandateId, asked], isEnabled: asked !== undefined },
+    (purser, signal) => purser.mandates.backtest(mandate.id, asked ?? { draft: {} }, { signal }),
+    { parameters: [mandate.id, asked], isEnabled: asked !== undefined },
   )
+  // Whose mandate it will be changes no decision.
+  const isValid = Object.keys(draftFaults({ ...draft, agentId: mandate.agent_id })).length === 0
   const ask = () => {
-    const { budget_id: _budget, end_holds: _ends, ...terms } = draft ?? {}
+    const { budget_id: _budget, ...terms } = amendmentOf(changesOf(termsOfMandate(mandate), termsOf(draft)))
     const nowMs = Date.now()
     setAsked({
       draft: terms,
@@ -55,29 +52,27 @@ export function Backtest({
     })
   }
   return (
-    <Panel title="Back-test">
-      <div className="stack">
-        <p className="quiet small">
-          Which past decisions would these terms have changed? Nothing is changed by trying. Shared budgets
-          are not replayed.
-        </p>
-        <div className="backtest-ask">
-          <SelectField label="Period" value={days} onChange={setDays} options={periods} />
-          <Button disabled={draft === undefined || query.isFetching} onClick={ask}>
-            {query.isFetching ? 'Trying…' : 'Try on past decisions'}
-          </Button>
-        </div>
-        <div className="stack" aria-live="polite">
-          {query.isFetching ? (
-            <Waiting lines={3} />
-          ) : query.isError ? (
-            <Failed error={query.error} onRetry={() => void query.refetch()} />
-          ) : (
-            asked && query.data && <Result report={query.data} />
-          )}
-        </div>
+    <div className="stack">
+      <p className="quiet small breakable">
+        Which past decisions of “{mandate.purpose || mandate.id}” would these terms have changed? Nothing is
+        changed by trying. Shared budgets are not replayed.
+      </p>
+      <div className="backtest-ask">
+        <SelectField label="Period" value={days} onChange={setDays} options={periods} />
+        <Button disabled={!isValid || query.isFetching} onClick={ask}>
+          {query.isFetching ? 'Trying…' : 'Try on past decisions'}
+        </Button>
       </div>
-    </Panel>
+      <div className="stack" aria-live="polite">
+        {query.isFetching ? (
+          <Waiting lines={3} />
+        ) : query.isError ? (
+          <Failed error={query.error} onRetry={() => void query.refetch()} />
+        ) : (
+          asked && query.data && <Result report={query.data} />
+        )}
+      </div>
+    </div>
   )
 }
 

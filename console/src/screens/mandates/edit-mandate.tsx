@@ -11,6 +11,7 @@ import { Amount } from '../../ui/amount.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Dialog, DialogForm } from '../../ui/dialog.tsx'
 import { Notice } from '../../ui/notice.tsx'
+import { Panel } from '../../ui/panel.tsx'
 import { sayDone } from '../../ui/toast.tsx'
 import { useBudgets } from '../budgets/budget-choices.ts'
 import { refusedLimits } from '../budgets/limit-draft.ts'
@@ -126,7 +127,9 @@ function EditForm({ mandate }: { readonly mandate: MandateDetail }) {
           refusedLimits={refusedLimits(amend.error)}
         />
         <MandatePreview draft={draft} agentName={mandate.agent_name}>
-          <Backtest mandateId={mandate.id} draft={isValid ? amendmentOf(changes) : undefined} />
+          <Panel title="Back-test">
+            <Backtest mandate={base} draft={draft} />
+          </Panel>
         </MandatePreview>
         <div className="row mandate-actions">
           <Button look="main" type="submit" disabled={isOvertaken}>

@@ -1,4 +1,4 @@
-import type { Mandate } from '@purser/client'
+import type { Mandate, MandateDetail } from '@purser/client'
 import { useEffect, useRef, useState } from 'react'
 import { useNavigate, useSearchParams } from 'react-router'
 
@@ -9,11 +9,14 @@ import { Go, usePath } from '../../shell/go.tsx'
 import { Button } from '../../ui/button.tsx'
 import { SelectField } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
+import { Panel } from '../../ui/panel.tsx'
 import { sayDone } from '../../ui/toast.tsx'
 import { useActiveAgents } from '../agents/active-agents.ts'
 import { refusedLimits } from '../budgets/limit-draft.ts'
 import { Screen } from '../screen.tsx'
 import { WhenRead } from '../when-read.tsx'
+import { Backtest } from './backtest.tsx'
+import { BacktestOnAnother } from './backtest-on-another.tsx'
 import './new-mandate.css'
 import { draftFaults, draftLike, emptyDraft, newMandateOf, type MandateDraft } from './mandate-draft.ts'
 import { MandateFields, mandateFieldNames } from './mandate-fields.tsx'
@@ -34,12 +37,19 @@ export function NewMandate() {
   }
   return (
     <WhenRead query={model} title={title}>
-      {(mandate) => <MandateForm start={draftLike(mandate, Date.now())} />}
+      {(mandate) => <MandateForm start={draftLike(mandate, Date.now())} like={mandate} />}
     </WhenRead>
   )
 }
 
-function MandateForm({ start }: { readonly start: MandateDraft }) {
+function MandateForm({
+  start,
+  like,
+}: {
+  readonly start: MandateDraft
+  /** The mandate that is duplicated. */
+  readonly like?: MandateDetail
+}) {
   const [draft, setDraft] = useTyped('new-mandate', start)
   const [attempts, setAttempts] = useState(0)
   const form = useRef<HTMLFormElement>(null)
@@ -94,7 +104,11 @@ function MandateForm({ start }: { readonly start: MandateDraft }) {
             />
           }
         />
-        <MandatePreview draft={draft} agentName={agents.nameOf(draft.agentId)} />
+        <MandatePreview draft={draft} agentName={agents.nameOf(draft.agentId)}>
+          <Panel title="Back-test" isTitleHidden={!like}>
+            {like ? <Backtest mandate={like} draft={draft} /> : <BacktestOnAnother draft={draft} />}
+          </Panel>
+        </MandatePreview>
         <div className="stack mandate-actions">
           {refused.rest && <Notice tone="bad">{refused.rest}</Notice>}
           <div className="row">
