@@ -27,7 +27,7 @@ const mcp = [
 
 /** From lowest to highest: no area imports from a later one. */
 const areas: readonly Area[] = [
-  { name: 'wire', path: 'packages/wire/src', values: ['packages/wire/src', 'npm:typebox'] },
+  { name: 'wire', path: 'packages/wire/src', values: ['packages/wire/src'], types: ['npm:typebox'] },
   { name: 'client', path: 'packages/client/src', values: ['packages/client/src'] },
   {
     name: 'purchase files of the client',
@@ -130,7 +130,6 @@ const areas: readonly Area[] = [
       'service/src/store/store.ts',
       'packages/wire/src',
       'npm:fastify',
-      'npm:typebox',
       'node:',
     ],
     types: ['service/src/domain', 'service/src/store/console/store.ts'],

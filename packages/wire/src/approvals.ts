@@ -1,4 +1,4 @@
-import { Type, type Static } from 'typebox'
+import { Type, type Static } from './schema/type.ts'
 
 import { endpoint } from './endpoint.ts'
 import { Amount, AmountText, described, Id, Nullable, OneOf, Text, Timestamp } from './fields.ts'

@@ -1,4 +1,4 @@
-import { Type, type TObject, type TSchema } from 'typebox'
+import { Type, type TObject, type TSchema } from './schema/type.ts'
 
 import { readerRoles, type Role } from './roles.ts'
 import { ErrorBody, ValidationErrorBody, errorAnswers, type ErrorCode } from './errors.ts'

@@ -1,4 +1,4 @@
-import { Type, type TSchema, type TSchemaOptions } from 'typebox'
+import { Type, type TSchema, type TSchemaOptions } from './schema/type.ts'
 
 import { maxItems, maxLengths } from './lengths.ts'
 

@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import type { TSchema } from './schema/type.ts'
 
 import * as accounts from './accounts.ts'
 import * as agents from './agents.ts'

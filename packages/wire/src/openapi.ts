@@ -1,4 +1,4 @@
-import type { TObject, TSchema } from 'typebox'
+import type { TObject, TSchema } from './schema/type.ts'
 
 import { createAccount, disableAccount, enableAccount, getAccount, listAccounts } from './accounts.ts'
 import { answerHeaders, headersOf, type AnswerHeaderId } from './answer-headers.ts'

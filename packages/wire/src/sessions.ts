@@ -1,4 +1,4 @@
-import { Type, type Static } from 'typebox'
+import { Type, type Static } from './schema/type.ts'
 
 import { AnotherAccount } from './api-keys.ts'
 import { ownerRoles, ReaderRole, readerRoles } from './roles.ts'

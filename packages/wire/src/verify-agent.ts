@@ -1,4 +1,4 @@
-import { Type, type Static } from 'typebox'
+import { Type, type Static } from './schema/type.ts'
 
 import { agentStatuses } from './agents.ts'
 import { ownerRoles } from './roles.ts'

@@ -1,6 +1,6 @@
 import type { Endpoint } from '@purser/wire/endpoint'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Static, TObject, TSchema } from 'typebox'
+import type { Static, TObject, TSchema } from '@purser/wire/schema/type'
 
 import type { Caller } from '../domain/records.ts'
 import { maxBodyBytes } from '../limits.ts'

@@ -1,4 +1,4 @@
-import { Type, type Static } from 'typebox'
+import { Type, type Static } from '../schema/type.ts'
 
 import { Agent } from '../agents.ts'
 import { readerRoles } from '../roles.ts'

@@ -1,4 +1,4 @@
-import { Type, type Static } from 'typebox'
+import { Type, type Static } from '../schema/type.ts'
 
 import { ApiKey } from '../api-keys.ts'
 import { readerRoles } from '../roles.ts'

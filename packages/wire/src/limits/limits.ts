@@ -1,4 +1,4 @@
-import { Type, type Static } from 'typebox'
+import { Type, type Static } from '../schema/type.ts'
 
 import { Amount, described, Id, Name, Nullable, OneOf, PaymentAmount, Text, Timestamp } from '../fields.ts'
 import { maxItems, maxLengths } from '../lengths.ts'

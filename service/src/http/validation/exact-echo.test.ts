@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { Type } from 'typebox'
+import { Type } from '@purser/wire/schema/type'
 
 import { echoExactly } from './exact-echo.ts'
 import { readJsonBody } from './json-body.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { Type, type TSchema } from 'typebox'
+import { Type, type TSchema } from '@purser/wire/schema/type'
 
 import { compileValidator } from './validator.ts'
 

@@ -1,4 +1,4 @@
-import type { Static, TSchema } from 'typebox'
+import type { Static, TSchema } from '@purser/wire/schema/type'
 
 import type { ValidationItem } from '@purser/wire/errors'
 import { maxLengths } from '@purser/wire/lengths'
