@@ -226,13 +226,16 @@ test('A payment above the threshold is refused, its owner approves it in the inb
 
   await chapter('An increase shows both terms, and takes effect when it is approved', async () => {
     await visitor.go(`sandbox/approvals/${increase.id}`)
-    const row = page
-      .getByRole('table', { name: 'Terms before and after' })
-      .getByRole('row', { name: /Total/ })
+    const table = page.getByRole('table', { name: 'Terms before and after' })
+    const row = table.getByRole('row', { name: /Total/ })
     assert.deepEqual(await row.getByRole('cell').allInnerTexts(), ['150.00 USDC', '400.00 USDC'])
+    const limits = table.getByRole('row', { name: /Limits over time/ }).getByRole('cell')
+    assert.match((await limits.nth(0).innerText()) ?? '', /at most 120\.00 USDC in a day \(Europe\/Berlin\)/)
+    assert.match((await limits.nth(1).innerText()) ?? '', /at most 360\.00 USDC in a day .*12 payments/s)
     await page.getByRole('button', { name: 'Approve' }).click()
     await page.getByText('Approved. The mandate has its new terms.').waitFor()
-    assert.equal((await purser.mandates.get(mandate.id)).max_spend_total, '400.00')
+    const widened = await purser.mandates.get(mandate.id)
+    assert.deepEqual([widened.max_spend_total, widened.limits[0]?.max_amount], ['400.00', '360.00'])
     assert.deepEqual(await row.getByRole('cell').allInnerTexts(), ['150.00 USDC', '400.00 USDC'])
   })
 

@@ -11,6 +11,8 @@ export interface WaitingRequests {
   readonly increase: ApprovalRequest
 }
 
+const dayInBerlin = { calendar: 'day', time_zone: 'Europe/Berlin' } as const
+
 /** A mandate whose payments above 10.00 a person approves: one waits, as does a request for more budget. */
 export async function askForApproval(
   service: TestService,
@@ -25,6 +27,10 @@ export async function askForApproval(
     max_spend_per_transaction: '60.00',
     allowed_sellers: ['reports.energy.example'],
     approval: { above: '10.00', required },
+    limits: [
+      { window: dayInBerlin, max_amount: '120.00' },
+      { window: 'lifetime', max_count: 12 },
+    ],
     expires_at: new Date(service.clock.nowMs + 20 * 86_400_000).toISOString(),
   })
   const apiKey = await issueKey(service, { role: 'agent', agent_id: agent.id })
@@ -39,6 +45,10 @@ export async function askForApproval(
   const increase = await asAgent.mandates.requestIncrease(mandate.id, {
     max_spend_total: '400.00',
     max_spend_per_transaction: '90.00',
+    limits: [
+      { window: dayInBerlin, max_amount: '360.00' },
+      { window: 'lifetime', max_count: 12 },
+    ],
     reason: 'The four quarterly reports cost 85.00 each.',
   })
   const waiting = await purser.approvals.list({ mandate_id: mandate.id }).toArray({ limit: 2 })

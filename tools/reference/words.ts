@@ -150,9 +150,9 @@ export const remedies: Readonly<Record<Word, string>> = {
   mandate_expired: 'The owner resumes the mandate, or creates a new one.',
   amount_exceeds_per_transaction_limit: 'Pay less per payment, or get a mandate with a higher cap.',
   velocity_limit_exceeded:
-    'Wait until `limit.resets_at`, pay less, or ask the owner to raise the limit. Null means that it never resets.',
+    'Wait until `limit.resets_at`, pay less, or ask for a larger max with `POST /v1/mandates/{id}/increase-requests`. Null means that it never resets.',
   shared_budget_exceeded:
-    'Wait until `limit.resets_at`, pay less, or ask the owner to raise the limit of the shared budget.',
+    'Wait until `limit.resets_at`, pay less, or ask the owner to raise the limit of the shared budget. Increase requests are about mandates only.',
   budget_not_found: 'Check the id against `GET /v1/budgets`, in the environment of the key.',
   budget_too_deep: 'Put the budget below one that has at most two budgets above it.',
   budget_frozen: 'Ask the owner to unfreeze the shared budget. Proofs from before the freeze stay void.',

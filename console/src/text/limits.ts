@@ -47,6 +47,13 @@ export const actionWords = {
   notify: 'Payments beyond it are approved, and recorded in the audit log.',
 } as const satisfies Record<Limit['action'], string>
 
+/** The same after the words of a limit; nothing for what is usual. */
+export const actionsInShort = {
+  deny: '',
+  require_approval: ' (else a person must approve)',
+  notify: ' (else an event is recorded)',
+} as const satisfies Record<Limit['action'], string>
+
 /** When a limit has room again: `25 Nov 2026, 00:00 in Europe/Berlin`. */
 export function resetInWords(resetsAt: string | null, window: LimitWindow): string {
   if (resetsAt === null) return window === 'lifetime' ? 'never resets' : 'nothing counts yet'

@@ -593,3 +593,23 @@ test('A person finds pending approvals, approves one, and an agent pays; a manda
     0,
   )
 })
+
+test('An agent asks for a wider limit, which the list shows in the syntax of its option', async (context) => {
+  const purchase = await preparePurchase(service)
+  await json(context, ...words(`mandates edit ${purchase.mandateId} --limit 2.00/day --limit 3x/1h`))
+  const agent = command(context, await issueKey(service, { role: 'agent', agent_id: purchase.agentId }))
+  const ask = (...args: string[]) =>
+    agent.purser('mandates', 'request-increase', purchase.mandateId, '--reason', 'One more report', ...args)
+  assert.equal((await ask()).code, 2)
+  const nothing = await ask(...words('--limit 1.00/day --limit 3x/1h'))
+  assert.equal(nothing.code, 1)
+  const asked = await ask(...words('--limit 8.00/day --limit 3x/1h --total 150.00'))
+  assert.equal(asked.code, 0, asked.errors)
+  assert.match(asked.output, /what +max_spend_total 150\.00, limits 8\.00\/day; 3x\/1h/)
+  assert.match(asked.output, /why +One more report/)
+  const [, id = ''] = /^id +(\S+)/m.exec(asked.output) ?? []
+  const { purser } = command(context)
+  assert.equal((await purser('approvals', 'approve', id)).code, 0)
+  const { limits, max_spend_total: total } = await json(context, 'mandates', 'show', purchase.mandateId)
+  assert.deepEqual([total, limits[0].max_amount, limits[1].max_count], ['150.00', '8.00', 3])
+})

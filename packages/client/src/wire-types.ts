@@ -468,6 +468,8 @@ export interface IncreaseRequest {
   max_spend_per_transaction?: string
   /** Requested expiry of the mandate, as a time with a time zone (RFC 3339). */
   expires_at?: string
+  /** Requested limits over time, all of them: one that is left out is removed. At least one must allow more than now, unless another term does. */
+  limits?: Array<NewLimit>
   /** Why more is needed, as free text for the person who decides. */
   reason: string
 }
@@ -479,6 +481,8 @@ export interface IncreasedTerms {
   max_spend_per_transaction?: string
   /** Requested expiry of the mandate, as a time with a time zone (RFC 3339). */
   expires_at?: string
+  /** Requested limits over time, all of them. Those that the mandate has keep their ids. */
+  limits?: Array<Limit>
 }
 
 export interface ListApprovalsQuery {

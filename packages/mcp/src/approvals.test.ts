@@ -110,6 +110,66 @@ test('Nothing is paid if the person denies or does not open the page', async (co
   assert.deepEqual(await other.spent(), { spent: '0.00', held: '0.00' })
 })
 
+interface Asked {
+  readonly outcome: string
+  readonly reason_code: string | null
+  readonly remedy: string | null
+  readonly approval_id: string | null
+}
+
+test('After a refusal by a limit, the model asks for a larger max of it, and pays once the owner approves', async (context) => {
+  const window = { calendar: 'day', time_zone: 'UTC' } as const
+  const limits = [
+    { window, max_amount: '5.00' },
+    { window: 'lifetime' as const, max_count: 9 },
+  ]
+  const shop = await openShop(context, { limits }, service)
+  const { call } = await connectHere(context, shop.wallet)
+  assert.equal(factsOf(await call('pay', report(shop))).outcome, 'paid')
+  const another = { ...report(shop), purchase_id: 'another' }
+  const denied = factsOf(await call('pay', another))
+  assert.deepEqual([denied.outcome, denied.reason_code], ['denied', 'velocity_limit_exceeded'])
+  assert.match(denied.remedy ?? '', /get_budget.*request_increase/)
+  const { mandates } = (await call('get_budget')).structuredContent as never as {
+    readonly mandates: { readonly limits: { readonly limit_id: string }[] }[]
+  }
+  const ids = mandates[0]?.limits.map(({ limit_id }) => limit_id) ?? []
+  const ask = async (limit_id: string, max_amount: string) => {
+    const asked = { limits: [{ limit_id, max_amount }], reason: 'One more report today' }
+    return (await call('request_increase', asked)).structuredContent as never as Asked
+  }
+  const less = await ask(ids[0] ?? '', '5.00')
+  assert.deepEqual([less.outcome, less.reason_code], ['not_requested', 'nothing_to_increase'])
+  const more = await ask(ids[0] ?? '', '8.00')
+  assert.equal(more.outcome, 'requested', JSON.stringify(more))
+  assert.equal(factsOf(await call('pay', another)).outcome, 'denied')
+  await owner.approvals.approve(more.approval_id ?? '')
+  const { limits: raised } = await owner.mandates.get(shop.mandateId)
+  assert.deepEqual(
+    raised.map(({ id, max_amount, max_count }) => [id, max_amount, max_count]),
+    [
+      [ids[0], '8.00', null],
+      [ids[1], null, 9],
+    ],
+  )
+  assert.equal(factsOf(await call('pay', another)).outcome, 'paid')
+})
+
+test('After a refusal by a shared budget, the model is told that only its owner can raise it', async (context) => {
+  const team = await owner.budgets.create({ name: 'Team', limits: [{ window: 'lifetime', max_count: 1 }] })
+  const shop = await openShop(context, { budget_id: team.id }, service)
+  const { call } = await connectHere(context, shop.wallet)
+  assert.equal(factsOf(await call('pay', report(shop))).outcome, 'paid')
+  const denied = factsOf(await call('pay', { ...report(shop), purchase_id: 'another' }))
+  assert.deepEqual([denied.outcome, denied.reason_code], ['denied', 'shared_budget_exceeded'])
+  assert.match(denied.remedy ?? '', /only the owner of the shared budget .* request_increase cannot/)
+  const limits = [{ limit_id: team.limits[0]?.id ?? '', max_count: 2 }]
+  const asked = (await call('request_increase', { limits, reason: 'One more' }))
+    .structuredContent as never as Asked
+  assert.deepEqual([asked.outcome, asked.reason_code], ['not_requested', 'limit_not_of_mandate'])
+  assert.deepEqual(await owner.approvals.list({ mandate_id: shop.mandateId }).toArray({ limit: 1 }), [])
+})
+
 test('request_increase asks the owner, changes nothing by itself, and is refused for what is already allowed', async (context) => {
   const shop = await open(context)
   const { call } = await connectHere(context, shop.wallet)

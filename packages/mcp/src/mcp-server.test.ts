@@ -330,8 +330,9 @@ test('get_budget shows limits over time and shared budgets, with what counts and
   const shown = await call('get_budget')
   const [day, shared] = structured(shown).mandates[0].limits
   assert.deepEqual(
-    { ...day, resets_at: null },
+    { ...day, limit_id: null, resets_at: null },
     {
+      limit_id: null,
       scope: 'mandate',
       committed: '4.00',
       max_amount: '9.00',
@@ -342,7 +343,10 @@ test('get_budget shows limits over time and shared budgets, with what counts and
   )
   assert.match(day.resets_at, /T00:00:00/)
   assert.deepEqual([shared.scope, shared.count, shared.max_count, shared.resets_at], ['budget', 1, 7, null])
-  assert.match(said(shown), /limit: 4\.00 of 9\.00 USDC, resets at .*; shared limit: 1 of 7 payments; /)
+  assert.match(
+    said(shown),
+    /limit limit_\w+: 4\.00 of 9\.00 USDC, resets at .*; shared limit limit_\w+: 1 of 7 payments; /,
+  )
 })
 
 test("Another tenant's mandate is reported as not found", async (context) => {

@@ -20,13 +20,14 @@ export function remedyFor(code: DenialCode, mandate: Mandate | undefined): strin
       return `Buy something else: ${resourcesOf(mandate)} Or ask the person you work for to allow this URL.`
     case 'amount_exceeds_per_transaction_limit': {
       const cap = mandate ? `at most ${mandate.max_spend_per_transaction} ${mandate.currency}` : 'less'
-      return `Choose something that costs ${cap}, or ask the person you work for to raise the limit. Do not split a purchase to get around it.`
+      return `Choose something that costs ${cap}, or ask for a larger max with request_increase. Do not split a purchase to get around it.`
     }
     case 'total_budget_exceeded':
-      return `${leftOf(mandate)} Choose something cheaper, or ask the person you work for to create a new mandate.`
+      return `${leftOf(mandate)} Choose something cheaper, or ask for a larger total with request_increase.`
     case 'velocity_limit_exceeded':
+      return 'Call get_budget to see which limit is used up, and when it resets, if ever. Wait until then, choose something cheaper, or ask for a larger max of that limit with request_increase. Do not split a purchase to get around it.'
     case 'shared_budget_exceeded':
-      return 'Wait until the limit has room again, choose something cheaper, or ask the person you work for to raise the limit.'
+      return 'Call get_budget to see which shared limit is used up, and when it resets, if ever; other agents may use up its room first. Wait until then, choose something cheaper, or ask the person you work for: only the owner of the shared budget can raise its limits, and request_increase cannot ask for it.'
     case 'budget_frozen':
       return 'Do not retry. Ask the person you work for to unfreeze the shared budget.'
     case 'approval_required':

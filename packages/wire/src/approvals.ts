@@ -3,6 +3,7 @@ import { Type, type Static } from './schema/type.ts'
 import { endpoint } from './endpoint.ts'
 import { Amount, AmountText, described, Id, Nullable, OneOf, Text, Timestamp } from './fields.ts'
 import { maxItems, maxLengths } from './lengths.ts'
+import { Limits, NewLimits } from './limits/limits.ts'
 import { PageOf, pageParameters } from './pages.ts'
 import { ownerRoles, readerRoles } from './roles.ts'
 
@@ -42,8 +43,8 @@ export const ApprovalReference = Type.Object({
 })
 export type ApprovalReference = Static<typeof ApprovalReference>
 
-/** The terms that an agent can ask to widen. */
-export const IncreasedTerms = Type.Object({
+/** The terms that an agent can ask to widen, except its limits over time. */
+const increasedTerms = {
   max_spend_total: Type.Optional(described(Amount, 'Requested total budget in USDC, as decimal text.')),
   max_spend_per_transaction: Type.Optional(
     described(Amount, 'Requested max amount of one payment in USDC, as decimal text.'),
@@ -51,12 +52,26 @@ export const IncreasedTerms = Type.Object({
   expires_at: Type.Optional(
     described(Timestamp, 'Requested expiry of the mandate, as a time with a time zone (RFC 3339).'),
   ),
+}
+
+/** The terms that take effect once an increase is approved. */
+export const IncreasedTerms = Type.Object({
+  ...increasedTerms,
+  limits: Type.Optional(
+    described(Limits, 'Requested limits over time, all of them. Those that the mandate has keep their ids.'),
+  ),
 })
 export type IncreasedTerms = Static<typeof IncreasedTerms>
 
 /** A request for wider terms. */
 export const IncreaseRequest = Type.Object({
-  ...IncreasedTerms.properties,
+  ...increasedTerms,
+  limits: Type.Optional(
+    described(
+      NewLimits,
+      'Requested limits over time, all of them: one that is left out is removed. At least one must allow more than now, unless another term does.',
+    ),
+  ),
   reason: Text(maxLengths.approvalMessage, {
     description: 'Why more is needed, as free text for the person who decides.',
     examples: ['The last three reports cost 12.00 each.'],
@@ -201,11 +216,14 @@ export const approveRequest = endpoint({
     'approval_decided',
     'mandate_revoked',
     'version_mismatch',
+    'history_too_long',
   ],
   errorDescriptions: {
     widening_needs_owner: 'the approval is an increase, and the caller is not an owner',
     mandate_revoked: 'the mandate is revoked',
     version_mismatch: 'the mandate was amended after the increase was requested',
+    history_too_long:
+      'the increase adds a limit that would have to count more than 50,000 payments of its current period',
   },
 })
 

@@ -5,7 +5,7 @@ import type {
   ApprovalVerdict,
 } from '@purser/wire/approvals'
 
-import type { ExceededLimit } from './limits.ts'
+import type { ExceededLimit, Limit } from './limits.ts'
 import { parseAmount, type MicroUsdc } from './money.ts'
 import type { ApprovalTerms, MandateTerms, Scope } from './records.ts'
 
@@ -72,10 +72,10 @@ export interface ApprovalDecision {
   readonly atMs: number
 }
 
-/** The terms that an agent requests. Stored as JSON. */
+/** The terms that an agent requests. Stored as JSON. An empty list of limits removes all of them. */
 export type Increase = Partial<
   Pick<MandateTerms, 'maxTotalText' | 'maxPerTransactionText' | 'expiresAtText' | 'expiresAtMs'>
->
+> & { readonly limits?: readonly Limit[] }
 
 /** The terms of an increase, as an amendment has them. */
 export function termsOfIncrease(increase: Increase): Partial<MandateTerms> {

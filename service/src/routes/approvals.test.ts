@@ -410,6 +410,61 @@ test('An increase takes effect once, when an owner approves it, and not after an
   assert.deepEqual((await ask({ max_spend_total: '900.00' })).body, { detail: 'mandate_revoked' })
 })
 
+test('An agent refused by a limit asks for a wider one, which takes effect when an owner approves it', async (t) => {
+  const { service, purchase, agentKey: key, approverKey } = await prepare(t, null)
+  const path = `/v1/mandates/${purchase.mandateId}`
+  const day = { window: { calendar: 'day', time_zone: 'Europe/Berlin' } }
+  const hour = { window: { rolling_seconds: 3_600 }, max_count: 3 }
+  await service.call('PATCH', path, {
+    body: { limits: [{ ...day, max_amount: '2.00' }, hour] },
+    headers: { 'if-match': '"1"' },
+  })
+  const [daily, hourly] = (await service.call('GET', `/mandates/${purchase.mandateId}`)).body.limits
+  assert.equal((await askForProof(service, purchase, '1.50', { key })).status, 201)
+  const refused = await askForProof(service, purchase, '1.50', { key })
+  assert.deepEqual(
+    [refused.status, refused.body.reason_code, refused.body.limit.id],
+    [402, 'velocity_limit_exceeded', daily.id],
+  )
+  const ask = (limits: unknown) =>
+    service.call('POST', `${path}/increase-requests`, { key, body: { limits, reason: 'One more report' } })
+  for (const limits of [
+    [{ ...day, max_amount: '2.00' }, hour],
+    [{ ...day, max_amount: '1.00' }, hour],
+    [{ ...day, max_amount: '2.00' }, hour, { window: 'lifetime', max_count: 1 }],
+  ]) {
+    const nothing = await ask(limits)
+    assert.deepEqual([nothing.status, nothing.body], [409, { detail: 'nothing_to_increase' }])
+  }
+  const faulty = await ask([day])
+  assert.equal(faulty.status, 422)
+  assert.deepEqual(faulty.body.detail[0].loc, ['body', 'limits', 0, 'max_amount'])
+  const wider = [{ ...day, max_amount: '4.00' }, hour, { window: 'lifetime', max_count: 9 }]
+  const asked = await ask(wider)
+  assert.equal(asked.status, 201, asked.text)
+  assert.equal((await ask(wider)).body.id, asked.body.id, 'the same request')
+  const { limits } = asked.body.change
+  assert.deepEqual(limits.slice(0, 2), [{ ...daily, max_amount: '4.00' }, hourly])
+  assert.equal((await askForProof(service, purchase, '1.50', { key })).status, 402)
+  const small = await decide(service, asked.body.id, 'approve', approverKey)
+  assert.deepEqual([small.status, small.body], [403, { detail: 'widening_needs_owner' }])
+  assert.equal((await decide(service, asked.body.id, 'approve')).status, 200)
+  const { body: mandate } = await service.call('GET', `/mandates/${purchase.mandateId}`)
+  assert.deepEqual([mandate.limits, mandate.version], [limits, 3])
+  assert.deepEqual(
+    mandate.usage.map(({ committed, count }: Record<string, unknown>) => [committed, count]),
+    Array.from({ length: 3 }, () => ['1.50', 1]),
+    'an added limit counts what was committed before',
+  )
+  assert.equal((await askForProof(service, purchase, '1.50', { key })).status, 201)
+  const [event] = (await service.call('GET', '/v1/audit-log?type=mandate.amended')).body
+  assert.deepEqual(event.data.after, { limits })
+  const none = await ask([])
+  assert.deepEqual([none.status, none.body.change], [201, { limits: [] }])
+  assert.equal((await decide(service, none.body.id, 'approve')).status, 200)
+  assert.deepEqual((await service.call('GET', `/mandates/${purchase.mandateId}`)).body.limits, [])
+})
+
 test('A lost answer is repeated with the Idempotency-Key, and the approval is used once', async (t) => {
   const { service, purchase, agentKey: key } = await prepare(t, { above: '1.00' })
   const { id } = (await askForProof(service, purchase, '6.00', { key })).body.approval

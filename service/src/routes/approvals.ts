@@ -8,19 +8,22 @@ import {
   type ApprovalRequest,
   type ApprovalVerdict,
   type IncreasedTerms,
+  type IncreaseRequest,
 } from '@purser/wire/approvals'
 
 import { approvalStatusAt, type Approval, type Increase } from '../domain/approval.ts'
 import { auditEvent } from '../domain/audit.ts'
+import { toWireLimit } from '../domain/limit-terms.ts'
 import type { Caller } from '../domain/records.ts'
 import { timeIn } from '../domain/clock/test-clock.ts'
-import { created, ok, refuse, type Answer } from '../http/answers.ts'
+import { created, ok, refuse, unprocessable, type Answer } from '../http/answers.ts'
 import type { CallerSession } from '../http/authentication.ts'
 import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
 import { isSecureRequest, type SiteOptions } from '../http/session-cookie.ts'
 import type { AskedApproval, Requester } from '../store/store.ts'
 import { isOwner, ownAgentOnly, speaksFor, toTimestamp, type RouteContext } from './context.ts'
+import { limitFaults, toLimits } from './limits.ts'
 import { expiryOf } from './mandates.ts'
 
 export function serveApprovals(serve: Serve, { store, now, ids, site }: RouteContext): void {
@@ -74,6 +77,8 @@ export function serveApprovals(serve: Serve, { store, now, ids, site }: RouteCon
   serve(requestIncrease, async ({ caller, session, params, body, header }) => {
     const nowMs = timeIn(caller, now)
     const { reason: message, ...terms } = body
+    const faults = limitFaults(terms.limits ?? [], { maySplit: true })
+    if (faults.length > 0) return unprocessable(faults)
     const approvalId = ids.next('approval')
     const event = auditEvent(caller, caller, {
       id: ids.next('auditEvent'),
@@ -84,7 +89,7 @@ export function serveApprovals(serve: Serve, { store, now, ids, site }: RouteCon
     })
     const request = {
       approvalId,
-      increase: increaseOf(terms),
+      increase: increaseOf(terms, () => ids.next('limit')),
       message,
       requester: requesterOf(caller, session),
     }
@@ -128,21 +133,28 @@ function urlOf(id: string, baseUrl: string): string {
   return `${baseUrl}/console/approvals/${id}`
 }
 
-function increaseOf(terms: IncreasedTerms): Increase {
+function increaseOf(terms: Omit<IncreaseRequest, 'reason'>, nextLimitId: () => string): Increase {
   return {
     ...(terms.max_spend_total !== undefined && { maxTotalText: terms.max_spend_total }),
     ...(terms.max_spend_per_transaction !== undefined && {
       maxPerTransactionText: terms.max_spend_per_transaction,
     }),
     ...(terms.expires_at !== undefined && expiryOf(terms.expires_at)),
+    ...(terms.limits && { limits: toLimits(terms.limits, nextLimitId) }),
   }
 }
 
-function toWireTerms({ maxTotalText, maxPerTransactionText, expiresAtText }: Increase): IncreasedTerms {
+function toWireTerms({
+  maxTotalText,
+  maxPerTransactionText,
+  expiresAtText,
+  limits,
+}: Increase): IncreasedTerms {
   return {
     ...(maxTotalText !== undefined && { max_spend_total: maxTotalText }),
     ...(maxPerTransactionText !== undefined && { max_spend_per_transaction: maxPerTransactionText }),
     ...(expiresAtText !== undefined && { expires_at: expiresAtText }),
+    ...(limits && { limits: limits.map(toWireLimit) }),
   }
 }
 

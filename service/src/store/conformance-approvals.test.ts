@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import type { Limit } from '../domain/limits.ts'
 import { parseAmount } from '../domain/money.ts'
 import type { Mandate } from '../domain/records.ts'
 import type { StoreLedger } from '../../testing/store-ledger.ts'
@@ -191,7 +192,61 @@ storeConformance((open) => {
     assert.equal(facts.mandate?.maxTotalText, '200.00')
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
+
+  test('An approved increase of limits keeps the counts of a limit, counts earlier payments in a new one, and drops others', async (context) => {
+    const ledger = await open(context)
+    const { sandbox } = await ledger.tenant()
+    const hour = { window: { rollingSeconds: 3_600 } }
+    const mandate = await ledger.mandate(sandbox, {
+      limits: [limit('limit_total'), limit('limit_hour', hour)],
+    })
+    await ledger.pay(sandbox, await ledger.hold(mandate))
+    await ledger.hold(mandate)
+    assert.equal((await ledger.ask(mandate, '1.00')).decision, 'denied')
+    const change = (count: number) => [
+      limit(`limit_new_${count}`, { maxCount: 3 }),
+      limit(`limit_seller_${count}`, { per: 'seller', maxCount: 5 }),
+    ]
+    const asked = await ledger.requestIncrease(mandate, { limits: change(1) })
+    const same = await ledger.requestIncrease(mandate, { limits: change(2) })
+    assert(typeof asked === 'object' && typeof same === 'object')
+    assert.equal(same.id, asked.id)
+    assert.deepEqual(
+      asked.change?.limits?.map(({ id }) => id),
+      ['limit_total', 'limit_seller_1'],
+    )
+    const outcomes = await Promise.all(
+      ['ada', 'grace'].map((person) => ledger.decide(mandate, asked.id, 'approved', { person })),
+    )
+    assert.equal(outcomes.filter((outcome) => typeof outcome === 'object').length, 1)
+    const raised = (await ledger.store.findMandate(mandate)) ?? assert.fail()
+    assert.deepEqual([raised.limits, raised.version], [asked.change?.limits, 2])
+    const usage = await ledger.store.readMandateUsage(raised, ledger.clock.nowMs)
+    assert.deepEqual(
+      usage.map(({ limit: { id }, committed }) => [id, committed?.count]),
+      [
+        ['limit_total', 2],
+        ['limit_seller_1', undefined],
+      ],
+    )
+    assert.equal((await ledger.ask(mandate, '1.00')).decision, 'approved')
+    assert.equal((await ledger.ask(mandate, '1.00')).decision, 'denied')
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
 })
+
+function limit(id: string, fields: Partial<Limit> = {}): Limit {
+  return {
+    id,
+    window: 'lifetime',
+    maxAmountText: null,
+    maxAmountMicro: null,
+    maxCount: 2,
+    per: null,
+    action: 'deny',
+    ...fields,
+  }
+}
 
 function isIssued(result: unknown): boolean {
   return (

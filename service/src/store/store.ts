@@ -583,6 +583,7 @@ export type ApprovalRefusal =
   | 'approval_decided'
   | 'mandate_revoked'
   | 'version_mismatch'
+  | 'history_too_long'
 
 export interface IncreaseRequest {
   readonly approvalId: string

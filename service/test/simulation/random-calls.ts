@@ -1,4 +1,5 @@
 // Longer than 400 lines: every kind of call draws on the records of earlier calls.
+import type { Increase } from '../../src/domain/approval.ts'
 import { auditEvent } from '../../src/domain/audit.ts'
 import { formatSum, type MicroUsdc } from '../../src/domain/money.ts'
 import { holdDefaults, mandateDefaults } from '../../src/domain/new-records.ts'
@@ -389,9 +390,10 @@ export class RandomCalls {
     return made(requestIncrease, {
       ...call,
       agentId: this.#random.pick([undefined, agentId, this.#orInvented(agentId)]),
-      increase: this.#random.pick([
+      increase: this.#random.pick<Increase>([
         { maxTotalText: formatSum(BigInt(this.#random.below(90_000_000)) as MicroUsdc) },
         { maxPerTransactionText: '6.00' },
+        { limits: this.#random.pick([[], this.#budgets.limits('resource')]) },
       ]),
       requester: this.#requester(),
       event: this.#event('approval.requested', mandateId, scope),

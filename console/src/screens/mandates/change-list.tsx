@@ -1,5 +1,5 @@
 import { amountInWords } from '../../text/amounts.ts'
-import { limitInWords } from '../../text/limits.ts'
+import { actionsInShort, limitInWords } from '../../text/limits.ts'
 import { approvalInWords } from '../../text/terms.ts'
 import { clockMinute } from '../../text/times.ts'
 import { Badge } from '../../ui/badge.tsx'
@@ -99,7 +99,8 @@ function termInWords(name: TermName, terms: Terms, budgetName: (id: string) => s
       return clockMinute(terms.expires_at)
     case 'limits':
       return (
-        terms.limits.map((limit) => `${limitInWords(limit)}${actions[limit.action]}`).join('; ') || 'None'
+        terms.limits.map((limit) => `${limitInWords(limit)}${actionsInShort[limit.action]}`).join('; ') ||
+        'None'
       )
     case 'budget_id':
       return terms.budget_id === null ? 'None' : (budgetName(terms.budget_id) ?? terms.budget_id)
@@ -115,12 +116,6 @@ function termInWords(name: TermName, terms: Terms, budgetName: (id: string) => s
       return name satisfies never
   }
 }
-
-const actions = {
-  deny: '',
-  require_approval: ' (else a person must approve)',
-  notify: ' (else an event is recorded)',
-} as const
 
 function listed(entries: readonly string[], none: string): string {
   return entries.length === 0 ? none : entries.join(', ')

@@ -8,6 +8,7 @@ import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { approvalStatuses } from '../vocabularies.ts'
 import { clientCommand, listCommand } from './client-command.ts'
+import { limitsCell } from './limit-options.ts'
 import { listItems } from './list-items.ts'
 
 const id: Column<ApprovalRequest> = { title: 'id', cell: ({ id }) => id }
@@ -22,7 +23,7 @@ const until: Column<ApprovalRequest> = {
 
 const columns = [id, status, what, why, until]
 
-const recordColumns: readonly Column<ApprovalRequest>[] = [
+export const recordColumns: readonly Column<ApprovalRequest>[] = [
   id,
   { title: 'kind', cell: ({ kind }) => kind },
   status,
@@ -40,9 +41,11 @@ const recordColumns: readonly Column<ApprovalRequest>[] = [
 
 function whatIsAsked({ amount, resource_url, change }: ApprovalRequest): string {
   if (amount !== null) return `pay ${amount} USDC for ${resource_url ?? ''}`
-  return Object.entries(change ?? {})
-    .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join(', ')
+  const { limits, ...others } = change ?? {}
+  return [
+    ...Object.entries(others).map(([name, value]) => `${name} ${value}`),
+    ...(limits ? [`limits ${limits.length === 0 ? 'none' : limitsCell(limits)}`] : []),
+  ].join(', ')
 }
 
 const reasons = {

@@ -19,6 +19,7 @@ import { clientCommand, collect, collectMetadata, listCommand } from './client-c
 import { approvalOf, editCommand, parseApprovers } from './edit-mandate.ts'
 import { collectLimits, limitHelp, limitsCell, usageCell } from './limit-options.ts'
 import { listItems } from './list-items.ts'
+import { requestIncreaseCommand } from './limits/request-increase.ts'
 import { parseWhen } from './when.ts'
 
 const id: Column<Mandate> = { title: 'id', cell: ({ id }) => id }
@@ -101,6 +102,7 @@ export function mandatesCommand(io: Io) {
     .addCommand(listMandatesCommand(io))
     .addCommand(showCommand(io))
     .addCommand(editCommand(recordColumns, io))
+    .addCommand(requestIncreaseCommand(io))
     .addCommand(backtestCommand(io))
   for (const move of ['pause', 'resume', 'revoke'] as const) {
     command.addCommand(moveCommand(move, io))

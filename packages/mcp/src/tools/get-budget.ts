@@ -48,6 +48,7 @@ export const getBudget = defineTool({
         limits: z
           .array(
             z.object({
+              limit_id: z.string().describe('For request_increase.'),
               scope: z.enum(['mandate', 'budget']).describe('`budget`: shared with other mandates.'),
               committed: z
                 .string()
@@ -173,12 +174,12 @@ async function usagesOf(
   return new Map(await Promise.all(read))
 }
 
-function toLimit({ scope, committed, max_amount, count, max_count, resets_at }: LimitUsage) {
-  return { scope, committed, max_amount, count, max_count, resets_at }
+function toLimit({ limit_id, scope, committed, max_amount, count, max_count, resets_at }: LimitUsage) {
+  return { limit_id, scope, committed, max_amount, count, max_count, resets_at }
 }
 
 function limitText(limit: ReturnType<typeof toLimit>): string {
-  const { scope, committed, max_amount, count, max_count, resets_at } = limit
+  const { limit_id, scope, committed, max_amount, count, max_count, resets_at } = limit
   const parts = [
     max_amount === null
       ? []
@@ -188,7 +189,7 @@ function limitText(limit: ReturnType<typeof toLimit>): string {
       : [count === null ? `at most ${max_count} payments` : `${count} of ${max_count} payments`],
     resets_at === null ? [] : [`resets at ${resets_at}`],
   ]
-  return `${scope === 'budget' ? 'shared limit' : 'limit'}: ${parts.flat().join(', ')}; `
+  return `${scope === 'budget' ? 'shared limit' : 'limit'} ${limit_id}: ${parts.flat().join(', ')}; `
 }
 
 function approvalText(approval: Mandate['approval']): string {

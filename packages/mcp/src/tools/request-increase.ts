@@ -1,6 +1,7 @@
-import { ConflictError } from '@purser/client'
+import { ConflictError, type Mandate, type NewLimit } from '@purser/client'
 import { z } from 'zod'
 
+import type { Reason } from '../reason.ts'
 import { Amount, MandateId } from './fields.ts'
 import { defineTool } from './tool.ts'
 
@@ -8,7 +9,8 @@ export const requestIncrease = defineTool({
   name: 'request_increase',
   title: 'Ask for a larger budget',
   description:
-    'Asks the owner for wider limits of a mandate: a larger total, a larger max per payment, or a later expiry. ' +
+    'Asks the owner for wider limits of a mandate: a larger total, a larger max per payment, a ' +
+    'later expiry, or a larger max of a limit over time. ' +
     'Nothing changes until the owner approves. Use it when a denial says that the budget or a limit is too small and ' +
     'the task needs more; not to get around a refusal of a person.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
@@ -20,6 +22,17 @@ export const requestIncrease = defineTool({
       .datetime({ offset: true })
       .optional()
       .describe('Until when the mandate is needed, ISO 8601 with a time zone.'),
+    limits: z
+      .array(
+        z.object({
+          limit_id: z.string().max(128).describe('From get_budget; a limit with the scope `mandate`.'),
+          max_amount: Amount.optional().describe('The sum over its time that is needed, in USDC.'),
+          max_count: z.int().min(1).max(1_000_000_000).optional().describe('The number of payments.'),
+        }),
+      )
+      .max(10)
+      .optional()
+      .describe('Limits over time that need a larger max; those that are left out stay as they are.'),
     reason: z
       .string()
       .min(1)
@@ -36,7 +49,7 @@ export const requestIncrease = defineTool({
     expires_at: z.string().nullable().describe('Until when the owner can decide.'),
     url: z.string().nullable().describe('Where the owner decides, for the person you work for.'),
   }),
-  run: async (wallet, { mandate_id, reason, ...given }, { signal }) => {
+  run: async (wallet, { mandate_id, reason, limits: wider = [], ...given }, { signal }) => {
     const { max_spend_total, max_spend_per_transaction, expires_at: expiry } = given
     const terms = {
       ...(max_spend_total !== undefined && { max_spend_total }),
@@ -47,8 +60,12 @@ export const requestIncrease = defineTool({
     const nothing = { mandate_id: null, approval_id: null, expires_at: null, url: null }
     if ('reason' in choice) return { outcome: 'not_requested' as const, ...choice.reason, ...nothing }
     const { id } = choice.mandate
+    const limits = widenedLimits(choice.mandate, wider)
+    if (limits && 'reason_code' in limits)
+      return { outcome: 'not_requested' as const, ...limits, ...nothing, mandate_id: id }
+    const body = { ...terms, ...(limits && { limits: [...limits] }), reason }
     try {
-      const request = await wallet.client.mandates.requestIncrease(id, { ...terms, reason }, { signal })
+      const request = await wallet.client.mandates.requestIncrease(id, body, { signal })
       const { id: approval_id, expires_at, url } = request
       return {
         outcome: 'requested' as const,
@@ -70,6 +87,39 @@ export const requestIncrease = defineTool({
       ? `Requested; the owner decides (${approval_id}).\nWhat to do: ${remedy}`
       : `Not requested: ${reason_detail} (${reason_code})\nWhat to do: ${remedy}`,
 })
+
+interface WiderLimit {
+  readonly limit_id: string
+  readonly max_amount?: string | undefined
+  readonly max_count?: number | undefined
+}
+
+/** All limits of the mandate, with the wider maxes; undefined if none is named. */
+function widenedLimits(
+  { limits }: Mandate,
+  wider: readonly WiderLimit[],
+): readonly NewLimit[] | Reason | undefined {
+  if (wider.length === 0) return undefined
+  const unknown = wider.find(({ limit_id }) => limits.every(({ id }) => id !== limit_id))
+  if (unknown) return notOwnLimit(unknown.limit_id)
+  return limits.map(({ id, ...limit }) => {
+    const { max_amount, max_count } = wider.findLast(({ limit_id }) => limit_id === id) ?? {}
+    return {
+      ...limit,
+      ...(max_amount !== undefined && { max_amount }),
+      ...(max_count !== undefined && { max_count }),
+    }
+  })
+}
+
+function notOwnLimit(limitId: string): Reason {
+  return {
+    reason_code: 'limit_not_of_mandate',
+    reason_detail: `The mandate has no limit ${limitId}.`,
+    remedy:
+      'Call get_budget for the limits. This tool widens only those with the scope `mandate`: only the owner of a shared budget can change its limits, so ask the person you work for.',
+  }
+}
 
 function conflictOf({ code }: ConflictError) {
   const known = conflicts[code] ?? { reason_detail: code, remedy: 'Tell the person you work for.' }

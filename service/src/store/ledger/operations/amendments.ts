@@ -69,7 +69,11 @@ export const amendMandate: Operation<AmendCall, AmendOutcome> = {
 }
 
 /** The reads of `amendTerms` for a mandate that is locked. */
-function amendmentReads(mandate: MandateRow | undefined, call: TermsCall, facts: Facts): readonly Read[] {
+export function amendmentReads(
+  mandate: MandateRow | undefined,
+  call: TermsCall,
+  facts: Facts,
+): readonly Read[] {
   if (!mandate) return []
   const { accountId, environment } = mandate
   const { budgetPath = null } = call.terms

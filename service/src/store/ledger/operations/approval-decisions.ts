@@ -7,6 +7,7 @@ import {
   type ApprovalDecision,
   type Increase,
 } from '../../../domain/approval.ts'
+import { keepIds } from '../../../domain/limit-terms.ts'
 import { widensTerms } from '../../../domain/mandate-terms.ts'
 import type { AuditEvent, Scope } from '../../../domain/records.ts'
 import type { ApprovalRefusal, ApprovalVerdictCall, IncreaseRefusal, Requester } from '../../store.ts'
@@ -20,6 +21,7 @@ import {
   type Decision,
   type Facts,
   type Operation,
+  type Read,
 } from '../operation.ts'
 import {
   approvals,
@@ -30,7 +32,7 @@ import {
   type MandateRow,
   type OpenApprovalRow,
 } from '../tables.ts'
-import { amendTerms } from './amendments.ts'
+import { amendmentReads, amendTerms, type TermsCall } from './amendments.ts'
 import { openOf, openRowOf } from './approvals.ts'
 
 // Decisions by people. A decision locks the mandate, like every operation that changes an approval.
@@ -54,6 +56,7 @@ export const decideApproval: Operation<DecideCall, ApprovalRow | ApprovalRefusal
     lock(mandates, mandateOf(call)),
     look(approvals, keyOf(call)),
     look(openApprovals, openKeyOf(call)),
+    ...increaseReads(call, facts),
     ...(facts.isRerun ? [look(auditEvents, call.event)] : []),
   ],
 
@@ -69,6 +72,15 @@ export const decideApproval: Operation<DecideCall, ApprovalRow | ApprovalRefusal
     if (approval.requester === call.person) return unchanged('own_request')
     return call.verdict === 'approved' ? approve(approval, mandate, call, facts) : deny(approval, call, facts)
   },
+}
+
+/** What the amendment of an approved increase reads. */
+function increaseReads(call: DecideCall, facts: Facts): readonly Read[] {
+  const [ofMandate, ofApproval] = [look(mandates, mandateOf(call)), look(approvals, keyOf(call))]
+  if (call.verdict !== 'approved' || !facts.knows(ofMandate) || !facts.knows(ofApproval)) return []
+  const approval = facts.row(approvals, keyOf(call))
+  if (approval?.kind !== 'increase' || approval.mandateId !== call.mandateId) return []
+  return amendmentReads(facts.row(mandates, mandateOf(call)), amendmentOf(approval, call), facts)
 }
 
 /** Whether this person has already decided the same, or anyone has denied it: then nothing changes. */
@@ -98,17 +110,22 @@ function approve(
   if (approval.kind === 'payment') {
     return decided({ ...approved, expiresAtMs: nowMs + approvalWindowMs }, call, facts)
   }
-  const amendment = {
-    terms: termsOfIncrease(approval.change ?? {}),
-    expectedVersion: approval.mandateVersion,
-    mayWiden: true,
-    endsHolds: false,
-    event: { ...call.amendedEvent, data: { approval_id: approval.id } },
-  }
   if (mandate.version !== approval.mandateVersion) return unchanged('version_mismatch')
-  const { outcome, changes } = amendTerms(mandate, amendment, facts)
+  const { outcome, changes } = amendTerms(mandate, amendmentOf(approval, call), facts)
+  if (outcome.outcome === 'refused' && outcome.code === 'history_too_long') return unchanged(outcome.code)
   if (outcome.outcome !== 'amended') throw new Error(`an increase was refused: ${outcome.outcome}`)
   return decided(approved, call, facts, changes)
+}
+
+/** An increase as an amendment of its mandate. */
+function amendmentOf({ id, change, mandateVersion }: ApprovalRow, call: DecideCall): TermsCall {
+  return {
+    terms: termsOfIncrease(change ?? {}),
+    expectedVersion: mandateVersion,
+    mayWiden: true,
+    endsHolds: false,
+    event: { ...call.amendedEvent, data: { approval_id: id } },
+  }
 }
 
 function deny(
@@ -240,13 +257,15 @@ function sameRequest(open: readonly OpenApprovalRow[], call: IncreaseCall): Open
   return open.findLast((one) => one.question === question && one.status === 'pending')
 }
 
-/** No URL equals this value. */
-function questionOf({ increase }: IncreaseCall): string {
-  return `increase ${JSON.stringify(increase)}`
+/** No URL equals this value. It has no ids of limits: those of new ones differ in each request. */
+function questionOf({ increase: { limits, ...others } }: IncreaseCall): string {
+  const withoutIds = limits?.map((limit) => ({ ...limit, id: '' }))
+  return `increase ${JSON.stringify({ ...others, limits: withoutIds })}`
 }
 
 function newRequest(call: IncreaseCall, mandate: MandateRow): ApprovalRow {
   const { approvalId, increase, message, requester, event } = call
+  const { limits } = increase
   return {
     accountId: mandate.accountId,
     id: approvalId,
@@ -262,7 +281,7 @@ function newRequest(call: IncreaseCall, mandate: MandateRow): ApprovalRow {
     reasonCode: 'increase',
     limitId: null,
     message,
-    change: increase,
+    change: { ...increase, ...(limits && { limits: keepIds(limits, mandate.limits ?? []) }) },
     requestedBy: requester.actor,
     requester: requester.person,
     requestedAtMs: event.createdAtMs,
