@@ -18,9 +18,13 @@ const shapes: RunOptions = { ...guidelines, rules: { 'color-contrast': { enabled
 const desk = { width: 1280, height: 860 }
 const phone = { width: 375, height: 740 }
 
+/** What is open above a page. */
+const overlay = '[role="dialog"], [role="menu"]'
+
 /**
  * What would keep somebody out of what a page shows now: all that axe objects to, in the light theme, in the dark
- * one, and on a phone, which must not scroll sideways either. The page is left as it was, at a desk and light.
+ * one, and on a phone, which must not scroll sideways either. Below an open dialog or menu the page is dimmed: what it
+ * looks like in other themes and sizes is seen without the dialog. The page is left as it was, at a desk and light.
  */
 export async function findBarriers(page: Page): Promise<string[]> {
   const isThere = await page.evaluate(() => 'axe' in globalThis)
@@ -28,10 +32,11 @@ export async function findBarriers(page: Page): Promise<string[]> {
   await settle(page)
   const barriers = await violations(page, 'light', guidelines)
   await showTheme(page, 'dark')
-  barriers.push(...(await violations(page, 'dark', colors)))
+  await settle(page)
+  barriers.push(...(await violations(page, 'dark', colors, overlay)))
   await page.setViewportSize(phone)
   await settle(page)
-  barriers.push(...(await violations(page, 'phone', shapes)))
+  barriers.push(...(await violations(page, 'phone', shapes, overlay)))
   const overhang = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
   if (overhang > 0) barriers.push(`phone: scrolls ${overhang} px sideways`)
   await page.setViewportSize(desk)
@@ -40,21 +45,25 @@ export async function findBarriers(page: Page): Promise<string[]> {
 }
 
 /** What axe finds twice: on a busy machine the first look may come before a theme is drawn. */
-async function violations(page: Page, look: string, options: RunOptions): Promise<string[]> {
-  const first = await runAxe(page, look, options)
+async function violations(page: Page, look: string, options: RunOptions, part?: string): Promise<string[]> {
+  const first = await runAxe(page, look, options, part)
   if (first.length === 0) return first
   await settle(page)
-  const second = await runAxe(page, look, options)
+  const second = await runAxe(page, look, options, part)
   return first.filter((one) => second.includes(one))
 }
 
-async function runAxe(page: Page, look: string, options: RunOptions): Promise<string[]> {
+/** Looks only at a part, if it is there. */
+async function runAxe(page: Page, look: string, options: RunOptions, part?: string): Promise<string[]> {
   const results = await page.evaluate(
-    (options) =>
-      (globalThis as unknown as { axe: { run: (options: RunOptions) => Promise<AxeResults> } }).axe.run(
-        options,
-      ),
-    options,
+    ({ options, part }) => {
+      const { axe } = globalThis as unknown as {
+        axe: { run: (context: Document | string, options: RunOptions) => Promise<AxeResults> }
+      }
+      const isThere = part !== undefined && document.querySelector(part) !== null
+      return axe.run(isThere ? part : document, options)
+    },
+    { options, part },
   )
   return results.violations.map(
     ({ id, nodes }) => `${look}: ${id} at ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`,
@@ -66,7 +75,6 @@ async function showTheme(page: Page, theme: 'light' | 'dark'): Promise<void> {
   await page.evaluate((theme) => {
     document.documentElement.dataset['theme'] = theme
   }, theme)
-  await settle(page)
 }
 
 /** What changes in steps has come to its end, and was drawn. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
+import type { Mandate, Purser } from '@purser/client'
 import type { Browser, Page } from 'playwright-core'
 
 import { startTestService } from '../../service/testing/service.ts'
@@ -21,7 +22,7 @@ after(() => browser.close())
 
 test('Every screen and dialog: axe finds nothing in either theme nor on a phone, and each says which environment it is', async (context) => {
   const service = await startTestService(context)
-  const { purser, mandates, agents } = await seedSandbox(service, Date.now(), { hours: 2, days: 5 })
+  const { purser, mandates, agents } = await seedSandbox(service, Date.now(), { hours: 1, days: 3 })
   const find = async (status: 'denied' | 'paid') =>
     (await purser.transactions.list({ status, limit: 1 }).page()).items[0]?.id ?? ''
   const [denied, paid] = [await find('denied'), await find('paid')]
@@ -59,10 +60,14 @@ test('Every screen and dialog: axe finds nothing in either theme nor on a phone,
   await page.getByRole('button', { name: 'Menu' }).click()
   await page.getByRole('dialog', { name: 'Menu' }).waitFor()
   await tour.look('menu of a phone')
-  await purser.console.stop()
-  await visitor.go('sandbox')
+  await authorizePayment(purser, mandates[0])
+  await visitor.go('sandbox?stop')
+  const dialog = page.getByRole('dialog', { name: 'Stop all agents?' })
+  await dialog.getByLabel(/to confirm/).fill('stop')
+  await dialog.getByRole('button', { name: 'Stop all agents' }).click()
   await page.getByText('Agents are stopped.').waitFor()
-  await tour.look('stopped')
+  await page.getByText('1 authorized payment of 1.00 USDC can still be charged').waitFor()
+  await tour.look('stopped, with what can still be charged')
   assert.deepEqual(tour.found, [])
   await visitor.leave()
 })
@@ -159,6 +164,23 @@ test('A style of a stranger, and a request to another host, would not go unnotic
     await assert.rejects(visitor.leave(), { name: 'AssertionError' }, String(misdeed))
   }
 })
+
+/** A payment that a stop leaves to its merchant. */
+async function authorizePayment(purser: Purser, mandate: Mandate | undefined): Promise<void> {
+  const asked = await purser.payments.requestProof({
+    agent_id: mandate?.agent_id ?? '',
+    mandate_id: mandate?.id ?? '',
+    amount: '1.00',
+    resource_url: 'https://data.weather.example/stations/114',
+  })
+  assert.ok(asked.decision === 'approved')
+  const { authorized } = await purser.payments.authorize({
+    proof: asked.proof,
+    merchant_domain: 'data.weather.example',
+    expected_amount: '1.00',
+  })
+  assert.equal(authorized, true)
+}
 
 /** Goes from screen to screen and looks closely at each. */
 function startTour({ page, go }: Visitor) {

@@ -107,6 +107,11 @@ export function everyScreen(ids: {
     { name: 'denial', path: `sandbox/transactions/${ids.denied}`, isReady: text('The nine checks') },
     { name: 'payment', path: `sandbox/transactions/${ids.paid}`, isReady: text('The nine checks') },
     {
+      name: 'refund',
+      path: `sandbox/transactions/${ids.paid}?refund`,
+      isReady: text('which is what is left of the payment'),
+    },
+    {
       name: 'approvals',
       path: 'sandbox/approvals',
       isReady: (page) => page.getByRole('article', { name: /reports\.energy\.example/ }).waitFor(),
@@ -120,6 +125,15 @@ export function everyScreen(ids: {
       isReady: (page) => page.getByLabel('Capabilities').waitFor(),
     },
     { name: 'agent', path: `sandbox/agents/${ids.agent}`, isReady: table('Mandates of this agent') },
+    {
+      name: 'agent-budget',
+      path: `sandbox/agents/${ids.agent}`,
+      isReady: table('Mandates of this agent'),
+      prepare: async (page) => {
+        await press('Change budget')(page)
+        await text('Earlier payments keep counting')(page)
+      },
+    },
     {
       name: 'revoke-agent',
       path: `sandbox/agents/${ids.agent}`,

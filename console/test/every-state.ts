@@ -63,6 +63,22 @@ export function everyFurtherState(ids: {
       },
     },
     {
+      name: 'a new mandate tried on the history of another one',
+      path: 'sandbox/mandates/new',
+      isReady: text('every payment will be denied'),
+      prepare: async (page) => {
+        await page.getByText('try these terms on the history of another mandate').click()
+        await page.getByLabel('Mandate with a history').selectOption(ids.mandate)
+        await text('Which past decisions of')(page)
+      },
+    },
+    {
+      name: 'a refund that is too high',
+      path: `sandbox/transactions/${ids.paid}?refund`,
+      isReady: text('which is what is left of the payment'),
+      prepare: (page) => page.getByLabel('Amount (USDC)').fill('999.00'),
+    },
+    {
       name: 'a new budget',
       path: 'sandbox/budgets?new',
       isReady: text('Cannot be changed later.'),

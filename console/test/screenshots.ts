@@ -25,6 +25,8 @@ const onlyLight = new Set([
   'middleware',
   'new-key',
   'review-changes',
+  'refund',
+  'agent-budget',
   'undo',
   'not-found',
 ])
