@@ -110,7 +110,6 @@ const areas: readonly Area[] = [
       'service/src/domain',
       'service/src/metrics/histogram.ts',
       'npm:better-sqlite3',
-      'npm:kysely',
       'npm:pg',
       'node:',
     ],

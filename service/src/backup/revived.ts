@@ -1,13 +1,13 @@
 import Database from 'better-sqlite3'
-import { Kysely, sql, SqliteDialect, type RawBuilder } from 'kysely'
 
 import type { IdKind } from '../domain/type-id.ts'
 import { openPool } from '../store/ledger/postgres/connection.ts'
 import { postgresDialect, readerOn } from '../store/ledger/postgres/postgres-reader.ts'
-import { idFrom, idsOf, tableOf, type TableDialect, type Reader } from '../store/ledger/reads/dialect.ts'
-import { sqliteTables } from '../store/ledger/sqlite/sqlite-reader.ts'
+import { idFrom, idsOf, tableOf, type TableDialect } from '../store/ledger/reads/dialect.ts'
+import { readerOf, sqliteTables } from '../store/ledger/sqlite/sqlite-reader.ts'
 import type { Table } from '../store/ledger/table.ts'
 import { agents, apiKeys, mandates } from '../store/ledger/tables.ts'
+import { sql, type Reader, type Sql } from '../store/sql.ts'
 
 /** A record that is active in a restored ledger. */
 export interface RevivedRecord {
@@ -31,8 +31,8 @@ export type ReadableLedger =
 interface Stoppable {
   readonly kind: IdKind
   readonly table: Table
-  readonly isActive: RawBuilder<unknown>
-  readonly name: RawBuilder<unknown>
+  readonly isActive: Sql
+  readonly name: Sql
 }
 
 const stoppable: Readonly<Record<keyof Revived, Stoppable>> = {
@@ -85,7 +85,7 @@ async function findRevivedOf(
 async function findActive(
   { kind, table, isActive, name }: Stoppable,
   { db, dialect }: OpenedLedger,
-  condition: RawBuilder<unknown>,
+  condition: Sql,
 ): Promise<RevivedRecord[]> {
   const { rows } = await sql<{ id: unknown; account_id: unknown; name: string | null }>`
     select id, account_id, ${name} as name from ${tableOf(dialect, table)}
@@ -101,18 +101,18 @@ async function withLedger<Result>(
   ledger: ReadableLedger,
   work: (opened: OpenedLedger) => Promise<Result>,
 ): Promise<Result> {
-  const opened: OpenedLedger =
-    ledger.kind === 'sqlite'
-      ? { db: openFile(ledger.path), dialect: sqliteTables }
-      : { db: readerOn(openPool(ledger.url, { max: 1 })), dialect: postgresDialect }
-  try {
-    return await work(opened)
-  } finally {
-    await opened.db.destroy()
+  if (ledger.kind === 'sqlite') {
+    const database = new Database(ledger.path, { readonly: true, timeout: 5_000 })
+    try {
+      return await work({ db: readerOf(database), dialect: sqliteTables })
+    } finally {
+      database.close()
+    }
   }
-}
-
-function openFile(path: string): Reader {
-  const database = new Database(path, { readonly: true, timeout: 5_000 })
-  return new Kysely<unknown>({ dialect: new SqliteDialect({ database }) })
+  const pool = openPool(ledger.url, { max: 1 })
+  try {
+    return await work({ db: readerOn(pool), dialect: postgresDialect })
+  } finally {
+    await pool.end()
+  }
 }

@@ -1,5 +1,4 @@
 import Database from 'better-sqlite3'
-import { Kysely, sql, SqliteDialect, type Transaction } from 'kysely'
 
 import type { MicroUsdc } from '../domain/money.ts'
 import { hasUnfinishedCopy } from '../store/ledger/postgres/refused-databases.ts'
@@ -9,7 +8,7 @@ import {
   readSchemaVersion,
 } from '../store/ledger/postgres/migrate.ts'
 import { postgresDialect, readerOn } from '../store/ledger/postgres/postgres-reader.ts'
-import { tableOf, type TableDialect, type Reader } from '../store/ledger/reads/dialect.ts'
+import { tableOf, type TableDialect } from '../store/ledger/reads/dialect.ts'
 import { findLedgerFaults } from '../store/ledger/reads/faults.ts'
 import { amountFrom, countFrom, sumAmount, type Sums } from '../store/ledger/reads/sums.ts'
 import { explainOpenFailure } from '../store/ledger/sqlite/open.ts'
@@ -17,10 +16,11 @@ import {
   neededVersion as neededSqliteVersion,
   readSqliteVersion,
 } from '../store/ledger/sqlite/schema-version.ts'
-import { sqliteTables } from '../store/ledger/sqlite/sqlite-reader.ts'
+import { readerOf, sqliteTables } from '../store/ledger/sqlite/sqlite-reader.ts'
 import { mandates, payments } from '../store/ledger/tables.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import type { LedgerFault } from '../store/store.ts'
+import { sql, type Reader } from '../store/sql.ts'
 
 /** The sums of a whole ledger at one moment, and its inconsistencies. */
 export interface LedgerSums {
@@ -42,7 +42,13 @@ export async function sumUpSqlite(path: string): Promise<LedgerSums> {
   refuseOtherSchema(path, version, neededSqliteVersion)
   try {
     const database = new Database(path, { readonly: true, timeout: 5_000 }).defaultSafeIntegers(true)
-    return await sumUp(new Kysely<unknown>({ dialect: new SqliteDialect({ database }) }), sqliteTables)
+    try {
+      // Until the file is closed, everything is read from one snapshot.
+      database.exec('begin')
+      return await sumUp(readerOf(database), sqliteTables)
+    } finally {
+      database.close()
+    }
   } catch (error) {
     throw explainOpenFailure(error, path)
   }
@@ -60,11 +66,22 @@ export async function sumUpPostgres(
     if (await hasUnfinishedCopy(client)) throw new StoreOpenError('copy_unfinished', { place })
     refuseOtherSchema(place, await readSchemaVersion(client), neededPostgresVersion)
   })
-  return sumUp(readerOn(openPool(url, { max: 1 })), postgresDialect, async (transaction) => {
-    if (!withSnapshot) return
-    const { rows } = await sql<{ name: string }>`select pg_export_snapshot() as name`.execute(transaction)
-    await withSnapshot(rows[0]?.name ?? '')
-  })
+  const pool = openPool(url, { max: 1 })
+  try {
+    const client = await pool.connect()
+    try {
+      await client.query('begin isolation level repeatable read read only')
+      const db = readerOn(client)
+      const { rows } = await sql<{ name: string }>`select pg_export_snapshot() as name`.execute(db)
+      await withSnapshot?.(rows[0]?.name ?? '')
+      return await sumUp(db, postgresDialect)
+    } finally {
+      // Closes the connection, which ends the transaction.
+      client.release(true)
+    }
+  } finally {
+    await pool.end()
+  }
 }
 
 function refuseOtherSchema(place: string, found: number, needed: number): void {
@@ -73,29 +90,16 @@ function refuseOtherSchema(place: string, found: number, needed: number): void {
   throw new StoreOpenError(code, { place, found, needed })
 }
 
-async function sumUp(
-  db: Reader,
-  dialect: TableDialect,
-  onSnapshot: (transaction: Transaction<unknown>) => Promise<void> = async () => undefined,
-): Promise<LedgerSums> {
-  try {
-    // SQLite's transactions are snapshots anyway.
-    const snapshots = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-    return await snapshots.execute(async (transaction) => {
-      await onSnapshot(transaction)
-      const { rows } = await sql<Sums>`
-        select count(*) as mandates, ${sumAmount('spent', sql`spent_micro`)}, ${sumAmount('held', sql`held_micro`)},
-          (select count(*) from ${tableOf(dialect, payments)} where status = 'captured') as payments
-        from ${tableOf(dialect, mandates)}`.execute(transaction)
-      return {
-        mandates: countFrom(rows[0], 'mandates'),
-        payments: countFrom(rows[0], 'payments'),
-        spentMicro: amountFrom(rows[0], 'spent'),
-        heldMicro: amountFrom(rows[0], 'held'),
-        faults: await findLedgerFaults(transaction, dialect),
-      }
-    })
-  } finally {
-    await db.destroy()
+async function sumUp(db: Reader, dialect: TableDialect): Promise<LedgerSums> {
+  const { rows } = await sql<Sums>`
+    select count(*) as mandates, ${sumAmount('spent', sql`spent_micro`)}, ${sumAmount('held', sql`held_micro`)},
+      (select count(*) from ${tableOf(dialect, payments)} where status = 'captured') as payments
+    from ${tableOf(dialect, mandates)}`.execute(db)
+  return {
+    mandates: countFrom(rows[0], 'mandates'),
+    payments: countFrom(rows[0], 'payments'),
+    spentMicro: amountFrom(rows[0], 'spent'),
+    heldMicro: amountFrom(rows[0], 'held'),
+    faults: await findLedgerFaults(db, dialect),
   }
 }

@@ -150,11 +150,11 @@ function prepareTarget(writer: ClientBase, claim: ClientBase, url: string) {
     async findLedgerFaults(): Promise<LedgerFault[]> {
       // Tables that were just filled have no statistics yet, and would get slow joins.
       for (const { name } of copiedTables) await writer.query(`analyze ${name}`)
-      const ledger = readerOn(openPool(url, { max: 1 }))
+      const pool = openPool(url, { max: 1 })
       try {
-        return await findLedgerFaults(ledger, postgresDialect)
+        return await findLedgerFaults(readerOn(pool), postgresDialect)
       } finally {
-        await ledger.destroy()
+        await pool.end()
       }
     },
 

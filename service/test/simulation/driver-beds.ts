@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { Kysely, SqliteDialect } from 'kysely'
 import type { Pool } from 'pg'
 
 import type { Driver } from '../../src/store/ledger/driver.ts'
@@ -15,7 +14,7 @@ import { readTable } from '../../src/store/ledger/postgres/statements.ts'
 import { ledgerSteps } from '../../src/store/ledger/sqlite/schema.ts'
 import { findLedgerFaults } from '../../src/store/ledger/reads/faults.ts'
 import { createSqliteDriver } from '../../src/store/ledger/sqlite/sqlite-driver.ts'
-import { sqliteTables } from '../../src/store/ledger/sqlite/sqlite-reader.ts'
+import { readerOf, sqliteTables } from '../../src/store/ledger/sqlite/sqlite-reader.ts'
 import { readAll } from '../../src/store/ledger/sqlite/table-statements.ts'
 import type { Table } from '../../src/store/ledger/table.ts'
 import type { LedgerFault } from '../../src/store/store.ts'
@@ -66,8 +65,7 @@ export async function openSqlite(): Promise<
     path,
     driver: createSqliteDriver({ database, generationSize: 8 }),
     rowsOf: async (table) => readAll(database, table),
-    findFaults: () =>
-      findLedgerFaults(new Kysely({ dialect: new SqliteDialect({ database }) }), sqliteTables),
+    findFaults: () => findLedgerFaults(readerOf(database), sqliteTables),
     close: async () => {
       close()
       rmSync(folder, { recursive: true })

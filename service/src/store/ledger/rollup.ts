@@ -1,9 +1,8 @@
-import { sql } from 'kysely'
-
 import type { Ledger } from './ledger.ts'
 import { addUpActivity } from './operations/activity.ts'
-import { idFrom, idOf, tableOf, type ReadDialect, type Reader } from './reads/dialect.ts'
+import { idFrom, idOf, tableOf, type ReadDialect } from './reads/dialect.ts'
 import { activityParts } from './tables.ts'
+import { sql, type Reader } from '../sql.ts'
 
 /** How many batches one step adds up, and their max size, so that no payment waits long for it. */
 const maxBatches = 512

@@ -1,11 +1,10 @@
-import { sql } from 'kysely'
-
 import { StoreUnavailableError } from '../store.ts'
 import type { Ledger } from './ledger.ts'
 import { releaseExpiredPayments } from './operations/mandates.ts'
 import { isDue } from './operations/stops.ts'
-import { columnsOf, findRows, idFrom, idOf, tableOf, type ReadDialect, type Reader } from './reads/dialect.ts'
+import { columnsOf, findRows, idFrom, idOf, tableOf, type ReadDialect } from './reads/dialect.ts'
 import { accounts, agents, authorizations, mandates, runningStops, type RunningStop } from './tables.ts'
+import { sql, type Reader } from '../sql.ts'
 
 /** How many mandates one sweep searches for open payments. */
 const maxLookedAt = 20_000

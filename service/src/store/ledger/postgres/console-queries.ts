@@ -1,7 +1,7 @@
 import type { Pool, QueryConfig } from 'pg'
 
 import { codeOf } from '../../error-code.ts'
-import type { RunQuery } from '../../console/dialect.ts'
+import type { RunQuery } from '../../sql.ts'
 import { consoleQueryMs, maxConsoleQueries } from '../../console/store.ts'
 import { QueryTooSlowError } from '../../store.ts'
 import { askOnce } from './ask-once.ts'

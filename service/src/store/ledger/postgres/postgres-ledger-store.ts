@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { PostgresDialect } from 'kysely'
 import { DatabaseError, type Pool } from 'pg'
 
 import type { Caller } from '../../../domain/records.ts'
 import { CommitHealth } from '../../commit-health.ts'
 import { CommitTimes } from '../../commit-times.ts'
 import { refuseUnfinishedCopy } from './refused-databases.ts'
-import { kyselyOver } from '../../console/dialect.ts'
 import { consoleQueryMs } from '../../console/store.ts'
 import { askOnce } from './ask-once.ts'
 import { BatchedReads } from './batched-reads.ts'
@@ -31,7 +29,13 @@ import { findPartsIn, Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
 import { prepareAgentFacts } from './agent-facts.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
-import { distributedDialect, postgresDialect as dialect, readerOn, uuidOf } from './postgres-reader.ts'
+import {
+  distributedDialect,
+  postgresDialect as dialect,
+  readerOn,
+  readerOver,
+  uuidOf,
+} from './postgres-reader.ts'
 import { ledgerSteps } from './schema.ts'
 
 export interface PostgresLedgerStoreOptions {
@@ -139,12 +143,11 @@ function createStore(
   metrics?.addDepth({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
   const db = readerOn(reading)
   /** For operations that read first. */
-  const retryingDb = kyselyOver(
-    (text, values) => retry(async () => (await reading.query(text, values.map(storable))).rows),
-    new PostgresDialect({ pool: reading }),
+  const retryingDb = readerOver((text, values) =>
+    retry(async () => (await reading.query(text, values.map(storable))).rows),
   )
   const askForConsole = prepareQueries(watching, { retry })
-  const consoleDb = kyselyOver(askForConsole, new PostgresDialect({ pool: watching }))
+  const consoleDb = readerOver(askForConsole)
   const callers = prepareCallers(reading, {
     maxWaiting,
     second: secondLookUp,

@@ -1,10 +1,10 @@
-import { Kysely, PostgresDialect, sql } from 'kysely'
-import type { Pool } from 'pg'
+import type { ClientBase } from 'pg'
 
 import { idBytes, idText, type IdKind } from '../../../domain/type-id.ts'
-import { joinPayments, type ReadDialect, type Reader } from '../reads/dialect.ts'
+import { joinPayments, type ReadDialect } from '../reads/dialect.ts'
 import { storable } from './connection.ts'
 import { guardOf } from './schema.ts'
+import { sql, type Reader, type RunQuery } from '../../sql.ts'
 
 /** How to query PostgreSQL. */
 export const postgresDialect: ReadDialect = {
@@ -44,18 +44,14 @@ export function distributedDialect(db: Reader): ReadDialect {
   }
 }
 
-/** A reader over a pool; destroying it ends the pool. */
-export function readerOn(pool: Pool): Reader {
-  const connect = async () => {
-    const client = await pool.connect()
-    return {
-      query: (text: string, values: readonly unknown[]) => client.query(text, values.map(storable)),
-      release: () => client.release(),
-    }
-  }
-  return new Kysely<unknown>({
-    dialect: new PostgresDialect({ pool: { connect, end: () => pool.end() } as never }),
-  })
+/** A reader on a connection, or over a pool. */
+export function readerOn(connection: Pick<ClientBase, 'query'>): Reader {
+  return readerOver(async (text, values) => (await connection.query(text, values.map(storable))).rows)
+}
+
+/** Writes statements for PostgreSQL and leaves running them to the caller. */
+export function readerOver(query: RunQuery): Reader {
+  return { parameter: (number) => `$${number}`, query }
 }
 
 /** An id in the database; null for an invalid one. */

@@ -1,5 +1,3 @@
-import { sql, type RawBuilder } from 'kysely'
-
 import type { ApprovalStatus } from '@purser/wire/approvals'
 
 import type { Approval } from '../../../domain/approval.ts'
@@ -18,16 +16,8 @@ import {
   paidSellers,
   payments,
 } from '../tables.ts'
-import {
-  boundOf,
-  columnsOf,
-  findRows,
-  idFrom,
-  idOf,
-  tableOf,
-  type ReadDialect,
-  type Reader,
-} from './dialect.ts'
+import { boundOf, columnsOf, findRows, idFrom, idOf, tableOf, type ReadDialect } from './dialect.ts'
+import { sql, type Reader, type Sql } from '../../sql.ts'
 
 /** How many approvals one page of a status reads at most. */
 const maxLookedAt = 2_000
@@ -126,7 +116,7 @@ export function prepareApprovalReads(db: Reader, dialect: ReadDialect) {
     },
   }
 
-  function isPending({ accountId, environment }: Scope): RawBuilder<unknown> {
+  function isPending({ accountId, environment }: Scope): Sql {
     return sql`id in (select o.id from ${from(openApprovals)} o
       where o.account_id = ${idOf(dialect, 'account', accountId)} and o.environment = ${environment}
         and o.status = 'pending')`
@@ -134,7 +124,7 @@ export function prepareApprovalReads(db: Reader, dialect: ReadDialect) {
 }
 
 /** Approvals with a status at a time, as `approvalStatusAt` has it. */
-function hasStatus(status: ApprovalStatus, nowMs: number): RawBuilder<unknown> {
+function hasStatus(status: ApprovalStatus, nowMs: number): Sql {
   const canExpire = sql`(status = 'pending' or (status = 'approved' and kind = 'payment'))`
   if (status === 'expired') return sql`${canExpire} and expires_at_ms <= ${nowMs}`
   return sql`status = ${status} and not (${canExpire} and expires_at_ms <= ${nowMs})`

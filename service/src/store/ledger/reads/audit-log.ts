@@ -1,24 +1,13 @@
-import { sql } from 'kysely'
-
 import { transactionOfEvent } from '../../../domain/audit.ts'
 import type { MicroUsdc } from '../../../domain/money.ts'
 import type { AuditEvent, Scope } from '../../../domain/records.ts'
 import { idBytes } from '../../../domain/type-id.ts'
 import type { AuditFilter, Page, PageOf } from '../../store.ts'
 import { auditEvents, entries, mandates, payments, refunds } from '../tables.ts'
-import {
-  boundOf,
-  columnsOf,
-  findRows,
-  idFrom,
-  idOf,
-  tableOf,
-  valueOf,
-  type ReadDialect,
-  type Reader,
-} from './dialect.ts'
+import { boundOf, columnsOf, findRows, idFrom, idOf, tableOf, valueOf, type ReadDialect } from './dialect.ts'
 import { pageOf } from './lists.ts'
 import { capturedTextOf, toAuditEvent } from './records.ts'
+import { sql, type Reader } from '../../sql.ts'
 
 /** The audit log: recorded events, and the payments of the journal, each of which doubles as its event. */
 export function prepareAuditLog(db: Reader, dialect: ReadDialect) {

@@ -1,5 +1,3 @@
-import { sql, type RawBuilder } from 'kysely'
-
 import type { MicroUsdc } from '../../../domain/money.ts'
 import type { Scope } from '../../../domain/records.ts'
 import type { Activity, ActivityQuestion, Budgets, ConsoleReads, Refusal } from '../../console/store.ts'
@@ -17,8 +15,9 @@ import {
   sellers,
 } from '../tables.ts'
 import { toConsoleMandate, withAgent, type ConsoleMandateRow } from './console-mandates.ts'
-import { idOf, tableOf, type ReadDialect, type Reader, type Int } from './dialect.ts'
+import { idOf, tableOf, type ReadDialect, type Int } from './dialect.ts'
 import { amountFrom, countFrom, sumAmount, sumWhere, type Sums } from './sums.ts'
+import { sql, type Reader, type Sql } from '../../sql.ts'
 
 /** Max open payments that are counted. */
 const maxCounted = 10_000
@@ -50,11 +49,7 @@ type Figures = Pick<
 const isStopped = sql`stopped_by is not null and status = 'paused'`
 
 /** Whether a mandate can still pay: a revoked agent's cannot. */
-export function isActiveMandate(
-  dialect: ReadDialect,
-  { accountId }: Scope,
-  nowMs: number,
-): RawBuilder<unknown> {
+export function isActiveMandate(dialect: ReadDialect, { accountId }: Scope, nowMs: number): Sql {
   return sql`status = 'active' and expires_at_ms > ${nowMs} and agent_id not in (
     select id from ${tableOf(dialect, agents)}
     where account_id = ${idOf(dialect, 'account', accountId)} and status = 'revoked')`
@@ -249,7 +244,7 @@ interface TopRow {
 }
 
 /** An amount as a floating point number, for an order. */
-function inWhole(name: 'paid' | 'refunded'): RawBuilder<unknown> {
+function inWhole(name: 'paid' | 'refunded'): Sql {
   const [high, low] = [sql.ref(`${name}_high`), sql.ref(`${name}_low`)]
   return sql`(coalesce(${high}, 0) * cast(4294967296 as double precision) + coalesce(${low}, 0))`
 }

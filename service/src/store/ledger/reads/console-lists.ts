@@ -1,5 +1,3 @@
-import { sql, type RawBuilder } from 'kysely'
-
 import type { Agent, Scope } from '../../../domain/records.ts'
 import type { IdKind } from '../../../domain/type-id.ts'
 import type { ConsoleAgent, ConsoleReads, FoundRecord } from '../../console/store.ts'
@@ -34,11 +32,11 @@ import {
   rowOf,
   tableOf,
   type ReadDialect,
-  type Reader,
   type Int,
 } from './dialect.ts'
 import { toAgent, toApiKey, toHold, toListedSeller } from './records.ts'
 import { amountFrom, countFrom, sumAmount, sumWhere, type Sums } from './sums.ts'
+import { sql, type Reader, type Sql } from '../../sql.ts'
 
 /** Max rows that a page reads; a page with few matches is short. */
 const maxLookedAt = 5_000
@@ -68,10 +66,10 @@ interface Listed {
   readonly table: Table
   readonly kind: IdKind
   /** The rows found by an index. */
-  readonly where: RawBuilder<unknown>
+  readonly where: Sql
   /** The displayed columns of a table aliased `looked_at`. */
-  readonly columns: RawBuilder<unknown>
-  readonly fits?: RawBuilder<unknown>
+  readonly columns: Sql
+  readonly fits?: Sql
 }
 
 /** The lists of the console, newest first, except those of transactions. */
@@ -163,7 +161,7 @@ export function prepareConsoleLists(db: Reader, dialect: ReadDialect): Lists {
     async listOpenHolds({ id, ...scope }, nowMs, limit) {
       const own = account(scope)
       const mandate = idOf(dialect, 'mandate', id)
-      const next = (source: RawBuilder<unknown>) => sql`
+      const next = (source: Sql) => sql`
         select * from (
           select ${columnsOf(payments)} from ${source} p
           where account_id = ${own} and mandate_id = ${mandate} and expires_at_ms > ${nowMs}

@@ -1,5 +1,3 @@
-import { sql, type RawBuilder } from 'kysely'
-
 import type { ListedStatus } from '@purser/wire/console/mandates'
 
 import type { Scope } from '../../../domain/records.ts'
@@ -7,6 +5,7 @@ import type { ConsoleMandate, MandateFilter } from '../../console/store.ts'
 import { agents, mandates } from '../tables.ts'
 import { columnsOf, idOf, rowOf, tableOf, type ReadDialect } from './dialect.ts'
 import { toMandate } from './records.ts'
+import { sql, type Sql } from '../../sql.ts'
 
 /** A mandate with the name and the status of its agent. */
 export type ConsoleMandateRow = Readonly<Record<string, unknown>> & {
@@ -15,18 +14,13 @@ export type ConsoleMandateRow = Readonly<Record<string, unknown>> & {
 }
 
 /** The columns of a mandate and its agent, which is joined only for displayed mandates. */
-export function withAgent(dialect: ReadDialect, alias: string, scope: Scope): RawBuilder<unknown> {
+export function withAgent(dialect: ReadDialect, alias: string, scope: Scope): Sql {
   return sql`${columnsOf(mandates, alias)}, ${ofAgent(dialect, 'name', alias, scope)} as agent_name,
     ${ofAgent(dialect, 'status', alias, scope)} as agent_status`
 }
 
 /** One column of a mandate's agent. */
-function ofAgent(
-  dialect: ReadDialect,
-  column: 'name' | 'status',
-  alias: string,
-  { accountId }: Scope,
-): RawBuilder<unknown> {
+function ofAgent(dialect: ReadDialect, column: 'name' | 'status', alias: string, { accountId }: Scope): Sql {
   return sql`(select ${sql.ref(`a.${column}`)} from ${tableOf(dialect, agents)} a
     where a.account_id = ${idOf(dialect, 'account', accountId)} and a.id = ${sql.ref(`${alias}.agent_id`)})`
 }
@@ -49,7 +43,7 @@ export function fitsMandate(
     scope,
     filter: { budgetId, status, text, nowMs },
   }: { readonly scope: Scope; readonly filter: MandateFilter },
-): RawBuilder<unknown> {
+): Sql {
   const conditions = [sql`1 = 1`]
   const agentStatus = ofAgent(dialect, 'status', alias, scope)
   if (status !== undefined) conditions.push(hasStatus(status, agentStatus, nowMs))
@@ -60,11 +54,7 @@ export function fitsMandate(
 }
 
 /** Whether a mandate is listed under a status: a revoked agent has no active or paused mandates. */
-function hasStatus(
-  status: ListedStatus,
-  agentStatus: RawBuilder<unknown>,
-  nowMs: number,
-): RawBuilder<unknown> {
+function hasStatus(status: ListedStatus, agentStatus: Sql, nowMs: number): Sql {
   const isExpired = sql`(status = 'active' and expires_at_ms <= ${nowMs})`
   switch (status) {
     case 'revoked':
@@ -85,6 +75,6 @@ function hasStatus(
 /**
  * Whether a text contains another, ignoring case. The database lower-cases both, for the letters that it supports.
  */
-export function holdsText(text: RawBuilder<unknown>, part: string): RawBuilder<unknown> {
+export function holdsText(text: Sql, part: string): Sql {
   return sql`replace(lower(${text}), lower(${part}), '') <> lower(${text})`
 }

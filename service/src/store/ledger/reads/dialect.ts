@@ -1,14 +1,10 @@
-import { sql, type Kysely, type RawBuilder } from 'kysely'
-
 import { idBytes, idPrefixes, idText, type IdKind } from '../../../domain/type-id.ts'
 import type { Metadata } from '../../../domain/records.ts'
 import { sqlName, type Column, type Table, type TableRow } from '../table.ts'
+import { sql, type Reader, type Sql } from '../../sql.ts'
 
 /** A 64-bit integer as databases return it. */
 export type Int = number | bigint | string
-
-/** A connection for reads. Statements are literal SQL, so tables are not declared twice. */
-export type Reader = Kysely<unknown>
 
 /** How to query the tables of a database. */
 export interface TableDialect {
@@ -21,28 +17,21 @@ export interface TableDialect {
 /** The differences between databases. */
 export interface ReadDialect extends TableDialect {
   /** A condition that ends a slow statement, for databases without a statement timeout. */
-  readonly inTime: RawBuilder<unknown>
+  readonly inTime: Sql
   /** Whether a column with a JSON object, or null, has a text under a name. */
-  readonly hasText: (column: RawBuilder<unknown>, name: string, text: string) => RawBuilder<unknown>
+  readonly hasText: (column: Sql, name: string, text: string) => Sql
   /** The entries of the account's own mandates, if they are found by mandate. */
-  readonly entriesOfMandates: (mandateIds: readonly string[]) => Promise<RawBuilder<unknown>>
+  readonly entriesOfMandates: (mandateIds: readonly string[]) => Promise<Sql>
   /** The open payments of a mandate and an epoch, possibly with others, by expiry. */
-  readonly indexedPayments: RawBuilder<unknown>
+  readonly indexedPayments: Sql
   /** The open payments that are not indexed yet, possibly with others; undefined if all are indexed. */
-  readonly waitingPayments: RawBuilder<unknown> | undefined
+  readonly waitingPayments: Sql | undefined
   /** Joins the payment `p` to each entry `e` of an account; the entries are among those that `found` selects. */
-  readonly joinPayments: (
-    account: RawBuilder<unknown>,
-    found: RawBuilder<unknown>,
-  ) => Promise<RawBuilder<unknown>>
+  readonly joinPayments: (account: Sql, found: Sql) => Promise<Sql>
 }
 
 /** Whether a column with metadata has all of some texts. */
-export function hasMetadata(
-  { hasText }: ReadDialect,
-  column: RawBuilder<unknown>,
-  wanted: Metadata,
-): RawBuilder<unknown> {
+export function hasMetadata({ hasText }: ReadDialect, column: Sql, wanted: Metadata): Sql {
   const conditions = Object.entries(wanted).map(([name, text]) => hasText(column, name, text))
   return conditions.length === 0 ? sql`1 = 1` : sql.join(conditions, sql` and `)
 }
@@ -54,17 +43,13 @@ export const joinPayments = () =>
 type RawRow = Readonly<Record<string, unknown>>
 
 /** An id as a parameter; null, which equals nothing, for an invalid id. */
-export function idOf(
-  { idParameter }: TableDialect,
-  kind: IdKind | 'nonce',
-  text: string,
-): RawBuilder<unknown> {
+export function idOf({ idParameter }: TableDialect, kind: IdKind | 'nonce', text: string): Sql {
   const bytes = idBytes(kind, text)
   return bytes ? sql`${idParameter(bytes)}` : sql`null`
 }
 
 /** Ids as parameters, without invalid ones. */
-export function idsOf(dialect: TableDialect, kind: IdKind, texts: readonly string[]): RawBuilder<unknown> {
+export function idsOf(dialect: TableDialect, kind: IdKind, texts: readonly string[]): Sql {
   const known = texts.filter((text) => idBytes(kind, text) !== undefined)
   return known.length === 0 ? sql`null` : sql.join(known.map((text) => idOf(dialect, kind, text)))
 }
@@ -74,7 +59,7 @@ const suffixLength = 26
 const lastBytes = Buffer.alloc(16, 0xff)
 
 /** The first id that does not sort before a text, as a parameter. */
-export function boundOf({ idParameter }: ReadDialect, kind: IdKind, text: string): RawBuilder<unknown> {
+export function boundOf({ idParameter }: ReadDialect, kind: IdKind, text: string): Sql {
   const prefix = `${idPrefixes[kind]}_`
   if (!text.startsWith(prefix)) return sql`${idParameter(text < prefix ? Buffer.alloc(16) : lastBytes)}`
   let digits = ''
@@ -91,7 +76,7 @@ export function boundOf({ idParameter }: ReadDialect, kind: IdKind, text: string
 }
 
 /** Every column of a table, as an SQL list. */
-export function columnsOf({ columns }: Table, alias?: string): RawBuilder<unknown> {
+export function columnsOf({ columns }: Table, alias?: string): Sql {
   const prefix = alias === undefined ? '' : `${alias}.`
   return sql.raw(
     Object.keys(columns)
@@ -101,7 +86,7 @@ export function columnsOf({ columns }: Table, alias?: string): RawBuilder<unknow
 }
 
 /** A table, by the name that reads use. */
-export function tableOf(dialect: TableDialect, table: Table): RawBuilder<unknown> {
+export function tableOf(dialect: TableDialect, table: Table): Sql {
   return sql.table(dialect.nameOf(table))
 }
 
@@ -143,7 +128,7 @@ export function idFrom(kind: IdKind | 'nonce', value: unknown): string {
 export async function findRows<Of extends Table>(
   db: Reader,
   table: Of,
-  statement: RawBuilder<unknown>,
+  statement: Sql,
 ): Promise<TableRow<Of>[]> {
   const { rows } = await statement.execute(db)
   return rows.map((row) => rowOf(table, row as RawRow))

@@ -1,5 +1,3 @@
-import { sql, type RawBuilder } from 'kysely'
-
 import type { IdKind } from '../../../domain/type-id.ts'
 import type { LedgerFault } from '../../store.ts'
 import type { Table } from '../table.ts'
@@ -26,8 +24,9 @@ import {
   sellerDomains,
   sellers,
 } from '../tables.ts'
-import { idFrom, tableOf, type TableDialect, type Reader } from './dialect.ts'
+import { idFrom, tableOf, type TableDialect } from './dialect.ts'
 import { findLimitFaults } from './limit-faults.ts'
+import { sql, type Reader, type Sql } from '../../sql.ts'
 
 /** Every inconsistency in the ledger: each sum and each limit against its records, and each record against its counterpart. */
 export async function findLedgerFaults(db: Reader, dialect: TableDialect): Promise<LedgerFault[]> {
@@ -56,7 +55,7 @@ interface FaultRow {
  * Checks across two accounts: a database that distributes accounts over machines can join these rows only
  * after collecting them in one place.
  */
-function betweenAccounts(dialect: TableDialect): RawBuilder<unknown> {
+function betweenAccounts(dialect: TableDialect): Sql {
   return sql`
     ahead as materialized (
       select id from ${tableOf(dialect, accounts)} where clock_offset_ms > 0),
@@ -76,12 +75,12 @@ function isSameTime(...columns: readonly [one: string, other: string, payer: str
   return sql`(${one} = ${other} or ${payer} in (select id from ahead) or ${seller} in (select id from ahead))`
 }
 
-function faultsOf(dialect: TableDialect): RawBuilder<unknown>[] {
+function faultsOf(dialect: TableDialect): Sql[] {
   const from = (table: Table) => tableOf(dialect, table)
   const ofMandate = (text: string) =>
     sql`select m.account_id, m.id as subject_id, 'mandate' as kind, ${sql.lit(text)} as fault
       from ${from(mandates)} m`
-  const sums = (condition: RawBuilder<unknown>, amount = sql`p.amount_micro`) => sql`
+  const sums = (condition: Sql, amount = sql`p.amount_micro`) => sql`
     left join (
       select p.account_id, p.mandate_id, sum(${amount}) as sum_micro, count(*) as payments
       from ${from(payments)} p join ${from(mandates)} own on own.account_id = p.account_id and own.id = p.mandate_id

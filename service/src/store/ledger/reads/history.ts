@@ -1,5 +1,3 @@
-import { sql } from 'kysely'
-
 import { idsFrom } from '../../../domain/id-time.ts'
 import { windowStartsAtMs, type Limit } from '../../../domain/limits.ts'
 import type { MicroUsdc } from '../../../domain/money.ts'
@@ -19,17 +17,8 @@ import {
 } from '../tables.ts'
 import { clockSlackMs } from './transactions.ts'
 
-import {
-  boundOf,
-  columnsOf,
-  findRows,
-  idFrom,
-  idOf,
-  rowOf,
-  tableOf,
-  type ReadDialect,
-  type Reader,
-} from './dialect.ts'
+import { boundOf, columnsOf, findRows, idFrom, idOf, rowOf, tableOf, type ReadDialect } from './dialect.ts'
+import { sql, type Reader } from '../../sql.ts'
 
 /** How many records a back-test replays, and how many of the account's payments it may look at for them. */
 const maxRecords = 50_000

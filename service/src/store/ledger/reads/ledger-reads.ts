@@ -5,11 +5,12 @@ import { prepareAuditLog } from './audit-log.ts'
 import { prepareFigures } from './console-figures.ts'
 import { prepareConsoleLists } from './console-lists.ts'
 import { prepareDecisions } from './decisions.ts'
-import type { ReadDialect, Reader } from './dialect.ts'
+import type { ReadDialect } from './dialect.ts'
 import { findLedgerFaults } from './faults.ts'
 import { prepareHistory } from './history.ts'
 import { prepareRecordReads } from './lists.ts'
 import { prepareTransactionReads } from './transactions.ts'
+import type { Reader } from '../../sql.ts'
 
 export interface LedgerReadsOptions {
   /** For reads that a request waits for. */

@@ -1,10 +1,9 @@
-import { sql, type RawBuilder } from 'kysely'
-
 import type { LedgerFault } from '../../store.ts'
 import { sqlName, type Table } from '../table.ts'
 import { budgets, budgetUsage, mandates, payments, subjectUsage } from '../tables.ts'
-import { idFrom, tableOf, rowOf, type Reader, type TableDialect } from './dialect.ts'
+import { idFrom, tableOf, rowOf, type TableDialect } from './dialect.ts'
 import { recountLimits, type CountedPayments } from './limit-recount.ts'
+import { sql, type Reader, type Sql } from '../../sql.ts'
 
 /** The columns that the recount needs, by table. */
 const counted = {
@@ -46,7 +45,7 @@ export async function findLimitFaults(db: Reader, dialect: TableDialect): Promis
   })
 }
 
-function selectPart(part: Part, dialect: TableDialect): RawBuilder<unknown> {
+function selectPart(part: Part, dialect: TableDialect): Sql {
   const { table, columns } = counted[part]
   const values = columns.map((name) => {
     const column = sql.ref(`t.${sqlName(name)}`)
@@ -65,7 +64,7 @@ const rollingMs = sql.lit(33 * 24 * 3_600_000)
  * What payments commit, grouped by the buckets in which they count, whatever the limits. Only those in reach
  * of a rolling window need their exact times.
  */
-function selectPayments(dialect: TableDialect): RawBuilder<unknown> {
+function selectPayments(dialect: TableDialect): Sql {
   const bookedAtMs = sql`coalesce(p.booked_at_ms, p.issued_at_ms)`
   const reached = sql`
     select p.account_id, p.mandate_id, p.budget_path,
@@ -100,7 +99,7 @@ function selectPayments(dialect: TableDialect): RawBuilder<unknown> {
     group by t.account_id, t.mandate_id, t.is_open, t.resource_url, t.booked_at_ms, t.budget_path`
 }
 
-function isRolling(limits: RawBuilder<unknown>): RawBuilder<unknown> {
+function isRolling(limits: Sql): Sql {
   return sql`${limits} like '%rollingSeconds%'`
 }
 
@@ -117,16 +116,16 @@ function toPayments({ c0, c1, c2, c3, c4, c5, c6, c7 }: RawRow): CountedPayments
   }
 }
 
-function columnList(values: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
+function columnList(values: readonly Sql[]): Sql {
   const all = Array.from({ length: width }, (_, index) => values[index] ?? sql`cast(null as text)`)
   return sql.join(all.map((value, index) => sql`${value} as ${sql.ref(`c${index}`)}`))
 }
 
-function asText(value: RawBuilder<unknown>): RawBuilder<unknown> {
+function asText(value: Sql): Sql {
   return sql`cast(${value} as text)`
 }
 
 /** An id in a column of the union. Where ids are bytes, a column may have values of any type. */
-function idColumn(column: RawBuilder<unknown>, { idParameter }: TableDialect): RawBuilder<unknown> {
+function idColumn(column: Sql, { idParameter }: TableDialect): Sql {
   return typeof idParameter(Buffer.alloc(16)) === 'string' ? asText(column) : column
 }

@@ -1,5 +1,3 @@
-import { sql, type RawBuilder } from 'kysely'
-
 import { idsFrom, timeOfNonce } from '../../../domain/id-time.ts'
 import { holdGraceMs, validityWindowMs } from '../../../domain/proof.ts'
 import type { Agent, Budget, Hold, Mandate, Metadata, Scope } from '../../../domain/records.ts'
@@ -34,17 +32,7 @@ import {
   sessions,
 } from '../tables.ts'
 import { clockSlackMs } from './transactions.ts'
-import {
-  boundOf,
-  columnsOf,
-  findRows,
-  idFrom,
-  idOf,
-  rowOf,
-  tableOf,
-  type ReadDialect,
-  type Reader,
-} from './dialect.ts'
+import { boundOf, columnsOf, findRows, idFrom, idOf, rowOf, tableOf, type ReadDialect } from './dialect.ts'
 import {
   toAccount,
   toAgent,
@@ -55,6 +43,7 @@ import {
   toMandate,
   toSession,
 } from './records.ts'
+import { sql, type Reader, type Sql } from '../../sql.ts'
 
 /** How many mandates a page with a filter reads. */
 const maxMandatesLookedAt = 1_000
@@ -67,7 +56,7 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
   const id = (kind: IdKind | 'nonce', text: string) => idOf(dialect, kind, text)
   const from = (table: Table) => tableOf(dialect, table)
 
-  async function findOne<Of extends Table>(table: Of, where: RawBuilder<unknown>) {
+  async function findOne<Of extends Table>(table: Of, where: Sql) {
     const statement = sql`select ${columnsOf(table)} from ${from(table)} where ${where} limit 1`
     const [row] = await findRows(db, table, statement)
     return row
@@ -77,7 +66,7 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
   async function takePage<Of extends Table>(
     table: Of,
     kind: IdKind,
-    where: RawBuilder<unknown>,
+    where: Sql,
     { limit, olderThan }: Page,
   ): Promise<TableRow<Of>[]> {
     const older = olderThan === undefined ? sql`` : sql`and id < ${boundOf(dialect, kind, olderThan)}`
@@ -92,7 +81,7 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
   const inScope = ({ accountId, environment }: Scope) =>
     sql`account_id = ${id('account', accountId)} and environment = ${environment}`
 
-  async function sellersOf(scope: Scope, where: RawBuilder<unknown>, limit: number) {
+  async function sellersOf(scope: Scope, where: Sql, limit: number) {
     const { rows } = await sql<RegisteredRow>`
       select ${columnsOf(sellers, 's')}, d.seller_id as registered_id from ${from(sellers)} s
         left join ${from(sellerDomains)} d on d.environment = s.environment and d.domain = s.domain
@@ -281,7 +270,7 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
   }
 
   /** A session ends with its key. */
-  function hasWorkingKey(accountId: string): RawBuilder<unknown> {
+  function hasWorkingKey(accountId: string): Sql {
     return sql`(key_id is null or key_id in (
       select k.id from ${from(apiKeys)} k
       where k.account_id = ${id('account', accountId)} and k.revoked_at_ms is null))`

@@ -2,8 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { Kysely, SqliteDialect } from 'kysely'
-
 import { openPostgres, openSqlite, type DriverBed } from '../../../../test/simulation/driver-beds.ts'
 import { LedgerTenant } from '../../../../testing/ledger-tenant.ts'
 import { postgresServers } from '../../../../testing/postgres.ts'
@@ -23,7 +21,7 @@ import { capture } from '../operations/captures.ts'
 import { refund } from '../operations/refunds.ts'
 import { createSeller } from '../operations/sellers.ts'
 import { postgresDialect, readerOn } from '../postgres/postgres-reader.ts'
-import { sqliteTables } from '../sqlite/sqlite-reader.ts'
+import { readerOf, sqliteTables } from '../sqlite/sqlite-reader.ts'
 import type { Table, TableRow } from '../table.ts'
 import {
   accounts,
@@ -48,9 +46,10 @@ import {
   subjectUsage,
   type MandateUsage,
 } from '../tables.ts'
-import type { TableDialect, Reader } from './dialect.ts'
+import type { TableDialect } from './dialect.ts'
 import { findLedgerFaults } from './faults.ts'
 import { noOptionalFacts } from '../../../domain/records.ts'
+import type { Reader } from '../../sql.ts'
 
 interface Bed extends DriverBed {
   readonly reader: Reader
@@ -66,8 +65,7 @@ const beds: readonly {
     name: 'SQLite',
     open: async () => {
       const bed = await openSqlite()
-      const reader = new Kysely<unknown>({ dialect: new SqliteDialect({ database: bed.database }) })
-      return { ...bed, reader, dialect: sqliteTables }
+      return { ...bed, reader: readerOf(bed.database), dialect: sqliteTables }
     },
   },
   ...postgresServers

@@ -1,13 +1,10 @@
-import { sql, type RawBuilder } from 'kysely'
-
 import type { MicroUsdc } from '../../../domain/money.ts'
 import { sumOfHalves } from '../activity.ts'
 import type { Int } from './dialect.ts'
+import { sql, type Sql } from '../../sql.ts'
 
 /** A row of sums by column. */
 export type Sums = Readonly<Record<string, Int | null>>
-
-type Sql = RawBuilder<unknown>
 
 /** The sum of a value in the rows that meet a condition; 0 for no rows. */
 export function sumWhere(condition: Sql, value: Sql): Sql {

@@ -1,5 +1,3 @@
-import { sql, type RawBuilder } from 'kysely'
-
 import type { TransactionStatus } from '@purser/wire/transactions'
 
 import { normalizeHostName } from '../../../domain/host-name.ts'
@@ -45,8 +43,8 @@ import {
   valueOf,
   type Int,
   type ReadDialect,
-  type Reader,
 } from './dialect.ts'
+import { sql, type Reader, type Sql } from '../../sql.ts'
 
 /** The filters of transactions, in the console and elsewhere. */
 type ListFilter = ConsoleFilter & TransactionFilter
@@ -90,7 +88,7 @@ type RawRow = Readonly<Record<string, unknown>>
 /** Where the entries that may match a filter are. */
 interface Sources {
   /** Tables with conditions; no entry is in two of them. */
-  readonly parts: readonly RawBuilder<unknown>[]
+  readonly parts: readonly Sql[]
   /** The sums of everything that may match, if any. */
   readonly sums: { readonly dimension: ActivitySum['dimension']; readonly subject: string } | undefined
 }
@@ -184,7 +182,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     const fromMs = (filter.fromMs ?? 0) - (scope.clockOffsetMs ?? 0)
     const between = sql`id >= ${bound(idsFrom('txn', fromMs - clockSlackMs))}
       and id < ${bound(earlier(olderThan, filter.beforeMs) ?? '~')}`
-    const latest = (columns: RawBuilder<unknown>, place: RawBuilder<unknown>) => {
+    const latest = (columns: Sql, place: Sql) => {
       const selects = parts.map(
         (part, index) => sql`
           select * from (select ${columns} from ${part} and ${between} order by id desc
@@ -224,7 +222,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
         : status
           ? sql.ref(`${status}_count`)
           : sql`1`
-    const latest = (condition: RawBuilder<unknown>) => sql`
+    const latest = (condition: Sql) => sql`
       (select starts_at_ms from ${from(activity)}
         where ${own} and environment = ${environment} and dimension = ${sums.dimension} and subject = ${sums.subject}
           and ${condition} order by starts_at_ms desc limit 1)`
@@ -252,10 +250,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
   }
 
   /** The payment or the evaluation of each entry `e` of an account, among those that are `found`. */
-  async function records(
-    { accountId }: Pick<Scope, 'accountId'>,
-    found: RawBuilder<unknown>,
-  ): Promise<RawBuilder<unknown>> {
+  async function records({ accountId }: Pick<Scope, 'accountId'>, found: Sql): Promise<Sql> {
     const account = idOf(dialect, 'account', accountId)
     return sql`
       ${await dialect.joinPayments(account, found)}
@@ -264,7 +259,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
   }
 
   /** Whether an entry `e` is a transaction of a scope that matches a filter. */
-  function fits({ accountId, environment }: Scope, filter: ListFilter): RawBuilder<unknown> {
+  function fits({ accountId, environment }: Scope, filter: ListFilter): Sql {
     const { agentId, mandateId, merchantDomain, direction, reasonCode, fromMs, beforeMs } = filter
     const { receivedOnly, moneyOnly, metadata } = filter
     const conditions = [sql`e.environment = ${environment}`, sql`e.kind <> 'more_denied'`]
@@ -440,7 +435,7 @@ function earlier(olderThan: string | undefined, beforeMs: number | undefined): s
   return olderThan === undefined || start < olderThan ? start : olderThan
 }
 
-function hasStatus(status: TransactionStatus): RawBuilder<unknown> {
+function hasStatus(status: TransactionStatus): Sql {
   switch (status) {
     case 'paid':
       return sql`e.kind in ('paid', 'received')`

@@ -1,13 +1,10 @@
 import { stat } from 'node:fs/promises'
 
-import { Kysely, SqliteDialect, sql } from 'kysely'
-
 import { idBytes, idText } from '../../../domain/type-id.ts'
 import type { Caller } from '../../../domain/records.ts'
 import { withClock } from '../../../domain/clock/test-clock.ts'
 import { CommitHealth } from '../../commit-health.ts'
 import { CommitTimes } from '../../commit-times.ts'
-import { kyselyOver } from '../../console/dialect.ts'
 import { consoleQueryMs, maxConsoleQueries } from '../../console/store.ts'
 import { explainFailure } from './explain-failure.ts'
 import { KnownCallers } from './known-callers.ts'
@@ -17,7 +14,7 @@ import type { StoreMetrics } from '../../store-metrics.ts'
 import type { Store } from '../../store.ts'
 import { closedError, createLedgerOperations, type NextId } from '../ledger-store.ts'
 import { readStops } from '../operations/stops.ts'
-import { joinPayments, rowOf, type ReadDialect, type Reader } from '../reads/dialect.ts'
+import { joinPayments, rowOf, type ReadDialect } from '../reads/dialect.ts'
 import { prepareLedgerReads } from '../reads/ledger-reads.ts'
 import { findPartsIn, Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
@@ -26,7 +23,8 @@ import { prepareAgentFacts, type KnownFacts } from './agent-facts.ts'
 import { IndexedMandates } from './indexed-mandates.ts'
 import { SqliteLedger } from './ledger-thread.ts'
 import { entriesByMandate, ledgerSteps, paymentsByExpiry, waitingPayments } from './schema.ts'
-import { sqliteTables } from './sqlite-reader.ts'
+import { readerOf, readerOver, sqliteTables } from './sqlite-reader.ts'
+import { sql } from '../../sql.ts'
 
 export interface SqliteLedgerStoreOptions {
   /** The database file; its folder is created if missing. */
@@ -65,18 +63,17 @@ function createStore(
   { nextId, maxBatch = 128, onEnd, metrics }: SqliteLedgerStoreOptions,
 ): Store {
   const { database, path } = file
-  const writing = new SqliteDialect({ database })
-  const db: Reader = new Kysely<unknown>({ dialect: writing })
+  const db = readerOf(database)
   /** For operations that read first. */
-  const operationsDb = kyselyOver(async (text, values) => {
+  const operationsDb = readerOver(async (text, values) => {
     try {
-      return database.prepare(text).all(...values)
+      return await db.query(text, values)
     } catch (error) {
       throw explainFailure(error)
     }
-  }, writing)
+  })
   const queries = new QueryThread({ path, timeoutMs: consoleQueryMs, maxWaiting: maxConsoleQueries })
-  const consoleDb = kyselyOver((text, values) => queries.query(text, values), writing)
+  const consoleDb = readerOver((text, values) => queries.query(text, values))
   const commitTimes = new CommitTimes()
   const queue = metrics?.addQueue('ledger')
   const health = new CommitHealth(() => ledger.probe())

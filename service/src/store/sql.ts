@@ -1,0 +1,82 @@
+/** A connection for reads. */
+export interface Reader {
+  /** The parameter of a statement by its number, from 1: `$1` or `?`. */
+  readonly parameter: (number: number) => string
+  /** The rows of a statement. */
+  readonly query: (text: string, values: readonly unknown[]) => Promise<unknown[]>
+}
+
+/** Sends one statement that only reads; its rows. */
+export type RunQuery = Reader['query']
+
+/** Adds to the text of a statement, and to the values of its parameters. */
+type Write = (to: Statement) => void
+
+interface Statement {
+  readonly parameter: Reader['parameter']
+  text: string
+  readonly values: unknown[]
+}
+
+/** A statement, or a part of one, with its parameters. */
+export class Sql<Row = unknown> {
+  readonly write: Write
+
+  constructor(write: Write) {
+    this.write = write
+  }
+
+  /** The rows that a database returns. */
+  async execute({ parameter, query }: Reader): Promise<{ rows: Row[] }> {
+    const statement: Statement = { parameter, text: '', values: [] }
+    this.write(statement)
+    return { rows: (await query(statement.text, statement.values)) as Row[] }
+  }
+}
+
+/** A statement from a template: a part of a statement is inserted as it is, any other value becomes a parameter. */
+function tag<Row = unknown>(texts: TemplateStringsArray, ...values: readonly unknown[]): Sql<Row> {
+  return new Sql((to) => {
+    for (const [index, text] of texts.entries()) {
+      if (index > 0) writeValue(to, values[index - 1])
+      to.text += text
+    }
+  })
+}
+
+function writeValue(to: Statement, value: unknown): void {
+  if (value instanceof Sql) return value.write(to)
+  to.values.push(value)
+  to.text += to.parameter(to.values.length)
+}
+
+const textOnly = (text: string): Sql =>
+  new Sql((to) => {
+    to.text += text
+  })
+
+const quoted = (name: string): Sql =>
+  textOnly(
+    name
+      .split('.')
+      .map((part) => `"${part.replaceAll('"', '""')}"`)
+      .join('.'),
+  )
+
+export const sql = Object.assign(tag, {
+  /** Text that is inserted as it is, and must not come from outside. */
+  raw: textOnly,
+  /** A column, possibly with its table: `p.amount`. */
+  ref: quoted,
+  table: quoted,
+  /** A value as part of the text. */
+  lit: (value: string | number | bigint): Sql =>
+    textOnly(typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value)),
+  join: (parts: readonly unknown[], separator: Sql = textOnly(', ')): Sql =>
+    new Sql((to) => {
+      for (const [index, part] of parts.entries()) {
+        if (index > 0) separator.write(to)
+        writeValue(to, part)
+      }
+    }),
+})
