@@ -1,16 +1,23 @@
 import { toResponse, watchBody, withReceipt } from './fetch-delivery.ts'
 import type { Authorized, HandlerResponse } from './gate.ts'
 
+/** What becomes of values that a handler throws. */
+interface Thrown {
+  /** The status of those that the framework turns into responses. */
+  readonly statusOfThrown?: (thrown: unknown) => number | undefined
+  /** The response to a failure; otherwise it is thrown on, and the framework answers it. */
+  readonly answerTo?: (thrown: unknown) => Response
+}
+
 /**
  * The response of a handler whose payment is authorized. It is settled when the handler has answered: nothing of the
- * body is read before. A metered one is settled at the end of its body. `statusOfThrown` recognizes thrown values that
- * are responses.
+ * body is read before. A metered one is settled at the end of its body.
  */
 export async function deliverAuthorized(
   authorized: Authorized,
   { signal }: Request,
   handle: () => Response | Promise<Response>,
-  statusOfThrown: (thrown: unknown) => number | undefined = () => undefined,
+  { statusOfThrown, answerTo }: Thrown = {},
 ): Promise<Response> {
   // This response is never read.
   const toNobody = new Response(null, { status: 503 })
@@ -25,10 +32,13 @@ export async function deliverAuthorized(
     answer = await handle()
     if (signal.aborted) return toNobody
   } catch (thrown) {
-    const status = statusOfThrown(thrown)
+    const status = statusOfThrown?.(thrown)
     if (status === undefined || signal.aborted) {
       await authorized.void()
-      throw thrown
+      if (!answerTo) throw thrown
+      const failed = answerTo(thrown)
+      const settlement = await authorized.settle(headOf(failed))
+      return settlement.outcome === 'withheld' ? failed : withReceipt(failed, settlement)
     }
     const settlement = await authorized.settle({ status, header: () => null })
     if (settlement.outcome === 'withheld') return toResponse(settlement.answer)

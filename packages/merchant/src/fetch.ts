@@ -16,18 +16,35 @@ export function requirePayment<Rest extends unknown[]>(
   handler: (request: Request, ...rest: Rest) => Response | Promise<Response>,
 ) {
   const decide = createPaymentGate(options)
+  const onError = options.onError ?? console.error
+
+  // Below it there is only the server, whose answer to an error could not say that nothing was charged.
+  function answerTo(error: unknown): Response {
+    onError(error)
+    return new Response('Internal Server Error', { status: 500 })
+  }
 
   async function sell(request: Request, ...rest: Rest): Promise<Response> {
     const decision = await decide({ ...readRequest(request), request })
     if (decision.outcome === 'free') return handler(request, ...rest)
     if (decision.outcome === 'paid') {
-      const answer = await deliver(decision, request, () => handler(request, ...rest))
+      const answer = await deliver(decision, request, () => answerOf(request, rest))
       return withReceipt(answer, decision)
     }
     if (decision.outcome === 'authorized') {
-      return deliverAuthorized(decision, request, () => handler(request, ...rest))
+      return deliverAuthorized(decision, request, () => answerOf(request, rest), { answerTo })
     }
     return toResponse(decision.answer)
+  }
+
+  /** A thrown response is one. */
+  async function answerOf(request: Request, rest: Rest): Promise<Response> {
+    try {
+      return await handler(request, ...rest)
+    } catch (thrown) {
+      if (thrown instanceof Response) return thrown
+      throw thrown
+    }
   }
 
   return Object.assign(sell, { refund: decide.refund })

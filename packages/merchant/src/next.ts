@@ -25,7 +25,7 @@ export function requirePayment<NextRequest extends Request, Rest extends unknown
       return withReceipt(answer, decision)
     }
     if (decision.outcome === 'authorized') {
-      return deliverAuthorized(decision, request, () => handler(request, ...rest), statusOfThrown)
+      return deliverAuthorized(decision, request, () => handler(request, ...rest), { statusOfThrown })
     }
     return toResponse(decision.answer)
   }

@@ -19,6 +19,8 @@ import { listen, textOf, type Goods, type OpenServer, type Shop } from './shop.t
 /** A framework with its adapter. */
 export interface Adapter {
   readonly name: string
+  /** Whether the framework answers errors where the middleware cannot add headers. */
+  readonly hidesErrors?: true
   readonly open: (options: PaymentOptions, shop: Pick<Shop, 'sell'>) => Promise<OpenServer>
 }
 
@@ -80,7 +82,9 @@ export const adapters: readonly Adapter[] = [
   },
 ]
 
-function listenWithFetch(fetch: (request: Request) => Response | Promise<Response>): Promise<OpenServer> {
+export function listenWithFetch(
+  fetch: (request: Request) => Response | Promise<Response>,
+): Promise<OpenServer> {
   return listen(createAdaptorServer({ fetch }) as ReturnType<typeof createServer>)
 }
 

@@ -12,12 +12,14 @@ const metered = { capture: 'metered' } as const
 /** What all adapters do with payments that are captured after the handler. */
 export const captureScenarios: readonly Scenario[] = [
   {
-    title: 'A handler that throws is never charged, and its proof is voided',
+    title: 'A handler that throws is never charged, its proof is voided, and the answer says so',
     options: after,
     spent: '0.00',
-    play: async ({ proofFor, pay, shop }, service) => {
+    play: async ({ proofFor, pay, shop, hidesErrors }, service) => {
       const proof = await proofFor('/broken')
-      assert.equal((await pay('/broken', proof)).status, 500)
+      const failed = await pay('/broken', proof)
+      assert.equal(failed.status, 500)
+      assert.equal(failed.headers.get('x-payment-voided'), hidesErrors ? null : proof.nonce)
       assert.equal(await fateOf(service, proof), 'voided')
       const again = await pay('/broken', proof)
       assert.deepEqual([again.status, again.challenge.reason], [402, 'authorization_voided'])

@@ -49,6 +49,7 @@ export async function serveNext(context: Ending, build: string): Promise<Adapter
   context.after(() => application.close())
   return {
     name: 'Next',
+    hidesErrors: true,
     open: async (options, shop) => {
       const id = `shop-${shops.size}`
       shops.set(id, { options, sell: async (path, payment) => toResponse(await shop.sell(path, payment)) })

@@ -43,6 +43,7 @@ export interface Purchase {
   /** Sends a request for a path with a proof. */
   readonly pay: (path: string, proof: unknown) => Promise<ShopAnswer>
   readonly spent: () => Promise<string>
+  readonly hidesErrors: boolean
 }
 
 interface Ending {
@@ -87,6 +88,7 @@ export async function openShop(
 
   return {
     shop,
+    hidesErrors: adapter.hidesErrors === true,
     proxy,
     agentId,
     mandateId,

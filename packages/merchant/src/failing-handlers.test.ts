@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { createServer, type ServerResponse } from 'node:http'
+import { after, test } from 'node:test'
+
+import { requirePayment as forFetch } from '@purser/merchant/fetch'
+import { requirePayment as forNode } from '@purser/merchant/node'
+
+import { startTestService } from '../../../service/testing/service.ts'
+import { listenWithFetch } from '../testing/adapters.ts'
+import { openShop } from '../testing/purchase.ts'
+import { listen } from '../testing/shop.ts'
+
+const service = await startTestService({ after })
+
+test('What a handler still sends after it has failed does not leave, because it is not charged', async (context) => {
+  let late: ServerResponse | undefined
+  const adapter = {
+    name: 'node:http',
+    open: (options: Parameters<typeof forNode>[0]) =>
+      listen(
+        createServer(
+          forNode(options, (_request, response) => {
+            late = response
+            purchase.proxy.set('hold answers')
+            throw new Error('the log is full')
+          }),
+        ),
+      ),
+  }
+  const purchase = await openShop(context, service, adapter, { capture: 'after' })
+  const proof = await purchase.proofFor('/data')
+  const buying = purchase.pay('/data', proof).catch((error: unknown) => ({ text: String(error) }))
+  await purchase.proxy.holding() // void
+  late?.end('the goods')
+  purchase.proxy.set('pass')
+  const { text } = await buying
+  assert.equal(text.includes('the goods'), false, text)
+  const { body } = await service.call('GET', `/v1/payments/proofs/${proof.nonce}`)
+  assert.equal(body.status, 'voided')
+  assert.equal(await purchase.spent(), '0.00')
+})
+
+test('A response that a Fetch-style handler throws is one, and is charged', async (context) => {
+  for (const capture of ['before', 'after', 'metered'] as const) {
+    const adapter = {
+      name: 'Fetch style',
+      open: (options: Parameters<typeof forFetch>[0]) =>
+        listenWithFetch(
+          forFetch(options, () => {
+            // oxlint-disable-next-line no-throw-literal -- Some frameworks answer so.
+            throw new Response('the goods', { status: 203 })
+          }),
+        ),
+    }
+    const { proofFor, pay, spent } = await openShop(context, service, adapter, { capture })
+    const proof = await proofFor('/data')
+    const bought = await pay('/data', proof)
+    assert.deepEqual([bought.status, bought.text], [203, 'the goods'], capture)
+    assert.equal(await spent(), '4.00')
+    assert.equal((await pay('/data', proof)).challenge.reason, 'nonce_reused')
+  }
+})
