@@ -330,9 +330,12 @@ const referencePolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
+/** The OpenAPI document as text, once it is needed. */
+let openApiJson: string | undefined
+
 /** The OpenAPI document, and the interactive reference based on it. */
 async function serveReference(app: FastifyInstance): Promise<void> {
-  const json = JSON.stringify(openApiDocument)
+  const json = (openApiJson ??= JSON.stringify(openApiDocument))
   app.get(openApiPath, (_request, reply) => send(reply, { status: 200, body: openApiDocument, json }))
   await app.register(swagger, { mode: 'static', specification: { document: openApiDocument as never } })
   await app.register(async (reference) => {

@@ -7,6 +7,12 @@ import { logPages } from './open.ts'
 /** How often new content of the log is copied into the database file. */
 const intervalMs = 100
 
+/**
+ * When the thread starts. Until then the log is far from its preallocated length, and a ledger that is open for a
+ * moment only, as for a command or a test, needs no thread.
+ */
+const startDelayMs = 1_000
+
 /** From this length on the log counts as long, well before it outgrows its preallocated length. */
 const longLogPages = logPages / 2
 
@@ -31,14 +37,19 @@ interface Options {
  * waits for it.
  */
 export function startCheckpoints(path: string, { onLongLog }: Options): { stop: () => Promise<void> } {
-  const worker = new Worker(new URL(import.meta.url), { workerData: path })
-  const ended = new Promise((resolve) => worker.once('exit', resolve))
-  worker.on('message', onLongLog)
-  worker.unref()
-  // Without the thread the log is still copied, but payments wait.
-  worker.on('error', () => undefined)
+  let worker: Worker | undefined
+  const timer = setTimeout(() => {
+    worker = new Worker(new URL(import.meta.url), { workerData: path })
+    worker.on('message', onLongLog)
+    worker.unref()
+    // Without the thread the log is still copied, but payments wait.
+    worker.on('error', () => undefined)
+  }, startDelayMs).unref()
   return {
     stop: async () => {
+      clearTimeout(timer)
+      if (!worker || worker.threadId === -1) return
+      const ended = new Promise((resolve) => worker?.once('exit', resolve))
       worker.ref()
       worker.postMessage('stop')
       await ended
