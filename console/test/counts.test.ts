@@ -7,7 +7,7 @@ import { startTestService } from '../../service/testing/service.ts'
 import { startBrowser } from './browser.ts'
 import { visit } from './visitor.ts'
 
-test('Tile, verdict and list count the same denials of the last 24 hours, and proofs beyond ten in a minute apart', async (context) => {
+test('Tile, verdict and list count the same denials of the last 24 hours, proofs beyond ten in a minute apart, and authorized payments as held', async (context) => {
   const service = await startTestService(context)
   const nowMs = Date.now()
   service.clock.nowMs = nowMs
@@ -43,6 +43,10 @@ test('Tile, verdict and list count the same denials of the last 24 hours, and pr
   assert.ok(proof.decision === 'approved')
   const charge = { merchant_domain: 'api.example.com', expected_amount: '0.50' }
   assert.ok((await purser.payments.verify({ ...charge, proof: proof.proof })).verified)
+  await purser.payments.requestProof({ ...payment, amount: '0.25' })
+  const reserved = await purser.payments.requestProof({ ...payment, amount: '0.50' })
+  assert.ok(reserved.decision === 'approved')
+  assert.ok((await purser.payments.authorize({ ...charge, proof: reserved.proof })).authorized)
 
   const browser = await startBrowser()
   context.after(() => browser.close())
@@ -52,6 +56,9 @@ test('Tile, verdict and list count the same denials of the last 24 hours, and pr
   const tile = page.locator('.tile', { hasText: 'Denied in 24 hours' })
   assert.equal(await tile.locator('.tile-figure').innerText(), '15')
   assert.match(await tile.innerText(), /2 more proofs, not listed/)
+  const held = page.locator('.tile', { hasText: 'Held by open proofs and authorized payments' })
+  assert.match(await held.innerText(), /0\.75 USDC\s+1 open proof, 1 authorized payment/)
+  await page.getByText('0.25 held, 0.50 authorized').waitFor()
   const verdict = page.locator('.verdict')
   assert.match(
     await verdict.innerText(),

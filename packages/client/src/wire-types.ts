@@ -880,6 +880,8 @@ export interface NearBudget {
   spent_total: string
   /** Sum in USDC held by its open proofs. */
   held_total: string
+  /** Sum in USDC of its authorized payments. */
+  authorized_total: string
   /** `max_spend_total` minus `spent_total` in USDC. */
   remaining_budget: string
   /** Sum in USDC of payments since `last_day_starts_at`. */
@@ -908,6 +910,13 @@ export interface Overview {
     /** Number of open proofs; 10,000 means 10,000 or more. */
     count: number
     /** Sum in USDC held by them. */
+    amount: string
+  }
+  /** Payments that their merchants may capture until their deadlines. */
+  authorized: {
+    /** Number of authorized payments. */
+    count: number
+    /** Their sum in USDC. */
     amount: string
   }
   /** Start of the last 24 hours, at a quarter of an hour. */

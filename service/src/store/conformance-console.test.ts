@@ -75,6 +75,23 @@ storeConformance((open) => {
     assert.equal(decision?.refusedBy?.limit?.window, 'lifetime')
   })
 
+  test('The sums of an account have its open proofs, and its authorized payments, of which each is in one', async (context) => {
+    const ledger = await open(context)
+    const { sandbox: caller } = await ledger.tenant()
+    await ledger.seller(caller)
+    const mandate = await ledger.mandate(caller)
+    const heldAndAuthorized = async () => {
+      const { heldMicro, openHolds, authorized } = await ledger.store.readBudgets(caller, ledger.clock.nowMs)
+      return { held: [openHolds, heldMicro], authorized: [authorized.count, authorized.amountMicro] }
+    }
+    const [hold, other] = [await ledger.hold(mandate, '4.00'), await ledger.hold(mandate, '0.50')]
+    assert.deepEqual(await heldAndAuthorized(), { held: [2, 4_500_000n], authorized: [0, 0n] })
+    await ledger.authorized(caller, hold)
+    assert.deepEqual(await heldAndAuthorized(), { held: [1, 500_000n], authorized: [1, 4_000_000n] })
+    await ledger.authorized(caller, other)
+    assert.deepEqual(await heldAndAuthorized(), { held: [0, 0n], authorized: [2, 4_500_000n] })
+  })
+
   test('Amounts are added up beyond the range of one integer', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()

@@ -27,15 +27,17 @@ for (const { name, missing, open } of serviceStores) {
 
       await context.test('The overview: what is spent, what is left, and when it will run out', async () => {
         const overview = await purser.console.overview()
-        const { spent_today, paid_today, remaining, active_mandates, open_holds, denied_last_day } = overview
+        const { spent_today, paid_today, remaining, active_mandates } = overview
+        const { open_holds, authorized, denied_last_day } = overview
         assert.deepEqual(
-          { spent_today, paid_today, remaining, active_mandates, open_holds, denied_last_day },
+          { spent_today, paid_today, remaining, active_mandates, open_holds, authorized, denied_last_day },
           {
             spent_today: '16.00',
             paid_today: 3,
             remaining: '124.00',
             active_mandates: 3,
             open_holds: { count: 1, amount: '3.00' },
+            authorized: { count: 0, amount: '0.00' },
             // Including refused proofs.
             denied_last_day: 6,
           },

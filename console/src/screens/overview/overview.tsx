@@ -7,6 +7,7 @@ import { useSeen } from '../../api/seen.tsx'
 import { Go } from '../../shell/go.tsx'
 import { Amount } from '../../ui/amount.tsx'
 import { Panel } from '../../ui/panel.tsx'
+import { sumOf } from '../../text/amounts.ts'
 import { counted } from '../../text/counts.ts'
 import { Failed, Outdated, Waiting } from '../../ui/waiting.tsx'
 import { Screen } from '../screen.tsx'
@@ -77,7 +78,7 @@ export function Overview() {
 }
 
 function Tiles({ figures }: { readonly figures: OverviewFigures }) {
-  const { open_holds } = figures
+  const { open_holds, authorized } = figures
   const { listed, more } = denialsIn(figures)
   return (
     <dl className="tiles">
@@ -102,9 +103,9 @@ function Tiles({ figures }: { readonly figures: OverviewFigures }) {
         more={counted(figures.active_mandates, 'active mandate')}
       />
       <Tile
-        name="Of that, held by open proofs"
-        figure={<Amount value={open_holds.amount} currency="USDC" />}
-        more={counted(open_holds.count, 'open hold')}
+        name="Held by open proofs and authorized payments"
+        figure={<Amount value={sumOf([open_holds.amount, authorized.amount])} currency="USDC" />}
+        more={`${counted(open_holds.count, 'open proof')}, ${counted(authorized.count, 'authorized payment')}`}
       />
       <Tile
         name="Denied in 24 hours"

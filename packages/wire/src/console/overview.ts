@@ -27,6 +27,7 @@ export const NearBudget = Type.Object({
   max_spend_total: described(Sum, 'Total budget in USDC, as provided.'),
   spent_total: described(Sum, 'Sum of its verified payments in USDC.'),
   held_total: described(Sum, 'Sum in USDC held by its open proofs.'),
+  authorized_total: described(Sum, 'Sum in USDC of its authorized payments.'),
   remaining_budget: described(Sum, '`max_spend_total` minus `spent_total` in USDC.'),
   spent_last_day: described(Sum, 'Sum in USDC of payments since `last_day_starts_at`.'),
   exhausted_at: described(
@@ -63,6 +64,16 @@ export const Overview = Type.Object({
       amount: described(Sum, 'Sum in USDC held by them.'),
     },
     { title: 'OpenHolds', description: 'Proofs that can still be charged.' },
+  ),
+  authorized: Type.Object(
+    {
+      count: Type.Integer({ description: 'Number of authorized payments.' }),
+      amount: described(Sum, 'Their sum in USDC.'),
+    },
+    {
+      title: 'AuthorizedPayments',
+      description: 'Payments that their merchants may capture until their deadlines.',
+    },
   ),
   last_day_starts_at: described(Timestamp, 'Start of the last 24 hours, at a quarter of an hour.'),
   denied_last_day: Type.Integer({

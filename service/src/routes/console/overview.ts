@@ -1,6 +1,7 @@
 import { getOverview, type Activity as WireActivity, type NearBudget } from '@purser/wire/console/overview'
 import { denialCodes } from '@purser/wire/policy'
 
+import { toOutstanding } from '../../domain/audit.ts'
 import { formatSigned, formatSum, type MicroUsdc } from '../../domain/money.ts'
 import { remainingBudget } from '../../domain/policy.ts'
 import type { Caller } from '../../domain/records.ts'
@@ -62,6 +63,7 @@ export function serveConsoleOverview(
       remaining: formatSum(budgets.remainingMicro),
       active_mandates: budgets.activeMandates,
       open_holds: { count: budgets.openHolds, amount: formatSum(budgets.heldMicro) },
+      authorized: toOutstanding(budgets.authorized),
       last_day_starts_at: toTimestamp(hoursStartMs),
       denied_last_day: hours.reduce((sum, { deniedCount }) => sum + deniedCount, 0),
       hours: hours.map(toWireActivity),
@@ -107,6 +109,7 @@ function toNearBudget(mandate: ConsoleMandate, spent: readonly Activity[], nowMs
     max_spend_total: mandate.maxTotalText,
     spent_total: formatSum(mandate.spentMicro),
     held_total: formatSum(mandate.heldMicro),
+    authorized_total: formatSum(mandate.authorizedMicro),
     remaining_budget: formatSum(left),
     spent_last_day: formatSum(spentLastDay),
     exhausted_at: isExhausted ? toTimestamp(nowMs + lastsMs) : null,

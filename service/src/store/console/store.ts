@@ -222,6 +222,8 @@ export interface Budgets {
   readonly stoppedMandates: number
   /** At most 10,000 are counted. */
   readonly openHolds: number
+  /** Authorized payments, of mandates in any state. */
+  readonly authorized: { readonly count: number; readonly amountMicro: MicroUsdc }
   readonly nearest: readonly ConsoleMandate[]
 }
 

@@ -122,8 +122,9 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
       const { rows } = await sql<Sums>`
         select ${sumWhere(isActive, sql`1`)} as active_mandates,
           ${sumAmount('remaining', sql`(max_total_micro - spent_micro)`, isActive)},
-          ${sumAmount('held', sql`held_micro`)},
-          ${sumWhere(isStopped, sql`1`)} as stopped_mandates, sum(open_payments) as open_payments
+          ${sumAmount('held', sql`held_micro`)}, ${sumAmount('authorized', sql`authorized_micro`)},
+          ${sumWhere(isStopped, sql`1`)} as stopped_mandates, sum(open_payments) as open_payments,
+          sum(authorized_payments) as authorized_payments
         from ${from(mandates)} where ${inScope(scope)} ${inTime}`.execute(db)
       const [sums] = rows
       const nearest = await sql<ConsoleMandateRow>`
@@ -137,6 +138,10 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
         heldMicro: amountFrom(sums, 'held'),
         stoppedMandates: countFrom(sums, 'stopped_mandates'),
         openHolds: Math.min(maxCounted, countFrom(sums, 'open_payments')),
+        authorized: {
+          count: countFrom(sums, 'authorized_payments'),
+          amountMicro: amountFrom(sums, 'authorized'),
+        },
         nearest: nearest.rows.map(toConsoleMandate),
       }
     },
