@@ -1,4 +1,5 @@
 import { auditEvent } from '../src/domain/audit.ts'
+import type { Limit } from '../src/domain/limits.ts'
 import { formatSum, type MicroUsdc } from '../src/domain/money.ts'
 import { holdDefaults, mandateDefaults } from '../src/domain/new-records.ts'
 import { holdGraceMs, validityWindowMs } from '../src/domain/proof.ts'
@@ -8,6 +9,7 @@ import type { Ledger, RunOptions } from '../src/store/ledger/ledger.ts'
 import type { Operation } from '../src/store/ledger/operation.ts'
 import { createAccount } from '../src/store/ledger/operations/accounts.ts'
 import { createAgent } from '../src/store/ledger/operations/agents.ts'
+import { createBudget } from '../src/store/ledger/operations/limits/budgets.ts'
 import { createMandate } from '../src/store/ledger/operations/mandates.ts'
 import { capture, type CaptureCall } from '../src/store/ledger/operations/captures.ts'
 import { issueProof } from '../src/store/ledger/operations/payments.ts'
@@ -111,6 +113,28 @@ export class LedgerTenant {
       ...terms,
     }
     await ledger.run(createMandate, { mandate, event: this.event('mandate.created', id) })
+    return id
+  }
+
+  /** A shared budget whose limit is never reached. */
+  async budget(): Promise<string> {
+    const { ledger, ids, clock } = this.#options
+    const { accountId, environment } = this.caller
+    const id = ids.next('budget')
+    const limits: Limit[] = [
+      {
+        id: 'limit_1',
+        window: 'lifetime',
+        maxAmountText: '1000000.00',
+        maxAmountMicro: '1000000000000',
+        maxCount: null,
+        per: null,
+        action: 'deny',
+      },
+    ]
+    const times = { createdAtMs: clock.ms, updatedAtMs: clock.ms, frozenAtMs: null, version: 1 }
+    const budget = { accountId, environment, ...times, id, name: 'team', ancestors: [], limits }
+    await ledger.run(createBudget, { budget, event: this.event('budget.created', id) })
     return id
   }
 

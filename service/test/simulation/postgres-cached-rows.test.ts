@@ -34,6 +34,31 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
     assert.equal(trips() - before, 3)
   })
 
+  test(about('payments of a shared budget take one round trip each'), async (context) => {
+    const { tenant, trips } = await openTenant(context)
+    const mandateId = await tenant.mandate(undefined, { budgetPath: [await tenant.budget()] })
+    await tenant.capture(await tenant.proof(mandateId))
+    const before = trips()
+    await tenant.capture(await tenant.proof(mandateId))
+    assert.equal(trips() - before, 2)
+  })
+
+  test(about('calls that wait for a row which is free again use the cache'), async (context) => {
+    const { bed, tenant, trips } = await openTenant(context)
+    const mandateId = await tenant.mandate()
+    await tenant.proof(mandateId)
+    const key = { accountId: tenant.caller.accountId, id: mandateId }
+    const readOnceFree = () =>
+      bed.driver.transaction(async ({ read, commit }) => {
+        await read([lock(mandates, key)], { waitsForLocks: true })
+        await commit([])
+      })
+    await readOnceFree()
+    const before = trips()
+    await readOnceFree()
+    assert.equal(trips() - before, 1)
+  })
+
   test(
     about('a row that another process has changed is read again before a decision uses it'),
     async (context) => {

@@ -100,6 +100,21 @@ test('A second lane leaves many calls for one row to the first lane', async () =
   assert.equal(counts.blocked, 0)
 })
 
+test('A lane leaves calls for a shared budget to the lane that writes it', async () => {
+  const { tenant, counts } = await openTenant({
+    lanes: 2,
+    beside: { least: 4, stalledAfterMs: 30 },
+    maxBatch: 8,
+  })
+  const budgetPath = [await tenant.budget()]
+  const ids = await Promise.all(Array.from({ length: 12 }, () => tenant.mandate(undefined, { budgetPath })))
+  // Now the ledger knows the budget of each mandate.
+  for (const id of ids) await tenant.proof(id)
+  const proofs = Array.from({ length: 100 }, (_, index) => tenant.proof(ids[index % 12] as string))
+  assert.equal((await Promise.all(proofs)).length, 100)
+  assert.equal(counts.blocked, 0)
+})
+
 test('Batches of one account group contain no call of another group', async () => {
   const { tenant, another, batches } = await openTenant({ groupOf: (accountId) => accountId })
   const tenants = [tenant, await another()]

@@ -9,7 +9,8 @@ import {
   type Driver,
   type DriverTransaction,
 } from './driver.ts'
-import { readText, type Operation } from './operation.ts'
+import { LaterLocks } from './later-locks.ts'
+import { readText, type Operation, type Read } from './operation.ts'
 import { activityPartsOf } from './operations/activity.ts'
 
 /** A monotonic clock, independent of the date. */
@@ -80,12 +81,14 @@ interface Waiting {
   delays: number
   /** Whether it has requested everything: its reads do not depend on what is found. */
   hasFixedReads: boolean
+  /** What it requested last. */
+  reads: readonly Read[]
   /** The properties by which batches select calls; known once its reads are. */
   traits?: Traits
 }
 
 interface Traits {
-  /** The names of the rows that it locks first, and of its group. */
+  /** The names of the rows that it locks first, of those that such a call has needed later, and of its group. */
   readonly locks: readonly string[]
   /** The group of the account whose rows it changes. */
   readonly group: string | number
@@ -127,6 +130,7 @@ export class Ledger {
   readonly #afterBatch: LedgerOptions['afterBatch']
   readonly #queue: Waiting[] = []
   readonly #blockedRows = new Map<string, BlockedRow>()
+  readonly #laterLocks = new LaterLocks()
   /** The lanes that take batches. */
   readonly #running = new Set<Lane>()
   #stuckCalls = 0
@@ -193,6 +197,7 @@ export class Ledger {
       isRerun: false,
       delays: 0,
       hasFixedReads: false,
+      reads: [],
     })
   }
 
@@ -214,7 +219,9 @@ export class Ledger {
   #blockedRowOf({ operation, call }: Waiting): BlockedRow | undefined {
     return operation
       .reads(call, new BatchFacts({ isRerun: false }))
-      .map((read) => this.#blockedRows.get(readText(read)))
+      .map(readText)
+      .flatMap((name) => [name, ...this.#laterLocks.after(name)])
+      .map((name) => this.#blockedRows.get(name))
       .find((row) => row !== undefined)
   }
 
@@ -267,7 +274,7 @@ export class Ledger {
   /** The next calls, without those for rows that another lane is writing. */
   #takeBatch(lane: Lane): readonly Waiting[] {
     if (this.#running.size === 1 && !this.#groupOf) return this.#queue.splice(0, this.#maxBatch)
-    const taken = [...this.#running].filter((other) => other !== lane).map(locksOf)
+    const taken = [...this.#running].filter((other) => other !== lane).map((other) => this.#locksOf(other))
     const batch: Waiting[] = []
     const left: Waiting[] = []
     // The look-ahead is limited, because any number of calls may be for one row.
@@ -280,10 +287,19 @@ export class Ledger {
 
   #mayJoin(one: Waiting, batch: readonly Waiting[], taken: readonly ReadonlySet<string>[]): boolean {
     if (batch.length >= this.#maxBatch) return false
-    const { locks, group } = traitsOf(one, this.#groupOf)
+    const { locks, group } = this.#traitsOf(one)
     if (taken.some((names) => locks.some((name) => names.has(name)))) return false
     const [first] = batch
-    return !first || group === traitsOf(first).group
+    return !first || group === this.#traitsOf(first).group
+  }
+
+  /** The rows that a lane is writing: other lanes leave calls for them in the queue. */
+  #locksOf(lane: Lane): ReadonlySet<string> {
+    return (lane.locks ??= new Set(lane.batch.flatMap((one) => this.#traitsOf(one).locks)))
+  }
+
+  #traitsOf(one: Waiting): Traits {
+    return (one.traits ??= findTraits(one, { groupOf: this.#groupOf, laterLocks: this.#laterLocks }))
   }
 
   /** Writes the calls for one row, batch after batch, and waits for its lock each time. */
@@ -369,7 +385,15 @@ export class Ledger {
     this.#waiting -= answers.size
     for (const [one, outcome] of answers) one.settle.resolve(outcome)
     for (const [one, name] of blocked) this.#moveToRow(one, name)
+    if (this.#lanes > 1) for (const one of batch) this.#noteLocks(one, blocked.has(one))
     return batch.filter((one) => !answers.has(one) && !blocked.has(one))
+  }
+
+  /** Remembers which rows a call has locked, for calls like it. */
+  #noteLocks({ reads }: Waiting, isBlocked: boolean): void {
+    const first = reads.find(({ isLocked }) => isLocked)
+    if (!first || (!isBlocked && this.#laterLocks.knows(readText(first)))) return
+    this.#laterLocks.note(reads.filter(({ isLocked }) => isLocked).map(readText))
   }
 
   #moveToRow(one: Waiting, name: string): void {
@@ -398,21 +422,16 @@ export class Ledger {
   }
 }
 
-/** The rows that a lane is writing: other lanes leave calls for them in the queue. */
-function locksOf(lane: Lane): ReadonlySet<string> {
-  return (lane.locks ??= new Set(lane.batch.flatMap((one) => traitsOf(one).locks)))
-}
-
-function traitsOf(one: Waiting, groupOf?: LedgerOptions['groupOf']): Traits {
-  return (one.traits ??= findTraits(one, groupOf))
-}
-
-function findTraits({ operation, call }: Waiting, groupOf: LedgerOptions['groupOf']): Traits {
+function findTraits(
+  { operation, call }: Waiting,
+  { groupOf, laterLocks }: { readonly groupOf: LedgerOptions['groupOf']; readonly laterLocks: LaterLocks },
+): Traits {
   const reads = operation.reads(call, new BatchFacts({ isRerun: false }))
   const locked = reads.filter(({ isLocked }) => isLocked)
   const read = locked[0] ?? reads[0]
   const values = read?.kind === 'range' ? read.where : read?.key
-  const locks = locked.map(readText)
+  const names = locked.map(readText)
+  const locks = [...names, ...names.flatMap((name) => laterLocks.after(name))]
   if (!groupOf) return { locks, group: '' }
   const account = values?.['accountId'] ?? values?.['id']
   const group = typeof account === 'string' ? groupOf(account) : ''
@@ -507,7 +526,8 @@ function addReads(batch: readonly Waiting[], facts: BatchFacts): boolean {
   for (const one of batch) {
     if (one.hasFixedReads) continue
     const { looks } = facts
-    for (const read of one.operation.reads(one.call, facts)) if (facts.ask(read)) isNew = true
+    one.reads = one.operation.reads(one.call, facts)
+    for (const read of one.reads) if (facts.ask(read)) isNew = true
     one.hasFixedReads = facts.looks === looks
   }
   return isNew

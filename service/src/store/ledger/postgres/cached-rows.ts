@@ -135,7 +135,7 @@ class CachedTransaction implements DriverTransaction {
   readonly #run: CachedRun
   #reads: readonly RowRead[] = []
   #found: readonly CachedRow[] = []
-  #isFirst = true
+  #isLocking = false
   usesCache = false
 
   constructor(run: CachedRun) {
@@ -143,10 +143,10 @@ class CachedTransaction implements DriverTransaction {
   }
 
   readonly read: DriverTransaction['read'] = async (reads, options) => {
-    // Only the first list of reads can use the cache: if it grows, everything is read.
+    // A list that has grown is looked up anew, and what was found before is dropped. Once rows are locked, all are read.
     const valid = reads.filter(canFind)
-    const cached = this.#isFirst && !options.waitsForLocks ? this.#run.cache.find(valid) : undefined
-    this.#isFirst = false
+    const cached = this.#isLocking ? undefined : this.#run.cache.find(valid)
+    this.#isLocking = cached === undefined
     this.usesCache = cached !== undefined
     if (!cached) return this.#run.locking.read(reads, options)
     this.#reads = valid as readonly RowRead[]
