@@ -251,5 +251,21 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
     assert.equal((await purser.payments.requestProof(purchase('2.00'))).decision, 'approved')
     await page.getByText('2.00 of 5.00 USDC').waitFor()
   })
+
+  await chapter('Times are told by the test clock, and those of keys by the real one', async () => {
+    await evaluate('1.00')
+    await visitor.go('sandbox')
+    const feed = page.getByRole('list', { name: 'Latest transactions' }).getByRole('listitem')
+    await feed.first().getByText('just now').waitFor()
+    await feed.filter({ hasText: '4.00' }).first().getByText('yesterday').waitFor()
+    assert.equal(await page.getByText('tomorrow').count(), 0)
+    await visitor.go('sandbox/keys')
+    const keys = page.getByRole('table', { name: 'Keys' })
+    await keys
+      .getByText(/^(just now|[0-9]+ minutes? ago)$/)
+      .first()
+      .waitFor()
+    assert.equal(await keys.getByText('yesterday').count(), 0)
+  })
   await visitor.leave()
 })

@@ -14,10 +14,19 @@ export interface Connection {
   readonly stoppedMandates: number
   /** Approvals that wait for a decision, as of the last response. */
   readonly pendingApprovals: number
-  /** By how much the service's clock is ahead of this machine's. */
+  /** By how much the account's time is ahead of this machine's. */
   readonly clockAheadMs: number
   /** Polls now; resolves to whether the service answered. */
   readonly check: () => Promise<boolean>
+}
+
+/** By how much the account's time is ahead of this machine's, to the second. */
+const ClockContext = createContext(0)
+
+/** Tells the account's time, which its test clock may have moved ahead of this machine's. */
+export function useNow(): () => number {
+  const aheadMs = use(ClockContext)
+  return () => Date.now() + aheadMs
 }
 
 const ConnectionContext = createContext<Connection | undefined>(undefined)
@@ -69,7 +78,11 @@ export function Connected({ children }: { readonly children: ReactNode }) {
     }),
     [state, check, dataUpdatedAt, data],
   )
-  return <ConnectionContext value={connection}>{children}</ConnectionContext>
+  return (
+    <ConnectionContext value={connection}>
+      <ClockContext value={Math.round(connection.clockAheadMs / 1_000) * 1_000}>{children}</ClockContext>
+    </ConnectionContext>
+  )
 }
 
 export function statusKey(environment: string): readonly string[] {

@@ -1,9 +1,17 @@
 import { useEffect, useState } from 'react'
 
+import { useNow } from '../api/connection.tsx'
 import { clockMinute, clockTime, distance } from '../text/times.ts'
 
 /** A relative time. */
 export function When({ at }: { readonly at: string }) {
+  useMinutes()
+  const now = useNow()
+  return <Time at={at} text={distance(at, now())} />
+}
+
+/** The same for what a test clock does not move: keys and sessions. */
+export function RealWhen({ at }: { readonly at: string }) {
   useMinutes()
   return <Time at={at} text={distance(at, Date.now())} />
 }

@@ -10,7 +10,7 @@ import { ConfirmByTyping } from '../../ui/dialog.tsx'
 import { Menu, MenuItem } from '../../ui/menu.tsx'
 import { EmptyState } from '../../ui/notice.tsx'
 import { sayDone } from '../../ui/toast.tsx'
-import { When } from '../../ui/when.tsx'
+import { RealWhen } from '../../ui/when.tsx'
 import { useAddressFlag } from '../address-flag.ts'
 import { ListScreen } from '../list-screen.tsx'
 import { nameOfKey } from './key-names.ts'
@@ -49,9 +49,9 @@ const columns: readonly Column<ListedApiKey>[] = [
   { title: 'Status', cell: (key) => <StatusBadge status={key.revoked_at === null ? 'active' : 'revoked'} /> },
   {
     title: 'Last used',
-    cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <When at={last_used_at} />),
+    cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <RealWhen at={last_used_at} />),
   },
-  { title: 'Issued', isMinor: true, cell: ({ created_at }) => <When at={created_at} /> },
+  { title: 'Issued', isMinor: true, cell: ({ created_at }) => <RealWhen at={created_at} /> },
   { title: 'Actions', isActions: true, cell: (key) => key.revoked_at === null && <KeyMenu apiKey={key} /> },
 ]
 

@@ -1,6 +1,7 @@
 import type { BacktestRequest, Backtest as Report, BacktestFlips, Mandate } from '@purser/client'
 import { useState } from 'react'
 
+import { useNow } from '../../api/connection.tsx'
 import { useRead } from '../../api/queries.ts'
 import { Go } from '../../shell/go.tsx'
 import { counted } from '../../text/counts.ts'
@@ -34,6 +35,7 @@ export function Backtest({
   readonly draft: MandateDraft
 }) {
   const [days, setDays] = useState('30')
+  const now = useNow()
   const [asked, setAsked] = useState<BacktestRequest>()
   const query = useRead(
     'backtest',
@@ -44,7 +46,7 @@ export function Backtest({
   const isValid = Object.keys(draftFaults({ ...draft, agentId: mandate.agent_id })).length === 0
   const ask = () => {
     const { budget_id: _budget, ...terms } = amendmentOf(changesOf(termsOfMandate(mandate), termsOf(draft)))
-    const nowMs = Date.now()
+    const nowMs = now()
     setAsked({
       draft: terms,
       from: new Date(nowMs - Number(days) * dayMs).toISOString(),

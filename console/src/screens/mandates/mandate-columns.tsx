@@ -1,5 +1,6 @@
 import type { ListedMandate } from '@purser/client'
 
+import { useNow } from '../../api/connection.tsx'
 import { Go } from '../../shell/go.tsx'
 import { Amount } from '../../ui/amount.tsx'
 import { StatusBadge } from '../../ui/badge.tsx'
@@ -27,7 +28,7 @@ export function mandateColumns({
         </>
       ),
     },
-    { title: 'Status', cell: (mandate) => <StatusBadge status={statusNow(mandate)} /> },
+    { title: 'Status', cell: (mandate) => <Status mandate={mandate} /> },
     {
       title: 'Budget',
       unit: 'USDC',
@@ -45,9 +46,19 @@ export function mandateColumns({
       title: 'Left',
       unit: 'USDC',
       figures: true,
-      // The rest of an ended mandate cannot be spent.
-      cell: (mandate) => (isOver(mandate) ? '–' : <Amount value={mandate.remaining_budget} />),
+      cell: (mandate) => <Left mandate={mandate} />,
     },
     { title: 'Expires', isMinor: true, cell: (mandate) => <When at={mandate.expires_at} /> },
   ]
+}
+
+function Status({ mandate }: { readonly mandate: ListedMandate }) {
+  const now = useNow()
+  return <StatusBadge status={statusNow(mandate, now())} />
+}
+
+/** The rest of an ended mandate cannot be spent. */
+function Left({ mandate }: { readonly mandate: ListedMandate }) {
+  const now = useNow()
+  return isOver(mandate, now()) ? '–' : <Amount value={mandate.remaining_budget} />
 }

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 
+import { useNow } from '../../api/connection.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { useBudgets } from '../budgets/budget-choices.ts'
@@ -16,6 +17,7 @@ export function MandatePreview({
   readonly children?: ReactNode
 }) {
   const budgets = useBudgets()
+  const now = useNow()
   return (
     <div className="stack mandate-preview">
       <div className="stack" aria-live="polite">
@@ -24,7 +26,7 @@ export function MandatePreview({
             {sentenceOf(draft, agentName, budgets.nameOf(draft.budgetId))}
           </p>
         </Panel>
-        {warningsOf(draft, Date.now()).map((warning) => (
+        {warningsOf(draft, now()).map((warning) => (
           <Notice key={warning} tone="warn">
             {warning}
           </Notice>

@@ -1,7 +1,7 @@
 import type { MandateDetail } from '@purser/client'
-import { useState } from 'react'
 import { useParams } from 'react-router'
 
+import { useNow } from '../../api/connection.tsx'
 import { useRead } from '../../api/queries.ts'
 import { SpendChart } from '../../charts/spend-chart.tsx'
 import { Go, usePath } from '../../shell/go.tsx'
@@ -47,6 +47,7 @@ export function Mandate() {
 }
 
 function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
+  const nowMs = useNow()()
   const { pause, resume } = usePauseAndResume(mandate)
   const path = usePath()
   const name = mandate.purpose || 'Mandate without purpose'
@@ -55,8 +56,8 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
       title={name}
       heading={
         <>
-          {name} <StatusBadge status={statusNow(mandate)} />
-          {mandate.is_stopped && !isOver(mandate) && (
+          {name} <StatusBadge status={statusNow(mandate, nowMs)} />
+          {mandate.is_stopped && !isOver(mandate, nowMs) && (
             <Badge tone="bad" icon="stop">
               stopped with all agents
             </Badge>
@@ -102,13 +103,16 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
               <Amount value={mandate.spent_total} currency={mandate.currency} />
             </Fact>
             <Fact name="Left">
-              {isOver(mandate) ? (
+              {isOver(mandate, nowMs) ? (
                 '–'
               ) : (
                 <Amount value={mandate.remaining_budget} currency={mandate.currency} />
               )}
             </Fact>
-            <Fact name={isOver(mandate) ? 'Held by open proofs' : 'Of that, held by open proofs'} mark="held">
+            <Fact
+              name={isOver(mandate, nowMs) ? 'Held by open proofs' : 'Of that, held by open proofs'}
+              mark="held"
+            >
               <Amount value={mandate.held_total} currency={mandate.currency} />
             </Fact>
             {readMicro(mandate.authorized_total) !== 0n && (
@@ -220,10 +224,9 @@ const days = 30
 const dayMs = 24 * 3_600_000
 
 function Spend({ mandate }: { readonly mandate: MandateDetail }) {
+  const nowMs = useNow()()
   // The chart starts at a quarter of an hour, like the service's buckets, and ends now.
-  const [startsAt] = useState(() =>
-    new Date(new Date().setHours(0, 0, 0, 0) - (days - 1) * dayMs).toISOString(),
-  )
+  const startsAt = new Date(new Date(nowMs).setHours(0, 0, 0, 0) - (days - 1) * dayMs).toISOString()
   const spend = useRead(
     'spend',
     (purser, signal) =>
@@ -236,7 +239,7 @@ function Spend({ mandate }: { readonly mandate: MandateDetail }) {
   )
   if (spend.isPending) return <Waiting />
   if (spend.isError) return <Failed error={spend.error} onRetry={() => void spend.refetch()} />
-  return <SpendChart spend={spend.data} total={mandate.max_spend_total} untilMs={spend.dataUpdatedAt} />
+  return <SpendChart spend={spend.data} total={mandate.max_spend_total} untilMs={nowMs} />
 }
 
 const holdColumns: readonly Column<MandateDetail['open_holds'][number]>[] = [

@@ -2,6 +2,7 @@ import type { Mandate, MandateDetail } from '@purser/client'
 import { useEffect, useRef, useState } from 'react'
 import { useNavigate, useSearchParams } from 'react-router'
 
+import { useNow } from '../../api/connection.tsx'
 import { formFaults } from '../../api/failures.ts'
 import { useChange, useRead } from '../../api/queries.ts'
 import { useTyped } from '../../api/typed.ts'
@@ -28,16 +29,17 @@ const title = 'New mandate'
 export function NewMandate() {
   const [parameters] = useSearchParams()
   const like = parameters.get('like')
+  const now = useNow()
   const model = useRead('mandate', (purser, signal) => purser.console.mandates.get(like ?? '', { signal }), {
     parameters: [like],
     isEnabled: like !== null,
   })
   if (like === null) {
-    return <MandateForm start={{ ...emptyDraft(Date.now()), agentId: parameters.get('agent') ?? '' }} />
+    return <MandateForm start={{ ...emptyDraft(now()), agentId: parameters.get('agent') ?? '' }} />
   }
   return (
     <WhenRead query={model} title={title}>
-      {(mandate) => <MandateForm start={draftLike(mandate, Date.now())} like={mandate} />}
+      {(mandate) => <MandateForm start={draftLike(mandate, now())} like={mandate} />}
     </WhenRead>
   )
 }

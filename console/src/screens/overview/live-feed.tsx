@@ -1,6 +1,7 @@
 import type { NamedTransaction } from '@purser/client'
 import { useState } from 'react'
 
+import { useNow } from '../../api/connection.tsx'
 import { Go } from '../../shell/go.tsx'
 import { reasonInWords } from '../../text/reasons.ts'
 import { Amount } from '../../ui/amount.tsx'
@@ -21,7 +22,9 @@ export function LiveFeed({
   readonly state: keyof typeof words
 }) {
   // Transactions that arrive while the screen is open are highlighted.
-  const [openedAtMs] = useState(Date.now)
+  const now = useNow()
+  const [mountedAtMs] = useState(Date.now)
+  const openedAtMs = now() - (Date.now() - mountedAtMs)
   return (
     <Panel
       title="Live activity"

@@ -6,7 +6,7 @@ import { Identifier } from '../../ui/code.tsx'
 import type { Column } from '../../ui/data-table.tsx'
 import { Menu, MenuItem } from '../../ui/menu.tsx'
 import { EmptyState } from '../../ui/notice.tsx'
-import { When } from '../../ui/when.tsx'
+import { RealWhen } from '../../ui/when.tsx'
 import { useKeyNames } from '../keys/key-names.ts'
 import { ListScreen } from '../list-screen.tsx'
 import { EndOthers } from './end-others.tsx'
@@ -67,9 +67,9 @@ function columnsFor(keyNames: ReadonlyMap<string, string>): readonly Column<Acco
         </span>
       ),
     },
-    { title: 'Since', cell: ({ created_at }) => <When at={created_at} /> },
-    { title: 'Last used', cell: ({ used_at }) => <When at={used_at} /> },
-    { title: 'Ends if unused', isMinor: true, cell: ({ expires_at }) => <When at={expires_at} /> },
+    { title: 'Since', cell: ({ created_at }) => <RealWhen at={created_at} /> },
+    { title: 'Last used', cell: ({ used_at }) => <RealWhen at={used_at} /> },
+    { title: 'Ends if unused', isMinor: true, cell: ({ expires_at }) => <RealWhen at={expires_at} /> },
     {
       title: 'Actions',
       isActions: true,
