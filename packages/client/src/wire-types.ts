@@ -2028,6 +2028,8 @@ export interface ProofRecord {
   capture_deadline: string | null
   /** Transaction that records the charge; null if there is none. */
   transaction_id: string | null
+  /** What was charged in USDC, less than `amount` if the merchant captured a part; null if nothing was charged. */
+  captured_amount: string | null
   /** Order that it pays; null for none. */
   order_id: string | null
 }

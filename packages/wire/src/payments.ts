@@ -235,6 +235,10 @@ export const ProofRecord = Type.Object({
     'When its authorization ends, unless it is captured or voided before; null if it was never authorized.',
   ),
   transaction_id: described(Nullable(Id), 'Transaction that records the charge; null if there is none.'),
+  captured_amount: described(
+    Nullable(AmountText),
+    'What was charged in USDC, less than `amount` if the merchant captured a part; null if nothing was charged.',
+  ),
   order_id: described(Nullable(Text(maxLengths.orderId)), 'Order that it pays; null for none.'),
 })
 export type ProofRecord = Static<typeof ProofRecord>

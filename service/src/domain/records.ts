@@ -194,6 +194,8 @@ export interface Hold extends Scope, OptionalFacts {
   /** When the hold ends: the proof's timestamp plus the validity window and a minute of grace. */
   readonly expiresAtMs: number
   readonly transactionId: string | null
+  /** What was charged, as decimal text; null if nothing was. */
+  readonly capturedText?: string | null
   /** When an authorization ends; null if it was never authorized. */
   readonly captureDeadlineMs: number | null
   /** The order that it pays; null for none. */

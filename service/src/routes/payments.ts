@@ -297,6 +297,7 @@ export function toWire(hold: Hold, nowMs: number): ProofRecord {
     expires_at: toTimestamp(hold.expiresAtMs),
     capture_deadline: toNullableTimestamp(hold.captureDeadlineMs),
     transaction_id: hold.transactionId,
+    captured_amount: hold.capturedText ?? null,
     order_id: hold.orderId,
   }
 }

@@ -79,13 +79,14 @@ export async function pay(
 }
 
 /** The `--json` output for a payment whose proof was sent. */
-type PaymentOutcome = 'paid' | 'paid_not_delivered' | 'not_paid' | 'uncertain'
+type PaymentOutcome = 'paid' | 'paid_not_delivered' | 'delivered_not_charged' | 'not_paid' | 'uncertain'
 
-function reportOf(outcome: PaymentOutcome, { nonce, amount, transaction_id }: PaymentFacts) {
-  return { outcome, nonce, amount, transaction_id }
+function reportOf(outcome: PaymentOutcome, facts: PaymentFacts) {
+  const { nonce, amount, charged_amount, transaction_id } = facts
+  return { outcome, nonce, amount, charged_amount, transaction_id }
 }
 
-type PaymentFacts = Pick<PaymentResult, 'nonce' | 'amount' | 'transaction_id'>
+type PaymentFacts = Pick<PaymentResult, 'nonce' | 'amount' | 'charged_amount' | 'transaction_id'>
 
 interface Settlement {
   readonly answer: Response
@@ -99,7 +100,8 @@ async function settle({ answer, delivery, json }: Settlement, io: Io): Promise<v
   const place = answer.ok ? await delivery.take(answer.body) : undefined
   const { printError, print, exitWith } = io
   if (result?.status === 'unknown') printError(harmlessLines(proofWords(undefined, result, io)))
-  if (result?.status === 'captured' && !json) printError(harmlessLines(paidWords(result, decision)))
+  const isSettled = result?.status === 'captured' || (result && isUncharged(result))
+  if (isSettled && !json) printError(harmlessLines(paidWords(result, decision)))
   if (place !== undefined && !json) printError(`The body is in ${place}.`)
   if (!answer.ok) {
     delivery.discard()
@@ -107,15 +109,23 @@ async function settle({ answer, delivery, json }: Settlement, io: Io): Promise<v
   }
   if (json) {
     const { status } = answer
-    const payment = result
-      ? reportOf(result.status === 'captured' || answer.ok ? 'paid' : 'not_paid', result)
-      : null
+    const payment = result ? reportOf(outcomeOf(result, answer), result) : null
     const receipt = receiptOf(result, decision)
     const report = { status, decision: decision ?? null, payment, receipt, body_file: place ?? null }
     print(harmlessJson(report, 2))
     if (!answer.ok) await answer.body?.cancel()
   }
   if (!answer.ok) exitWith(isDenied(decision) ? exitCodes.denied : exitCodes.failed)
+}
+
+function outcomeOf(result: PaymentResult, { ok }: Response): PaymentOutcome {
+  if (isUncharged(result)) return 'delivered_not_charged'
+  return result.status === 'captured' || ok ? 'paid' : 'not_paid'
+}
+
+/** Whether the goods were delivered, and nothing was charged for them. */
+function isUncharged({ delivered, status }: PaymentResult): boolean {
+  return delivered && (status === 'voided' || status === 'expired')
 }
 
 function isDenied(decision: PaymentDecision | undefined): boolean {
@@ -130,7 +140,8 @@ function receiptOf(
   decision: PaymentDecision | undefined,
 ): PaymentReceipt | null {
   if (result?.status !== 'captured' || result.transaction_id === null) return null
-  const { transaction_id, amount, nonce, receipt } = result
+  const { transaction_id, charged_amount: charged, nonce, receipt } = result
+  const amount = charged ?? result.amount
   const merchant_domain = decision?.challenge?.merchant_domain ?? ''
   return receipt ?? { transaction_id, amount, merchant_domain, nonce }
 }
@@ -203,7 +214,8 @@ async function explainFailure(
       const { response, amount } = error
       const outcome = failedOutcome(proof?.status)
       if (json) {
-        const payment = reportOf(outcome, { nonce, amount, transaction_id: proof?.transaction_id ?? null })
+        const charge = { charged_amount: chargedOf(proof), transaction_id: proof?.transaction_id ?? null }
+        const payment = reportOf(outcome, { nonce, amount, ...charge })
         const status = response?.status ?? null
         const report = { status, decision: decision ?? null, payment, receipt: null, body_file: null }
         print(harmlessJson(report, 2))
@@ -250,6 +262,11 @@ function whyNoGoods({ reason, location, cause }: PaymentUncertainError, url: str
     default:
       return reason satisfies never
   }
+}
+
+/** Null if it is not known. */
+function chargedOf(proof: ProofRecord | undefined): string | null {
+  return failedOutcome(proof?.status) === 'not_paid' ? '0.00' : (proof?.captured_amount ?? null)
 }
 
 function failedOutcome(status: ProofRecord['status'] | undefined): keyof typeof failureExits {

@@ -43,13 +43,15 @@ function priceOf({ amount, currency, merchant_domain, category }: PaymentChallen
 }
 
 export function paidWords(
-  { amount, currency, transaction_id, receipt, replayed, resource }: PaymentResult,
+  { amount, charged_amount: charged, currency, transaction_id, receipt, replayed, resource }: PaymentResult,
   decision: PaymentDecision | undefined,
 ): string {
   const merchant =
     receipt?.merchant_domain ?? decision?.challenge?.merchant_domain ?? new URL(resource).hostname
   const before = replayed ? ', by an earlier call; nothing was charged now' : ''
-  return `Paid:      ${amount} ${currency} to ${merchant}, transaction ${transaction_id}${before}`
+  if (charged === '0.00')
+    return `Delivered: nothing was charged by ${merchant}${replayed ? ', by an earlier call' : ''}`
+  return `Paid:      ${charged ?? amount} ${currency} to ${merchant}, transaction ${transaction_id}${before}`
 }
 
 /** The state of the money if a purchase failed after its proof was issued. */

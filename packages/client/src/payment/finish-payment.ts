@@ -41,7 +41,8 @@ export async function finishPayment(payment: ShownPayment, options: FinishOption
   // The caller has given up, so do not look up the proof.
   const fate = reason === 'aborted' ? undefined : await fateOf(payment, shown, client, signal)
   const isOver = fate?.status === 'expired' || fate?.status === 'voided'
-  if (reason === 'refused' && answer && isOver) return withResult(answer, resultOf(payment, answer, fate))
+  if (reason === 'refused' && answer && isOver)
+    return withResult(answer, resultOf(payment, answer, fate, false))
   throw failedPayment({ payment, reason, fate, response: answer, location, cause })
 }
 
@@ -152,27 +153,37 @@ async function deliveredResult(
   const { nonce } = payment.proof
   const receipt = readReceipt(answer)
   if (receipt?.nonce === nonce) {
-    return resultOf(payment, answer, { status: 'captured', transaction_id: receipt.transaction_id })
+    const { transaction_id, amount: captured_amount } = receipt
+    return resultOf(payment, answer, { status: 'captured', transaction_id, captured_amount }, true)
   }
   const call = { timeout: deliveredLookUpTimeoutMs, maxRetries: 0 }
-  return resultOf(payment, answer, await payments.getProof(nonce, call).catch(() => undefined))
+  return resultOf(payment, answer, await payments.getProof(nonce, call).catch(() => undefined), true)
 }
 
 function resultOf(
   { proof }: ShownPayment,
   answer: Response,
-  fate: Pick<ProofRecord, 'status' | 'transaction_id'> | undefined,
+  fate: Pick<ProofRecord, 'status' | 'transaction_id' | 'captured_amount'> | undefined,
+  delivered: boolean,
 ): PaymentResult {
   const { nonce, amount, currency, resource } = proof
   const given = readReceipt(answer)
   return {
     nonce,
     amount,
+    charged_amount: chargedOf(fate),
     currency,
     resource,
+    delivered,
     status: fate?.status ?? 'unknown',
     transaction_id: fate?.transaction_id ?? null,
     replayed: false,
     receipt: given?.nonce === nonce ? given : undefined,
   }
+}
+
+/** Null if it is not known. */
+function chargedOf(fate: Pick<ProofRecord, 'status' | 'captured_amount'> | undefined): string | null {
+  if (fate?.status === 'voided' || fate?.status === 'expired') return '0.00'
+  return fate?.captured_amount ?? null
 }

@@ -5,11 +5,19 @@ import type { ProofFate } from './uncertain-payment.ts'
 export interface PaymentResult {
   /** The nonce of the proof. */
   readonly nonce: string
+  /** The amount of the proof: the most that can be charged. */
   readonly amount: string
+  /** What was charged, such as `1.25`, or `0.00` if nothing was and nothing will be; null if it is not known. */
+  readonly charged_amount: string | null
   readonly currency: string
   /** The URL that was paid for. */
   readonly resource: string
-  /** `captured` if it was charged; `unknown` if neither the merchant nor the service confirmed it. */
+  /** Whether the response has the goods; false for a refusal of a proof that can never be charged. */
+  readonly delivered: boolean
+  /**
+   * `captured` if it was charged; `voided` or `expired` if nothing was, even if the goods were delivered; `unknown` if
+   * neither the merchant nor the service confirmed it.
+   */
   readonly status: ProofFate
   /** The transaction of the charge; null if nothing was charged, or if it is unknown. */
   readonly transaction_id: string | null

@@ -299,3 +299,56 @@ test('A merchant that only claims to have voided cannot charge later', async (co
   assert.equal((await client.payments.getProof(nonce)).status, 'voided')
   assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' })
 })
+
+test('Goods that a merchant delivers without a charge are reported so, and the same purchase pays nothing', async (context) => {
+  const key = await issueKey(service, { role: 'merchant' })
+  const { merchant, pay, budget } = await openMarket(context, service, {
+    beforeVerify: (request, response) => {
+      const proof = JSON.parse(
+        Buffer.from(String(request.headers['x-payment-proof']), 'base64url').toString(),
+      )
+      void giveAway(proof, response)
+      return true
+    },
+  })
+  async function giveAway(proof: Proof, response: ServerResponse): Promise<void> {
+    const body = { proof, merchant_domain: merchantDomain, expected_amount: proof.amount }
+    await service.call('POST', '/v1/payments/authorize', { key, body })
+    assert.equal((await service.call('POST', `/v1/payments/${proof.nonce}/void`, { key })).status, 200)
+    response.writeHead(200, { 'x-payment-voided': proof.nonce }).end(goods)
+  }
+  const buy = pay({ purchases: createPurchaseMemory() })
+  const bought = await buy(merchant.url, { purchaseId: 'order-1' })
+  assert.equal(await bought.text(), goods)
+  const { delivered, charged_amount, transaction_id, status } = paymentResultOf(bought) ?? assert.fail()
+  assert.deepEqual([delivered, charged_amount, transaction_id, status], [true, '0.00', null, 'voided'])
+  const count = merchant.visits.length
+  const again = await buy(merchant.url, { purchaseId: 'order-1' })
+  assert.equal(await again.text(), goods)
+  assert.deepEqual([paymentResultOf(again)?.replayed, paymentResultOf(again)?.charged_amount], [true, '0.00'])
+  assert.equal(merchant.visits.length, count, 'nothing was requested again')
+  assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' })
+})
+
+test('A merchant that charges a part is reported with that part', async (context) => {
+  const key = await issueKey(service, { role: 'merchant' })
+  const { merchant, pay, budget } = await openMarket(context, service, {
+    beforeVerify: (request, response) => {
+      const proof = JSON.parse(
+        Buffer.from(String(request.headers['x-payment-proof']), 'base64url').toString(),
+      )
+      void meter(proof, response)
+      return true
+    },
+  })
+  async function meter(proof: Proof, response: ServerResponse): Promise<void> {
+    const body = { proof, merchant_domain: merchantDomain, expected_amount: proof.amount }
+    await service.call('POST', '/v1/payments/authorize', { key, body })
+    const part = { key, body: { amount: '1.25' } }
+    assert.equal((await service.call('POST', `/v1/payments/${proof.nonce}/capture`, part)).status, 200)
+    response.end(goods)
+  }
+  const result = paymentResultOf(await pay()(merchant.url)) ?? assert.fail()
+  assert.deepEqual([result.amount, result.charged_amount, result.status], ['4.00', '1.25', 'captured'])
+  assert.deepEqual(await budget(), { spent: '1.25', held: '0.00' })
+})

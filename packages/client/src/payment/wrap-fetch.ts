@@ -173,7 +173,7 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
         transaction_id: null,
       }
       const answer = await finish(purchase, repeatable, proof)
-      if (isPaidFor(answer)) return withDecision(answer, decision)
+      if (hasGoods(answer)) return withDecision(answer, decision)
     }
     throw new PurserError(`The purchase ${purchaseId} keeps being changed by other processes; retry later`)
   }
@@ -229,7 +229,7 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
     await answer.body?.cancel()
     const paid = await finish(purchase, repeatable, proof)
     // The proof of an earlier run is void: this run has not tried its own yet.
-    if (purchase && isReplayed && !isPaidFor(paid)) return undefined
+    if (purchase && isReplayed && !hasGoods(paid)) return undefined
     return withDecision(paid, decision)
   }
 
@@ -259,7 +259,7 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
       if (error instanceof PaymentNotChargedError) await purchase?.end()
       throw error
     })
-    if (!isPaidFor(answer)) await purchase?.end()
+    if (!hasGoods(answer)) await purchase?.end()
     // Return the goods even if the store fails: that only costs the next call its replay.
     else await purchase?.deliver(answer).catch(() => {})
     return answer
@@ -324,10 +324,9 @@ async function letGoOf(answer: Response): Promise<undefined> {
   await answer.body?.cancel()
 }
 
-/** Whether the response has the goods; a refusal of a proof that can never be charged does not. */
-function isPaidFor(answer: Response): boolean {
-  const status = paymentResultOf(answer)?.status
-  return status !== 'expired' && status !== 'voided'
+/** Whether the response has the goods, charged or not; a refusal of a proof that can never be charged does not. */
+function hasGoods(answer: Response): boolean {
+  return paymentResultOf(answer)?.delivered !== false
 }
 
 function denied(

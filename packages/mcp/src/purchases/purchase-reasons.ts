@@ -86,7 +86,11 @@ export function idInUseByOpen(open: OpenPayment): Reason {
 
 /** The purchase id belongs to another order that is complete. */
 export function idInUseByDone({ bill, settled }: PurchaseRecord): Reason {
-  const what = bill ? `${whatFor(bill)}, transaction ${settled?.transactionId}` : 'which was free'
+  const { transactionId = null } = settled ?? {}
+  const what =
+    bill && transactionId !== null
+      ? `${whatFor(bill)}, transaction ${transactionId}`
+      : 'for which nothing was charged'
   return {
     reason_code: 'purchase_id_in_use',
     reason_detail: `This purchase_id belongs to a call with other arguments that succeeded (${what}); nothing was bought by this call.`,
@@ -138,7 +142,9 @@ export function notKept({ bill, settled }: PurchaseRecord): Reason {
     reason_code: 'response_not_kept',
     reason_detail: "This purchase was made before; the merchant's answer is no longer stored.",
     remedy: bill
-      ? neverAgain(settled?.transactionId ?? null)
+      ? settled?.transactionId == null
+        ? 'The merchant delivered and charged nothing. If the goods are lost, tell the person you work for; another purchase_id may be charged.'
+        : neverAgain(settled.transactionId)
       : 'Do not send it again with another purchase_id: the merchant has accepted it.',
   }
 }

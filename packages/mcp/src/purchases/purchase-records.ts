@@ -20,8 +20,11 @@ export interface PurchaseRecord {
   readonly nonce: string | null
   readonly bill: Bill | null
   readonly begunAt: string
-  /** Null until known, and permanently if the attempt was not charged. */
-  readonly settled: { readonly transactionId: string | null } | null
+  /**
+   * Null until known, and permanently if the attempt was not charged and delivered nothing. Without a transaction, the
+   * goods were delivered and nothing was charged.
+   */
+  readonly settled: { readonly transactionId: string | null; readonly chargedAmount?: string | null } | null
 }
 
 /**

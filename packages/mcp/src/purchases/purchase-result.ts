@@ -10,9 +10,9 @@ import type { Bill } from './purchase-records.ts'
 /** The result of a purchase as a model gets it. */
 export const PurchaseResult = z.object({
   outcome: z
-    .enum(['paid', 'paid_not_delivered', 'free', 'denied', 'not_paid', 'uncertain'])
+    .enum(['paid', 'paid_not_delivered', 'delivered_not_charged', 'free', 'denied', 'not_paid', 'uncertain'])
     .describe(
-      'paid: charged, once. paid_not_delivered: charged, but not delivered; do not buy it again. free: the response cost nothing. denied: not allowed, nothing was charged. ' +
+      'paid: charged, once. paid_not_delivered: charged, but not delivered; do not buy it again. delivered_not_charged: the goods are here, and the merchant charged nothing for them. free: the response cost nothing. denied: not allowed, nothing was charged. ' +
         'not_paid: nothing was charged, and nothing can be charged. ' +
         'uncertain: a payment was sent and may still be charged; see outstanding. Call again with the same ' +
         'purchase_id. Do not buy the same thing elsewhere or with another purchase_id.',
@@ -28,11 +28,15 @@ export const PurchaseResult = z.object({
   remedy: z.string().nullable().describe('What to do next; null if there is nothing to do.'),
   payment: z
     .object({
-      amount: z.string(),
+      amount: z.string().describe('The price: the most that can be charged.'),
       currency: z.string(),
       resource_url: z.string(),
       merchant_domain: z.string(),
       mandate_id: z.string(),
+      charged_amount: z
+        .string()
+        .nullable()
+        .describe('What was charged: less than amount if the merchant metered it; null unless known.'),
       transaction_id: z.string().nullable().describe('Null unless charged.'),
     })
     .nullable(),
@@ -97,6 +101,7 @@ export function resultOf(
     readonly reason?: Reason | undefined
     readonly bill?: Bill | null | undefined
     readonly transactionId?: string | null | undefined
+    readonly chargedAmount?: string | null | undefined
     /** When the bill can no longer be charged, ISO 8601; undefined if it already cannot. */
     readonly openUntil?: string | undefined
     readonly challenge?: QuotedChallenge | null | undefined
@@ -105,7 +110,8 @@ export function resultOf(
     readonly replayed?: boolean
   } = {},
 ): PurchaseResult {
-  const { reason, bill, transactionId = null, openUntil, challenge, response, replayed = false } = facts
+  const { reason, bill, transactionId = null, chargedAmount = null, openUntil } = facts
+  const { challenge, response, replayed = false } = facts
   return {
     outcome,
     purchase_id: order.purchaseId,
@@ -113,7 +119,7 @@ export function resultOf(
     reason_code: reason?.reason_code ?? null,
     reason_detail: reason?.reason_detail ?? null,
     remedy: reason?.remedy ?? null,
-    payment: bill ? { ...bill, transaction_id: transactionId } : null,
+    payment: bill ? { ...bill, charged_amount: chargedAmount, transaction_id: transactionId } : null,
     approval: facts.approval ?? null,
     outstanding:
       bill && openUntil !== undefined

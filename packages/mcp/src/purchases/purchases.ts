@@ -207,13 +207,16 @@ export class Purchases {
     )
     switch (fate.state) {
       case 'settled': {
-        const { transactionId = null } = fate.record.settled ?? {}
+        const { transactionId = null, chargedAmount = null } = fate.record.settled ?? {}
         if (isDelivered) {
           this.#proofs.delete(proof.proof.nonce)
-          return this.#keep(resultOf(order, 'paid', { ...seen, transactionId }))
+          const outcome = transactionId === null ? 'delivered_not_charged' : 'paid'
+          return this.#keep(resultOf(order, outcome, { ...seen, transactionId, chargedAmount }))
         }
         const reason = response ? notDelivered(transactionId) : answerLost(transactionId)
-        return this.#keep(resultOf(order, 'paid_not_delivered', { ...seen, transactionId, reason }))
+        return this.#keep(
+          resultOf(order, 'paid_not_delivered', { ...seen, transactionId, chargedAmount, reason }),
+        )
       }
       case 'over':
         return resultOf(order, 'not_paid', { ...seen, reason: paymentEnded })
@@ -241,11 +244,16 @@ export class Purchases {
     if (proof?.status === 'authorized') {
       return { record, state: 'open', openUntil: proof.capture_deadline ?? proof.expires_at }
     }
-    if (proof?.status !== 'captured') {
+    const isCharged = proof?.status === 'captured'
+    // The goods of an attempt that was not charged must not be bought again either.
+    if (!isCharged && !this.#proofs.get(record.nonce)?.isDelivered) {
       this.#proofs.delete(record.nonce)
       return { record, state: 'over' }
     }
-    const settled = { ...record, settled: { transactionId: proof.transaction_id } }
+    const { transaction_id: transactionId, captured_amount: chargedAmount } = isCharged
+      ? proof
+      : nothingCharged
+    const settled = { ...record, settled: { transactionId, chargedAmount } }
     await (await this.#parts.openRecords(signal)).settle(settled)
     return { record: settled, state: 'settled' }
   }
@@ -254,10 +262,11 @@ export class Purchases {
     const kept = this.#kept.find(record.purchaseId)
     if (kept) return { ...kept, replayed: true }
     if (!record.bill) return resultOf(order, 'free', { reason: notKept(record), replayed: true })
-    const transactionId = record.settled?.transactionId
-    return resultOf(order, 'paid', {
+    const { transactionId = null, chargedAmount = null } = record.settled ?? {}
+    return resultOf(order, transactionId === null ? 'delivered_not_charged' : 'paid', {
       bill: record.bill,
       transactionId,
+      chargedAmount,
       reason: notKept(record),
       replayed: true,
     })
@@ -276,6 +285,8 @@ export class Purchases {
     if (this.#proofs.size > maxProofs && oldest !== undefined) this.#proofs.delete(oldest)
   }
 }
+
+const nothingCharged = { transaction_id: null, captured_amount: '0.00' } as const
 
 /** The arguments of a call besides its order. */
 interface Call {

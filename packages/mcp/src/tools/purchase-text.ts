@@ -50,11 +50,15 @@ function headline({ outcome, replayed, payment, purchase_id: id }: PurchaseResul
   const before = replayed ? ' by an earlier call; nothing was bought again' : ''
   switch (outcome) {
     case 'paid': {
-      const sum = payment ? `${payment.amount} ${payment.currency} to ${payment.merchant_domain}` : ''
+      const sum = payment
+        ? `${payment.charged_amount ?? payment.amount} ${payment.currency} to ${payment.merchant_domain}`
+        : ''
       return `Paid ${sum} for purchase ${id}${before}. Transaction ${payment?.transaction_id}.`
     }
     case 'paid_not_delivered':
       return `Paid, but not delivered: purchase ${id} was charged, but the goods did not arrive. Transaction ${payment?.transaction_id}.`
+    case 'delivered_not_charged':
+      return `Delivered, nothing charged: the merchant charged nothing for purchase ${id}${before}.`
     case 'free':
       return `Purchase ${id} was free${before}.`
     case 'denied':

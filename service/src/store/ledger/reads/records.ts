@@ -93,6 +93,7 @@ export function toHold(payment: PaymentRow, mandateEpoch: number): Hold {
     issuedAtMs,
     expiresAtMs,
     transactionId,
+    capturedText: status === 'captured' ? capturedTextOf(payment) : null,
     captureDeadlineMs,
     orderId,
     category,
