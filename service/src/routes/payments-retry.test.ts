@@ -176,6 +176,7 @@ test('The status of an open proof says when its hold ends', async () => {
     expires_at: '2026-11-20T12:06:00.000Z',
     capture_deadline: null,
     transaction_id: null,
+    captured_amount: null,
     order_id: null,
   })
 })
@@ -189,6 +190,7 @@ test('The status of a captured proof names its transaction', async () => {
     ...open.body,
     status: 'captured',
     transaction_id: body.transaction_id,
+    captured_amount: proof.amount,
   })
 })
 
