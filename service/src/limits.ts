@@ -66,8 +66,15 @@ export const maxFeedEventBytes = 256 * 1024
 /** Max bytes buffered for a reader of a live feed before it is disconnected. */
 export const maxFeedBacklogBytes = 512 * 1024
 
-/** How often the console's sums are updated, and in-memory counters are saved. */
+/**
+ * How often the service checks whether many payments wait for the console's sums; after how many such checks any
+ * number is added; and how much counts as many. The console itself adds what still waits when it reads.
+ */
 export const activityIntervalMs = 500
+export const activityChecks = 10
+export const manyPaymentsLength = 512 * 1024
+
+/** How often in-memory counters are saved. */
 export const talliesIntervalMs = 10_000
 
 /** Max kinds of refusals, and max used keys, counted for one account between two saves. */

@@ -1,4 +1,4 @@
-import { activityIntervalMs, talliesIntervalMs } from '../limits.ts'
+import { activityChecks, activityIntervalMs, manyPaymentsLength, talliesIntervalMs } from '../limits.ts'
 import { startRepeating, type Repeating, type RepeatingOptions } from '../background/repeating.ts'
 import type { Tallies } from '../store/console/store.ts'
 import type { Store } from '../store/store.ts'
@@ -11,11 +11,12 @@ export interface FiguresKeeperOptions extends Pick<RepeatingOptions, 'observer'>
 
 /** Updates the console's sums after the payments, in bounded steps. */
 export function startFiguresKeeper({ store, tally, observer }: FiguresKeeperOptions): Repeating {
+  let checks = 0
   const adding = startRepeating({
     what: "the console's figures could not be updated",
     intervalMs: activityIntervalMs,
     observer,
-    work: () => store.addUpActivity(),
+    work: () => store.addUpActivity(checks++ % activityChecks === 0 ? 0 : manyPaymentsLength),
   })
   const writeTallies = async () => {
     for (const tallies of inSteps(tally.take())) await store.addTallies(tallies)

@@ -454,7 +454,7 @@ export class SimulatedService {
 
   /** Adds some entries to the console's sums. */
   addUpActivity(): Promise<unknown> {
-    return this.#rollup.addSome()
+    return this.#rollup.addSome(0)
   }
 
   #newRollup(): Rollup {

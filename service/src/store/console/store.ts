@@ -64,8 +64,11 @@ export interface ConsoleOperations {
   /** Writes the summary event of many changes, each of which has its own event. */
   recordEvent(event: AuditEvent): Promise<void>
 
-  /** Adds some payments to the console's sums; resolves to whether more are left. */
-  addUpActivity(): Promise<boolean>
+  /**
+   * Adds some payments to the console's sums; resolves to whether more are left. Does nothing if what they add is shorter
+   * than `leastLength` characters: the more payments are added at once, the fewer sums change for each.
+   */
+  addUpActivity(leastLength?: number): Promise<boolean>
 
   /** Adds the counters from memory. */
   addTallies(tallies: Tallies): Promise<void>

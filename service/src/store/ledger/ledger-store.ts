@@ -316,7 +316,7 @@ export function createLedgerOperations({
     resumeMandates: ({ accountId, environment }, undo) =>
       track(() => resumeAll({ ...undo, ledger, scope: { accountId, environment } })),
     recordEvent: (event) => track(() => ledger.run(recordEvent, event)),
-    addUpActivity: () => track(() => rollup.addSome()),
+    addUpActivity: (leastLength = 0) => track(() => rollup.addSome(leastLength)),
     addTallies: (tallies) =>
       track(() => {
         const call = { ...tallies, writerId, id: randomUUID() }

@@ -5,8 +5,8 @@ import { activityParts } from './tables.ts'
 import { sql, type Reader } from '../sql.ts'
 
 /** How many batches one step adds up, and their max size, so that no payment waits long for it. */
-const maxBatches = 512
-const maxLength = 512 * 1024
+const maxBatches = 1_024
+const maxLength = 1024 * 1024
 
 interface Waiting {
   readonly accountId: string
@@ -31,9 +31,10 @@ export class Rollup {
     this.#findParts = options.findParts
   }
 
-  /** Whether more is left. */
-  async addSome(): Promise<boolean> {
+  /** Whether more is left. Begins nothing if the parts are shorter than `leastLength` together. */
+  async addSome(leastLength: number): Promise<boolean> {
     const waiting = await this.#findSome()
+    if (this.#last === undefined && !waiting.isMoreLeft && waiting.length < leastLength) return false
     const isAfterOthers = this.#last !== undefined
     this.#last = waiting.isMoreLeft ? waiting.batches.at(-1) : undefined
     const lastIds = new Map(waiting.batches.map(({ accountId, id }) => [accountId, id]))
@@ -46,7 +47,7 @@ export class Rollup {
     return (waiting.isMoreLeft || isAfterOthers) && added.some((batches) => batches > 0)
   }
 
-  async #findSome(): Promise<{ readonly batches: readonly Waiting[]; readonly isMoreLeft: boolean }> {
+  async #findSome() {
     const rows = await this.#findParts(this.#last, maxBatches)
     const batches: Waiting[] = []
     let length = 0
@@ -55,7 +56,7 @@ export class Rollup {
       length += row.length
       if (length >= maxLength) break
     }
-    return { batches, isMoreLeft: batches.length < rows.length || rows.length === maxBatches }
+    return { batches, length, isMoreLeft: batches.length < rows.length || rows.length === maxBatches }
   }
 }
 
