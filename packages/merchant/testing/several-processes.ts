@@ -8,7 +8,13 @@ import { after, test } from 'node:test'
 
 import type { Challenge } from '@purser/merchant'
 
-import { issueKey, issueProof, preparePurchase, startTestService } from '../../../service/testing/service.ts'
+import {
+  askForProof,
+  issueKey,
+  issueProof,
+  preparePurchase,
+  startTestService,
+} from '../../../service/testing/service.ts'
 import { encode } from './purchase.ts'
 
 const service = await startTestService({ after })
@@ -40,11 +46,13 @@ async function buyProof(path: string): Promise<string> {
 
 /** A proof, and a function to read the state of its payment. */
 async function buy(path: string) {
-  const purchase = await preparePurchase(service)
+  const purchase = await preparePurchase(service, { max_spend_total: '4.00' })
   const resourceUrl = `https://api.example.com${path}`
   const proof = await issueProof(service, { ...purchase, resourceUrl }, '4.00')
   const { mandateId } = purchase
   return {
+    purchase,
+    nonce: proof.nonce,
     proof: encode(proof),
     fate: async () => {
       const { body } = await service.call('GET', `/v1/payments/proofs/${proof.nonce}`)
@@ -137,9 +145,15 @@ export function sharedByProcesses(kind: string, address?: string): void {
     assert.deepEqual(await served.fate(), ['captured', '4.00', '0.00'])
 
     // After the deadline nothing is charged, and nothing can be.
-    service.clock.nowMs += 600_001
+    const body = { seconds: 601 }
+    assert.equal((await service.call('POST', '/v1/test-clock/advance', { body })).status, 200)
+    const capture = await service.call('POST', `/v1/payments/${late.nonce}/capture`, { body: {} })
+    assert.deepEqual([capture.status, capture.body], [409, { detail: 'authorization_expired' }])
     const refused = await show(other.url, '/after/killed?late', late.proof)
     assert.match(refused, /^authorization_expired: /)
     assert.deepEqual((await late.fate()).slice(0, 2), ['expired', '0.00'])
+    const next = await askForProof(service, late.purchase, '4.00')
+    assert.equal(next.status, 201, 'its budget is free again')
+    assert.deepEqual(await late.fate(), ['expired', '0.00', '0.00'])
   })
 }
