@@ -706,7 +706,7 @@ export interface ListedMandate {
   spent_total: string
   /** Sum in USDC held by open proofs: charged when a proof is verified, released when it ends. */
   held_total: string
-  /** Sum in USDC of authorized payments: charged when their merchants capture them, released when they end. */
+  /** Sum in USDC of authorized payments: charged when their merchants capture them, released when they end. A payment that is past its deadline can no longer be captured, and counts here until the service releases it, usually within a second. */
   authorized_total: string
   /** `max_spend_total` minus `spent_total` in USDC; held and authorized amounts are not deducted. */
   remaining_budget: string
@@ -772,7 +772,7 @@ export interface MandateDetail {
   spent_total: string
   /** Sum in USDC held by open proofs: charged when a proof is verified, released when it ends. */
   held_total: string
-  /** Sum in USDC of authorized payments: charged when their merchants capture them, released when they end. */
+  /** Sum in USDC of authorized payments: charged when their merchants capture them, released when they end. A payment that is past its deadline can no longer be captured, and counts here until the service releases it, usually within a second. */
   authorized_total: string
   /** `max_spend_total` minus `spent_total` in USDC; held and authorized amounts are not deducted. */
   remaining_budget: string
@@ -1668,7 +1668,7 @@ export interface Mandate {
   spent_total: string
   /** Sum in USDC held by open proofs: charged when a proof is verified, released when it ends. */
   held_total: string
-  /** Sum in USDC of authorized payments: charged when their merchants capture them, released when they end. */
+  /** Sum in USDC of authorized payments: charged when their merchants capture them, released when they end. A payment that is past its deadline can no longer be captured, and counts here until the service releases it, usually within a second. */
   authorized_total: string
   /** `max_spend_total` minus `spent_total` in USDC; held and authorized amounts are not deducted. */
   remaining_budget: string

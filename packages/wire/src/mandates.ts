@@ -212,7 +212,7 @@ export const Mandate = Type.Object({
   ),
   authorized_total: described(
     Sum,
-    'Sum in USDC of authorized payments: charged when their merchants capture them, released when they end.',
+    'Sum in USDC of authorized payments: charged when their merchants capture them, released when they end. A payment that is past its deadline can no longer be captured, and counts here until the service releases it, usually within a second.',
   ),
   remaining_budget: described(
     Sum,
