@@ -46,12 +46,8 @@ export function Backtest({
   const isValid = Object.keys(draftFaults({ ...draft, agentId: mandate.agent_id })).length === 0
   const ask = () => {
     const { budget_id: _budget, ...terms } = amendmentOf(changesOf(termsOfMandate(mandate), termsOf(draft)))
-    const nowMs = now()
-    setAsked({
-      draft: terms,
-      from: new Date(nowMs - Number(days) * dayMs).toISOString(),
-      to: new Date(nowMs).toISOString(),
-    })
+    // Until now, which the service knows to the millisecond.
+    setAsked({ draft: terms, from: new Date(now() - Number(days) * dayMs).toISOString() })
   }
   return (
     <div className="stack">
