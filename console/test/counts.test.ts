@@ -56,7 +56,7 @@ test('Tile, verdict and list count the same denials of the last 24 hours, proofs
   const tile = page.locator('.tile', { hasText: 'Denied in 24 hours' })
   assert.equal(await tile.locator('.tile-figure').innerText(), '15')
   assert.match(await tile.innerText(), /2 more proofs, not listed/)
-  const held = page.locator('.tile', { hasText: 'Held by open proofs and authorized payments' })
+  const held = page.locator('.tile', { hasText: 'Held' })
   assert.match(await held.innerText(), /0\.75 USDC\s+1 open proof, 1 authorized payment/)
   await page.getByText('0.25 held, 0.50 authorized').waitFor()
   const verdict = page.locator('.verdict')

@@ -69,7 +69,10 @@ export function everyScreen(ids: {
       name: 'mandate-limits',
       path: `sandbox/mandates/${ids.limited}`,
       isReady: text('Counts apart for each seller'),
-      prepare: (page) => page.getByText(/^Version 1, /).click(),
+      prepare: async (page) => {
+        await page.getByText(/^Version 1, /).click()
+        await page.evaluate(() => scrollTo(0, 0))
+      },
     },
     {
       name: 'edit-mandate',
@@ -79,6 +82,10 @@ export function everyScreen(ids: {
         await page.getByLabel('Cap per payment').fill('8.75')
         await press('Try on past decisions')(page)
         await text('Would have been denied')(page)
+        await page
+          .getByText(/^[0-9]+ examples?$/)
+          .first()
+          .scrollIntoViewIfNeeded()
       },
     },
     {

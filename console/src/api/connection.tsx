@@ -20,7 +20,7 @@ export interface Connection {
   readonly check: () => Promise<boolean>
 }
 
-/** By how much the account's time is ahead of this machine's, to the second. */
+/** By how much the account's time is ahead of this machine's: whole seconds, rounded up, so that nothing past is still to come. */
 const ClockContext = createContext(0)
 
 /** Tells the account's time, which its test clock may have moved ahead of this machine's. */
@@ -80,7 +80,7 @@ export function Connected({ children }: { readonly children: ReactNode }) {
   )
   return (
     <ConnectionContext value={connection}>
-      <ClockContext value={Math.round(connection.clockAheadMs / 1_000) * 1_000}>{children}</ClockContext>
+      <ClockContext value={Math.ceil(connection.clockAheadMs / 1_000) * 1_000}>{children}</ClockContext>
     </ConnectionContext>
   )
 }

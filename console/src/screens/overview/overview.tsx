@@ -103,7 +103,7 @@ function Tiles({ figures }: { readonly figures: OverviewFigures }) {
         more={counted(figures.active_mandates, 'active mandate')}
       />
       <Tile
-        name="Held by open proofs and authorized payments"
+        name="Held"
         figure={<Amount value={sumOf([open_holds.amount, authorized.amount])} currency="USDC" />}
         more={`${counted(open_holds.count, 'open proof')}, ${counted(authorized.count, 'authorized payment')}`}
       />
