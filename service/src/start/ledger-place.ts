@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs'
 
 import type { Config } from '../settings/config.ts'
-import { checkConnections } from './postgres-connections.ts'
 import { checkSqliteFile } from '../store/ledger/sqlite/check-file.ts'
 import { readSqliteVersion } from '../store/ledger/sqlite/schema-version.ts'
 import { StoreOpenError } from '../store/open-error.ts'
@@ -19,6 +18,7 @@ export async function checkLedgerPlace(
   caller: keyof typeof fileCheckMs,
 ): Promise<string[]> {
   if (database.kind === 'postgres') {
+    const { checkConnections } = await import('./postgres-connections.ts')
     return checkConnections(database.url, { processes: workers })
   }
   const { path } = database

@@ -4,9 +4,6 @@ import type { Ids } from '../ids.ts'
 import type { Config } from '../settings/config.ts'
 import { loadProofSecrets, proofSecretPath } from './proof-secret.ts'
 import { describeUrl } from '../store/ledger/postgres/address.ts'
-import { openPostgresLedgerStore } from '../store/ledger/postgres/postgres-ledger-store.ts'
-import { keepSecret } from '../store/ledger/postgres/service-secrets.ts'
-import { openSqliteLedgerStore } from '../store/ledger/sqlite/sqlite-ledger-store.ts'
 import type { StoreMetrics } from '../store/store-metrics.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import { StoreUnavailableError, type Store } from '../store/store.ts'
@@ -44,20 +41,20 @@ export async function openStore(
   }
 }
 
-function open(
+/** Loads only the store that is used. */
+async function open(
   { database }: Pick<Config, 'database'>,
   { nextId, onEnd = () => undefined, onWait, metrics }: StoreEvents,
-): Store | Promise<Store> {
+): Promise<Store> {
   switch (database.kind) {
-    case 'sqlite':
+    case 'sqlite': {
+      const { openSqliteLedgerStore } = await import('../store/ledger/sqlite/sqlite-ledger-store.ts')
       return openSqliteLedgerStore({ path: database.path, nextId, onEnd, metrics })
-    case 'postgres':
-      return openPostgresLedgerStore({
-        url: database.url,
-        nextId,
-        onWait,
-        metrics,
-      })
+    }
+    case 'postgres': {
+      const { openPostgresLedgerStore } = await import('../store/ledger/postgres/postgres-ledger-store.ts')
+      return openPostgresLedgerStore({ url: database.url, nextId, onWait, metrics })
+    }
     default:
       return database satisfies never
   }
@@ -70,6 +67,7 @@ async function proofSecretsOf({
   const [first, ...others] = proofSecrets
   if (first !== undefined) return [first, ...others]
   if (database.kind === 'sqlite') return loadProofSecrets([], database.path)
+  const { keepSecret } = await import('../store/ledger/postgres/service-secrets.ts')
   return [await keepSecret(database.url, 'proof', randomBytes(32).toString('hex'))]
 }
 
