@@ -72,11 +72,17 @@ function meterBody(answer: Response, signal: AbortSignal, authorized: Authorized
   const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
   let hasSent = false
   let isOver = false
+  let isCut = false
+
+  /** Rejects once a stalled stream is settled. */
+  const cut = Promise.withResolvers<never>()
+  cut.promise.catch(() => undefined)
 
   /** Ends the delivery, once; false if the response must not end. */
   async function end(how: 'whole' | 'failed' | 'gone'): Promise<boolean> {
     if (isOver) return true
     isOver = true
+    clearTimeout(timer)
     signal.removeEventListener('abort', onGone)
     if (how === 'failed') return authorized.void()
     if (how === 'gone') {
@@ -93,13 +99,21 @@ function meterBody(answer: Response, signal: AbortSignal, authorized: Authorized
   }
 
   const onGone = () => void end('gone')
+  // Charges for what a stalled stream has sent while that is possible; the rest is not sent.
+  const timer = setTimeout(() => {
+    isCut = !isOver && hasSent
+    if (isCut) void end('gone').then(() => cut.reject(new Error('The response was not read in time')))
+  }, authorized.settleWithinMs)
+  // Only Node's timers keep a process alive.
+  if (typeof timer === 'object') timer.unref()
   signal.addEventListener('abort', onGone, { once: true })
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         let piece: ReadableStreamReadResult<Uint8Array>
         try {
-          piece = await reader.read()
+          piece = await Promise.race([reader.read(), cut.promise])
+          if (isCut) await cut.promise
         } catch (error) {
           await end('failed')
           return controller.error(error)

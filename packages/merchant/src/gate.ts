@@ -71,6 +71,8 @@ export interface Authorized extends Pick<
   readonly outcome: 'authorized'
   /** When to call `settle`: before the first byte of the response, or before its end. */
   readonly capture: 'after' | 'metered'
+  /** Milliseconds until a response that is still being sent must be settled, or the deadline passes. */
+  readonly settleWithinMs: number
   /** Charges for a response, or voids the payment if it must not be charged. Never rejects. */
   readonly settle: Settle
   /** Voids the payment of a handler that threw. Resolves to whether it is certain that nothing is charged. */
@@ -195,6 +197,7 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
           outcome: 'authorized',
           capture: capture === 'metered' ? 'metered' : 'after',
           redeliversUnfinished: settings.redeliverUnfinished,
+          settleWithinMs: settleWithinMs(hold.captureDeadline, settings.captureSeconds),
           ...settlement,
         }
       }
@@ -227,6 +230,16 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
     return Promise.race([value, late]).finally(() => clearTimeout(timer))
   }
 }
+
+/** The time until a deadline, less a tenth. A clock that differs much from the service's is not used. */
+function settleWithinMs(deadline: string, captureSeconds = defaultCaptureSeconds): number {
+  const askedMs = captureSeconds * 1_000
+  const leftMs = Date.parse(deadline) - Date.now()
+  return 0.9 * (leftMs > 0 && leftMs < askedMs ? leftMs : askedMs)
+}
+
+/** The default of the interface. */
+const defaultCaptureSeconds = 600
 
 function ambiguousAnswer(): Answer {
   return jsonAnswer(400, {

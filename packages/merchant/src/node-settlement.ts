@@ -72,7 +72,18 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
   // Node emits `finish` even for a response that it discards, and then the socket is already detached.
   response.prependOnceListener('finish', () => (isWhole = response.socket?.destroyed !== true))
   response.once('close', () => void onClose())
+  if (isMetered) {
+    const timer = setTimeout(() => void cutOff(), authorized.settleWithinMs).unref()
+    response.once('close', () => clearTimeout(timer))
+  }
   return true
+
+  /** Charges for what a stalled stream has sent while that is possible; the rest is not sent. */
+  async function cutOff(): Promise<void> {
+    if (settling || !hasLeft(response)) return
+    await settle()
+    response.destroy()
+  }
 
   function hold(call: () => unknown): void {
     isHeadHeld = true

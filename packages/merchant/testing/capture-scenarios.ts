@@ -162,6 +162,23 @@ export const captureScenarios: readonly Scenario[] = [
     },
   },
   {
+    title:
+      'A stream that fails after its first byte was charged is cut off, and comes again for the same proof',
+    options: after,
+    spent: price,
+    play: async ({ proofFor, urlOf, shop, pay }, service) => {
+      const proof = await proofFor('/torn-chapters')
+      const answer = await fetch(urlOf('/torn-chapters'), { headers: headersOf(proof) })
+      shop.open.resolve()
+      await assert.rejects(answer.text())
+      assert.equal(await fateOf(service, proof), 'captured')
+      // Its second page is torn at once; some servers can then still answer 500.
+      const again = await pay('/torn-chapters', proof).catch(() => undefined)
+      assert.notEqual(again?.status, 200)
+      assert.equal(shop.runs, 2)
+    },
+  },
+  {
     title: 'A metered stream that fails is cut off and not charged',
     options: metered,
     spent: '0.00',

@@ -40,6 +40,7 @@ export class Shop {
     if (path.endsWith('/chapters')) return this.pages(undefined)
     if (path.endsWith('/pages')) return this.pages(payment)
     if (path.endsWith('/torn-pages')) return this.pages(payment, new Error('the page is torn'))
+    if (path.endsWith('/torn-chapters')) return this.pages(undefined, new Error('the page is torn'))
     if (path.endsWith('/broken')) throw new Error('the shelf has fallen down')
     if (path.endsWith('/stream')) return this.stream()
     if (path.endsWith('/large')) return 'x'.repeat(largeBytes)

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { after, test } from 'node:test'
+
+import { startTestService } from '../../../service/testing/service.ts'
+import { adapters } from '../testing/adapters.ts'
+import { encode, openShop } from '../testing/purchase.ts'
+
+const service = await startTestService({ after })
+
+/** Sends a request as text, and returns everything that comes back until the connection closes. */
+function sendRaw(url: string, text: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname)
+    let received = ''
+    socket.setEncoding('latin1').setTimeout(5_000, () => socket.destroy())
+    socket.on('data', (piece: string) => (received += piece))
+    socket.on('error', () => undefined).on('close', () => resolve(received))
+    socket.write(text)
+  })
+}
+
+// Whatever a customer sends, goods that are delivered are charged, once.
+for (const adapter of adapters) {
+  for (const capture of ['after', 'metered'] as const) {
+    test(`Unusual requests get no free goods (${adapter.name}, ${capture})`, async (context) => {
+      const { proofFor, urlOf, shop, spent } = await openShop(context, service, adapter, { capture })
+      const proof = await proofFor('/data')
+      const header = encode(proof)
+      const request = (method: string, more = '', path = '/data') =>
+        `${method} ${path} HTTP/1.1\r\nHost: api.example.com\r\nX-Payment-Proof: ${header}\r\nConnection: close\r\n${more}\r\n`
+      const probes: Readonly<Record<string, string>> = {
+        HEAD: request('HEAD'),
+        OPTIONS: request('OPTIONS'),
+        'a method override': request('POST', 'X-HTTP-Method-Override: GET\r\nContent-Length: 0\r\n'),
+        'HTTP/1.0': request('HEAD').replace('HTTP/1.1', 'HTTP/1.0'),
+        'a trace': request('TRACE'),
+        'two proofs': request('GET', `X-Payment-Proof: ${header}\r\n`, '/data?two'),
+        'another query': request('GET', '', '/data?other'),
+      }
+      for (const [name, probe] of Object.entries(probes)) {
+        const answer = await sendRaw(urlOf('/'), probe)
+        if (answer.includes('"goods"')) assert.notEqual(await spent(), '0.00', `${name}: ${answer}`)
+      }
+      // Conditional and partial requests, many at once, with one proof.
+      const kinds = [
+        'Range: bytes=0-3\r\n',
+        'If-None-Match: *\r\n',
+        'Expect: 100-continue\r\n',
+        'TE: trailers\r\n',
+      ]
+      const answers = await Promise.all(
+        kinds.flatMap((more) => [
+          sendRaw(urlOf('/'), request('GET', more)),
+          sendRaw(urlOf('/'), request('GET', more)),
+        ]),
+      )
+      const delivered = answers.filter((answer) => answer.includes('"goods"')).length
+      assert.ok(delivered <= 1, `${delivered} deliveries`)
+      assert.equal(await spent(), delivered === 1 || shop.runs > 0 ? '4.00' : '0.00')
+    })
+  }
+
+  test(`A pipelined pair of requests with one proof is charged and delivered once (${adapter.name})`, async (context) => {
+    const { proofFor, urlOf, spent } = await openShop(context, service, adapter, { capture: 'after' })
+    const proof = await proofFor('/data')
+    const one = `GET /data HTTP/1.1\r\nHost: api.example.com\r\nX-Payment-Proof: ${encode(proof)}\r\n`
+    const answer = await sendRaw(urlOf('/'), `${one}\r\n${one}Connection: close\r\n\r\n`)
+    assert.equal(answer.split('"goods"').length - 1, 1, answer)
+    assert.equal(await spent(), '4.00')
+  })
+
+  test(`A customer who half-closes the connection is charged for what arrives (${adapter.name})`, async (context) => {
+    const { proofFor, urlOf, spent, pay } = await openShop(context, service, adapter, { capture: 'after' })
+    const proof = await proofFor('/data')
+    const { hostname, port } = new URL(urlOf('/'))
+    const received = await new Promise<string>((resolve) => {
+      const socket = connect(Number(port), hostname)
+      let text = ''
+      socket.setEncoding('latin1').on('data', (piece: string) => (text += piece))
+      socket.on('error', () => undefined).on('close', () => resolve(text))
+      socket.setTimeout(5_000, () => socket.destroy())
+      socket.end(
+        `GET /data HTTP/1.1\r\nHost: api.example.com\r\nX-Payment-Proof: ${encode(proof)}\r\nConnection: close\r\n\r\n`,
+      )
+    })
+    if (received.includes('"goods"')) assert.equal(await spent(), '4.00')
+    await pay('/data', proof)
+    assert.equal(await spent(), '4.00')
+  })
+}
