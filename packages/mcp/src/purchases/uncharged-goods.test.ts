@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { after, test } from 'node:test'
 
 import { Purser } from '@purser/client'
-import { paymentOf, requirePayment } from '@purser/merchant/node'
+import { paymentOf, requirePayment } from '../../../merchant/src/node.ts'
 
 import { issueKey, startTestService } from '../../../../service/testing/service.ts'
 import { listen } from '../../../merchant/testing/shop.ts'
