@@ -1,3 +1,4 @@
+import { compareAmounts, isAmount } from '../amounts.ts'
 import type { Sleep } from '../options.ts'
 import { isPassing } from '../retries.ts'
 import type { Purser } from '../purser.ts'
@@ -144,16 +145,20 @@ export async function abandonProof(nonce: string, { payments }: Pick<Purser, 'pa
   await payments.voidProof(nonce, { timeout: lookUpTimeoutMs, maxRetries: 1 }).catch(() => {})
 }
 
-/** With the goods delivered, the merchant's receipt is enough; without one, briefly ask the service. */
+/**
+ * A receipt is only the merchant's claim, which could hide a charge. So it is enough only if it claims the whole amount
+ * of the proof, the most that can be charged; otherwise briefly ask the service.
+ */
 async function deliveredResult(
   payment: ShownPayment,
   answer: Response,
   { payments }: Pick<Purser, 'payments'>,
 ): Promise<PaymentResult> {
-  const { nonce } = payment.proof
+  const { nonce, amount: captured_amount } = payment.proof
   const receipt = readReceipt(answer)
-  if (receipt?.nonce === nonce) {
-    const { transaction_id, amount: captured_amount } = receipt
+  const claimed = receipt?.nonce === nonce && isAmount(receipt.amount) ? receipt : undefined
+  if (claimed && compareAmounts(claimed.amount, captured_amount) >= 0) {
+    const { transaction_id } = claimed
     return resultOf(payment, answer, { status: 'captured', transaction_id, captured_amount }, true)
   }
   const call = { timeout: deliveredLookUpTimeoutMs, maxRetries: 0 }

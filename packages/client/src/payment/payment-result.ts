@@ -7,7 +7,10 @@ export interface PaymentResult {
   readonly nonce: string
   /** The amount of the proof: the most that can be charged. */
   readonly amount: string
-  /** What was charged, such as `1.25`, or `0.00` if nothing was and nothing will be; null if it is not known. */
+  /**
+   * What was charged, such as `1.25`, or `0.00` if nothing was and nothing will be. Null if it is not known: up to
+   * `amount` may have been charged, or may still be. A receipt is believed only if it claims all of `amount`.
+   */
   readonly charged_amount: string | null
   readonly currency: string
   /** The URL that was paid for. */
@@ -15,15 +18,15 @@ export interface PaymentResult {
   /** Whether the response has the goods; false for a refusal of a proof that can never be charged. */
   readonly delivered: boolean
   /**
-   * `captured` if it was charged; `voided` or `expired` if nothing was, even if the goods were delivered; `unknown` if
-   * neither the merchant nor the service confirmed it.
+   * `captured` if it was charged; `voided` or `expired` if nothing was, even if the goods were delivered; `open` or
+   * `authorized` if it may still be charged; `unknown` if the service did not answer.
    */
   readonly status: ProofFate
   /** The transaction of the charge; null if nothing was charged, or if it is unknown. */
   readonly transaction_id: string | null
   /** True if an earlier call with the same purchase id paid for the goods, and they come from the store. */
   readonly replayed: boolean
-  /** The merchant's receipt, if it is for this proof. */
+  /** The merchant's receipt, if it is for this proof: a claim, whose amount may differ from `charged_amount`. */
   readonly receipt: PaymentReceipt | undefined
 }
 
