@@ -25,6 +25,7 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
   let isEndHeld = false
   let settling: Promise<Settlement> | undefined
   let isWhole = false
+  let isCut = false
 
   // What a handler sees of a response that it has begun or ended.
   Object.defineProperties(response, {
@@ -73,15 +74,15 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
   response.prependOnceListener('finish', () => (isWhole = response.socket?.destroyed !== true))
   response.once('close', () => void onClose())
   if (isMetered) {
-    const timer = setTimeout(() => void cutOff(), authorized.settleWithinMs).unref()
+    const timer = setTimeout(cutOff, authorized.settleWithinMs).unref()
     response.once('close', () => clearTimeout(timer))
   }
   return true
 
-  /** Charges for what a stalled stream has sent while that is possible; the rest is not sent. */
-  async function cutOff(): Promise<void> {
+  /** Ends a stalled stream while what it has sent can be charged; the rest is not sent. */
+  function cutOff(): void {
     if (settling || !hasLeft(response)) return
-    await settle()
+    isCut = true
     response.destroy()
   }
 
@@ -128,7 +129,7 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
 
   async function onClose(): Promise<void> {
     if (!settling) {
-      if (!isClosedFromOutside(socket)) return void (await authorized.void())
+      if (!isCut && !isClosedFromOutside(socket)) return void (await authorized.void())
       // Without a byte the customer has nothing, and may come again.
       if (!(isMetered && hasLeft(response))) return authorized.notDelivered()
       // The handler's own listeners may meter what it has sent.

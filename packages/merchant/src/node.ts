@@ -28,7 +28,10 @@ export function requirePayment(
     try {
       await handler(request, response)
     } catch (error) {
-      if (decision.outcome === 'authorized') await decision.void()
+      // A metered response that was closed midway is settled for what it has sent.
+      const isSettled =
+        decision.outcome === 'authorized' && decision.capture === 'metered' && response.destroyed
+      if (decision.outcome === 'authorized' && !isSettled) await decision.void()
       throw error
     }
   }

@@ -1,25 +1,30 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { pipeline } from 'node:stream/promises'
 import { after, test } from 'node:test'
 
+import type { Proof } from '@purser/client'
+import { paymentOf as ofNode, requirePayment as forNode } from '@purser/merchant/node'
+
 import { startTestService } from '../../../service/testing/service.ts'
-import { adapters } from '../testing/adapters.ts'
+import { adapters, type Adapter } from '../testing/adapters.ts'
 import { encode, openShop } from '../testing/purchase.ts'
 import { until } from '../testing/scenarios.ts'
+import { listen } from '../testing/shop.ts'
 
 const service = await startTestService({ after })
+const options = { capture: 'metered', captureSeconds: 60 } as const
 
 for (const adapter of adapters) {
   test(`A customer who stalls a metered stream until its deadline pays for what was sent (${adapter.name})`, async (context) => {
-    const options = { capture: 'metered', captureSeconds: 60 } as const
     const purchase = await openShop(context, service, adapter, options)
     const { proofFor, urlOf, shop, spent } = purchase
-    // The deadline is in a second by the merchant's clock.
-    service.clock.nowMs = Date.now() - 59_000
+    expectDeadline()
     const proof = await proofFor('/pages')
     const answer = await fetch(urlOf('/pages'), { headers: { 'x-payment-proof': encode(proof) } })
     const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
     assert.equal((await reader.read()).value, 'first page,')
-    const fate = async () => (await service.call('GET', `/v1/payments/proofs/${proof.nonce}`)).body
+    const fate = () => fateOf(proof)
     await until(async () => (await fate()).status === 'captured')
     service.clock.nowMs += 60_000
     await assert.rejects(async () => {
@@ -29,4 +34,48 @@ for (const adapter of adapters) {
     assert.deepEqual([(await fate()).captured_amount, await spent()], ['0.75', '0.75'])
     assert.equal((await purchase.pay('/pages', proof)).challenge.reason, 'nonce_reused')
   })
+
+  test(`A handler that meters when its connection closes is charged for what a stalled customer got (${adapter.name})`, async (context) => {
+    const { proofFor, urlOf, shop, spent } = await openShop(context, service, adapter, options)
+    expectDeadline()
+    const proof = await proofFor('/counted-stream')
+    const answer = await fetch(urlOf('/counted-stream'), { headers: { 'x-payment-proof': encode(proof) } })
+    await until(async () => (await fateOf(proof)).status === 'captured')
+    assert.deepEqual([await spent(), shop.streamsEnded], ['0.75', 1])
+    await assert.rejects(answer.bytes())
+  })
+}
+
+for (const how of ['stalls', 'disconnects'] as const) {
+  test(`A customer who ${how} pays for what was sent, although the handler fails on a closed connection`, async (context) => {
+    const adapter: Adapter = {
+      name: 'node:http',
+      open: (all, shop) =>
+        listen(
+          createServer(
+            forNode(all, async (request, response) => {
+              const goods = await shop.sell(request.url ?? '/', ofNode(request))
+              await pipeline(goods as AsyncIterable<Uint8Array>, response)
+            }),
+          ),
+        ),
+    }
+    const { proofFor, urlOf, spent } = await openShop(context, service, adapter, options)
+    expectDeadline()
+    const proof = await proofFor('/counted-stream')
+    const answer = await fetch(urlOf('/counted-stream'), { headers: { 'x-payment-proof': encode(proof) } })
+    if (how === 'disconnects') await answer.body?.cancel()
+    await until(async () => (await fateOf(proof)).status !== 'authorized')
+    assert.deepEqual([(await fateOf(proof)).status, await spent()], ['captured', '0.75'])
+    if (how === 'stalls') await assert.rejects(answer.bytes())
+  })
+}
+
+/** The deadline of the next authorization is in a second by the merchant's clock. */
+function expectDeadline(): void {
+  service.clock.nowMs = Date.now() - 59_000
+}
+
+async function fateOf({ nonce }: Proof) {
+  return (await service.call('GET', `/v1/payments/proofs/${nonce}`)).body
 }

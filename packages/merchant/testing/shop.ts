@@ -43,6 +43,7 @@ export class Shop {
     if (path.endsWith('/torn-chapters')) return this.pages(undefined, new Error('the page is torn'))
     if (path.endsWith('/broken')) throw new Error('the shelf has fallen down')
     if (path.endsWith('/stream')) return this.stream()
+    if (path.endsWith('/counted-stream')) return this.countedStream(payment)
     if (path.endsWith('/large')) return 'x'.repeat(largeBytes)
     if (path.endsWith('/empty')) return ''
     if (path.includes('/waiting')) {
@@ -67,6 +68,15 @@ export class Shop {
     if (error) throw error
     payment?.meter('1.50')
     yield Buffer.from('second page')
+  }
+
+  /** An endless stream, metered only when it has ended. */
+  private async *countedStream(payment: Payment | undefined): AsyncGenerator<Uint8Array> {
+    try {
+      yield* this.stream()
+    } finally {
+      payment?.meter('0.75')
+    }
   }
 
   /** An endless stream of chunks. */
