@@ -72,11 +72,8 @@ function meterBody(answer: Response, signal: AbortSignal, authorized: Authorized
   const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
   let hasSent = false
   let isOver = false
-  let isCut = false
-
-  /** Rejects once a stalled stream is settled. */
-  const cut = Promise.withResolvers<never>()
-  cut.promise.catch(() => undefined)
+  /** The settlement of a stalled stream. */
+  let cutting: Promise<unknown> | undefined
 
   /** Ends the delivery, once; false if the response must not end. */
   async function end(how: 'whole' | 'failed' | 'gone'): Promise<boolean> {
@@ -101,8 +98,7 @@ function meterBody(answer: Response, signal: AbortSignal, authorized: Authorized
   const onGone = () => void end('gone')
   // Charges for what a stalled stream has sent while that is possible; the rest is not sent.
   const timer = setTimeout(() => {
-    isCut = !isOver && hasSent
-    if (isCut) void end('gone').then(() => cut.reject(new Error('The response was not read in time')))
+    if (!isOver && hasSent) cutting = end('gone')
   }, authorized.settleWithinMs)
   // Only Node's timers keep a process alive.
   if (typeof timer === 'object') timer.unref()
@@ -112,11 +108,14 @@ function meterBody(answer: Response, signal: AbortSignal, authorized: Authorized
       async pull(controller) {
         let piece: ReadableStreamReadResult<Uint8Array>
         try {
-          piece = await Promise.race([reader.read(), cut.promise])
-          if (isCut) await cut.promise
+          piece = await reader.read()
         } catch (error) {
           await end('failed')
           return controller.error(error)
+        }
+        if (cutting) {
+          await cutting
+          return controller.error(new Error('The response was not read in time'))
         }
         if (!piece.done) {
           hasSent = true

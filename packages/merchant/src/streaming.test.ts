@@ -7,3 +7,5 @@ import { streamThrough } from '../testing/stream.ts'
 const service = await startTestService({ after })
 
 for (const { name } of adapters) streamThrough({ adapter: name }, service)
+// The others meter like one of these.
+for (const adapter of ['node:http', 'Fetch style']) streamThrough({ adapter, capture: 'metered' }, service)

@@ -13,6 +13,8 @@ export interface StreamingOrder {
   readonly adapter: string
   /** The folder of the built Next application, for that adapter. */
   readonly nextBuild?: string
+  /** When the payment is charged; default before the handler. */
+  readonly capture?: 'metered'
   readonly serviceUrl: string
   readonly apiKey: string
 }
@@ -38,13 +40,14 @@ const collectGarbage = runInNewContext('gc') as () => void
 const after = () => undefined
 
 /** A separate process, so that only the merchant's memory is measured: sells 100 MB in one response. */
-process.once('message', ({ adapter: name, nextBuild, serviceUrl, apiKey }: StreamingOrder) => {
+process.once('message', ({ adapter: name, nextBuild, capture, serviceUrl, apiKey }: StreamingOrder) => {
   void (async () => {
     const isNamed = (one: { name: string }) => one.name === name
     const adapter = nextBuild ? await serveNext({ after }, nextBuild) : adapters.find(isNamed)
     if (!adapter) throw new Error(`no adapter is named ${name}`)
     const client = new Purser({ apiKey, baseUrl: serviceUrl })
-    const { url } = await adapter.open({ client, merchantDomain, price }, { sell: async () => stream() })
+    const options = { client, merchantDomain, price, ...(capture && { capture }) }
+    const { url } = await adapter.open(options, { sell: async () => stream() })
     process.send?.({ url })
   })()
 })
