@@ -14,7 +14,7 @@ export interface Merchant {
   readonly shown: readonly { readonly header: string; readonly proof: Proof }[]
   /** How much of the first response to a proof was sent, once it has ended. */
   readonly bytesSent: Promise<number>
-  /** Called after each charge for `/held`, before the response; for `/stopped`, before the charge. */
+  /** Called after each charge for `/held`, before the response; for `/stopped`, before the charge; for `/fickle`, before it refuses. */
   onCharge: () => void | Promise<void>
   /** How `/redirects` answers a proof. */
   redirectPaid: { readonly status: number; readonly location: string }
@@ -197,6 +197,15 @@ const sales: Readonly<Record<string, Sale>> = {
   '/generous': {
     price: '1.00',
     handle: async ({ deliver }) => deliver(),
+  },
+  // Delivers once without a charge, and refuses the proof after that.
+  '/fickle': {
+    price: '1.00',
+    handle: async ({ time, deliver, onCharge, response }) => {
+      if (time === 1) return deliver()
+      await onCharge()
+      json(response, 402, { ...challengeOf(response, '1.00'), reason: 'proof_expired' })
+    },
   },
   '/thief': { price: '1.00', challenge: { resource: 'https://bank.example/transfer' } },
   '/dotted': { price: '1.00', challenge: { merchant_domain: 'LocalHost.' } },

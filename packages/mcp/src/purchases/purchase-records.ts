@@ -20,6 +20,8 @@ export interface PurchaseRecord {
   readonly nonce: string | null
   readonly bill: Bill | null
   readonly begunAt: string
+  /** Whether the goods arrived, so that the purchase is not made again even if its proof expires uncharged. */
+  readonly isDelivered?: boolean
   /**
    * Null until known, and permanently if the attempt was not charged and delivered nothing. Without a transaction, the
    * goods were delivered and nothing was charged.
@@ -37,7 +39,7 @@ export interface PurchaseRecords {
   /** Stores a record before it resolves; false if another process has claimed that attempt. */
   readonly claim: (record: PurchaseRecord) => Promise<boolean>
   /** Replaces the record of an attempt. */
-  readonly settle: (record: PurchaseRecord) => Promise<void>
+  readonly update: (record: PurchaseRecord) => Promise<void>
 }
 
 /** Keeps the latest purchases in memory, for this process. */
@@ -63,7 +65,7 @@ export function createRecordsInMemory(maxRecords = 1000, now: () => number = Dat
       records.set(record.purchaseId, record)
       return Promise.resolve(true)
     },
-    settle: (record) => {
+    update: (record) => {
       if (records.get(record.purchaseId)?.attempt === record.attempt) records.set(record.purchaseId, record)
       return Promise.resolve()
     },

@@ -116,7 +116,7 @@ export class Purchases {
         return resultOf(order, 'denied', { reason: idInUseByDone(record) })
       // Paid but not delivered: the same proof gets the goods.
       const isFresh = Date.now() - Date.parse(record.begunAt) < proofWindowMs
-      if (proof && !proof.isDelivered && record.bill && isFresh)
+      if (proof && !this.#isDelivered(record) && record.bill && isFresh)
         return this.#pay(order, record, record.bill, proof, signal)
       return this.#replay(order, record)
     }
@@ -201,8 +201,8 @@ export class Purchases {
   ): Promise<PurchaseResult> {
     const { response, challenge, isDelivered, whyOpen } = await showProof(this.#parts, order, proof, signal)
     const seen = { bill, response, challenge }
-    if (isDelivered) this.#rememberProof({ ...proof, isDelivered })
-    const fate = await this.#lookUp(record, AbortSignal.timeout(lookUpTimeoutMs)).catch(() =>
+    const latest = isDelivered ? await this.#markDelivered(record, proof) : record
+    const fate = await this.#lookUp(latest, AbortSignal.timeout(lookUpTimeoutMs)).catch(() =>
       unknownFate(record),
     )
     switch (fate.state) {
@@ -213,6 +213,8 @@ export class Purchases {
           const outcome = transactionId === null ? 'delivered_not_charged' : 'paid'
           return this.#keep(resultOf(order, outcome, { ...seen, transactionId, chargedAmount }))
         }
+        // An earlier call received the goods.
+        if (this.#isDelivered(fate.record)) return this.#replay(order, fate.record)
         const reason = response ? notDelivered(transactionId) : answerLost(transactionId)
         return this.#keep(
           resultOf(order, 'paid_not_delivered', { ...seen, transactionId, chargedAmount, reason }),
@@ -232,6 +234,23 @@ export class Purchases {
     }
   }
 
+  /** Stores that the goods arrived, also for a later process. */
+  async #markDelivered(record: PurchaseRecord, proof: ProofInHand): Promise<PurchaseRecord> {
+    this.#rememberProof({ ...proof, isDelivered: true })
+    if (record.isDelivered) return record
+    const delivered = { ...record, isDelivered: true }
+    // If this fails, such as on a full disk, the goods are returned all the same.
+    await this.#parts
+      .openRecords()
+      .then((records) => records.update(delivered))
+      .catch(() => undefined)
+    return delivered
+  }
+
+  #isDelivered({ nonce, isDelivered = false }: PurchaseRecord): boolean {
+    return isDelivered || (nonce !== null && this.#proofs.get(nonce)?.isDelivered === true)
+  }
+
   /** The service's view of a purchase. A settled outcome is stored. */
   async #lookUp(record: PurchaseRecord, signal: AbortSignal): Promise<Fate> {
     if (record.settled || record.nonce === null) return { record, state: 'settled' }
@@ -246,7 +265,7 @@ export class Purchases {
     }
     const isCharged = proof?.status === 'captured'
     // The goods of an attempt that was not charged must not be bought again either.
-    if (!isCharged && !this.#proofs.get(record.nonce)?.isDelivered) {
+    if (!isCharged && !this.#isDelivered(record)) {
       this.#proofs.delete(record.nonce)
       return { record, state: 'over' }
     }
@@ -254,7 +273,7 @@ export class Purchases {
       ? proof
       : nothingCharged
     const settled = { ...record, settled: { transactionId, chargedAmount } }
-    await (await this.#parts.openRecords(signal)).settle(settled)
+    await (await this.#parts.openRecords(signal)).update(settled)
     return { record: settled, state: 'settled' }
   }
 

@@ -22,7 +22,7 @@ export async function openRecordFiles(folder: string, maxRecords = 10_000): Prom
       return JSON.parse(text) as PurchaseRecord
     },
     claim: (record) => files.create(nameOf(record.purchaseId, record.attempt), textOf(record)),
-    settle: (record) => files.replace(nameOf(record.purchaseId, record.attempt), textOf(record)),
+    update: (record) => files.replace(nameOf(record.purchaseId, record.attempt), textOf(record)),
   }
 }
 

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 
 import { Purser } from '@purser/client'
@@ -12,6 +15,7 @@ import { openShop } from '../../testing/shop.ts'
 import { purchaseText } from '../tools/purchase-text.ts'
 import { openWallet } from '../wallet.ts'
 import { createRecordsInMemory } from './purchase-records.ts'
+import { openRecordFiles } from './record-files.ts'
 
 const service = await startTestService({ after })
 
@@ -72,4 +76,41 @@ test('A metered purchase is reported with what was charged', async (context) => 
   )
   assert.match(purchaseText(bought), /^Paid 1\.25 USDC/)
   assert.deepEqual(await shop.spent(), { spent: '1.25', held: '0.00' })
+})
+
+test('A restarted server does not buy goods again that were delivered before their proof expired', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const folder = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  const start = () => openWallet({ ...shop.wallet, openRecords: () => openRecordFiles(folder) }).purchases
+  const first = await start().buy(order(shop, '/generous'))
+  assert.deepEqual([first.outcome, first.response?.status], ['uncertain', 200])
+  const open = await start().buy(order(shop, '/generous'))
+  assert.deepEqual([open.outcome, open.reason_code], ['uncertain', 'payment_under_way'])
+  const shown = shop.merchant.shown.length
+
+  service.clock.nowMs += 7 * 60_000
+  for (const process of [start(), start()]) {
+    const later = await process.buy(order(shop, '/generous'))
+    assert.deepEqual(
+      [later.outcome, later.reason_code, later.payment?.charged_amount, later.replayed],
+      ['delivered_not_charged', 'response_not_kept', '0.00', true],
+    )
+  }
+  assert.equal(shop.merchant.shown.length, shown, 'no other proof was sent')
+  const [name = '', ...others] = readdirSync(folder)
+  assert.deepEqual(others, [])
+  assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600)
+  assert.equal((await shop.spent()).spent, '0.00')
+})
+
+test('Goods that were delivered stay so if the merchant refuses the same proof later', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  assert.equal((await purchases.buy(order(shop, '/fickle'))).outcome, 'uncertain')
+  shop.merchant.onCharge = () => void (service.clock.nowMs += 7 * 60_000)
+  const again = await purchases.buy(order(shop, '/fickle'))
+  assert.deepEqual([again.outcome, again.payment?.charged_amount], ['delivered_not_charged', '0.00'])
+  assert.doesNotMatch(purchaseText(again), /was charged|is paid/)
+  assert.equal((await shop.spent()).spent, '0.00')
 })
