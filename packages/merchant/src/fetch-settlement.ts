@@ -1,5 +1,6 @@
 import { toResponse, watchBody, withReceipt } from './fetch-delivery.ts'
 import type { Authorized, HandlerResponse } from './gate.ts'
+import { settleInTime } from './settle-in-time.ts'
 
 /** What becomes of values that a handler throws. */
 interface Thrown {
@@ -79,12 +80,13 @@ function meterBody(answer: Response, signal: AbortSignal, authorized: Authorized
   async function end(how: 'whole' | 'failed' | 'gone'): Promise<boolean> {
     if (isOver) return true
     isOver = true
-    clearTimeout(timer)
+    stopTimer()
     signal.removeEventListener('abort', onGone)
     if (how === 'failed') return authorized.void()
     if (how === 'gone') {
-      // Its handler may meter what it has sent.
+      // Its handler may meter what it has sent, also just after the cancellation.
       await reader.cancel(signal.reason).catch(() => undefined)
+      await new Promise((resolve) => setTimeout(resolve))
       if (!hasSent) {
         await authorized.notDelivered()
         return true
@@ -97,11 +99,10 @@ function meterBody(answer: Response, signal: AbortSignal, authorized: Authorized
 
   const onGone = () => void end('gone')
   // Charges for what a stalled stream has sent while that is possible; the rest is not sent.
-  const timer = setTimeout(() => {
-    if (!isOver && hasSent) cutting = end('gone')
-  }, authorized.settleWithinMs)
-  // Only Node's timers keep a process alive.
-  if (typeof timer === 'object') timer.unref()
+  const stopTimer = settleInTime(authorized.settleWithinMs, () => {
+    if (hasSent) cutting = end('gone')
+    return hasSent
+  })
   signal.addEventListener('abort', onGone, { once: true })
   const body = new ReadableStream<Uint8Array>(
     {

@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeader, ServerResponse } from 'node:http'
 
 import type { Answer, Authorized, Settlement } from './gate.ts'
+import { settleInTime } from './settle-in-time.ts'
 
 /**
  * Holds the response of a handler whose payment is authorized: nothing leaves before its first byte is settled. Of a
@@ -74,16 +75,17 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
   response.prependOnceListener('finish', () => (isWhole = response.socket?.destroyed !== true))
   response.once('close', () => void onClose())
   if (isMetered) {
-    const timer = setTimeout(cutOff, authorized.settleWithinMs).unref()
-    response.once('close', () => clearTimeout(timer))
+    response.once('close', settleInTime(authorized.settleWithinMs, cutOff))
   }
   return true
 
   /** Ends a stalled stream while what it has sent can be charged; the rest is not sent. */
-  function cutOff(): void {
-    if (settling || !hasLeft(response)) return
+  function cutOff(): boolean {
+    if (settling) return true
+    if (!hasLeft(response)) return false
     isCut = true
     response.destroy()
+    return true
   }
 
   function hold(call: () => unknown): void {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { after, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 
 import type { Proof } from '@purser/client'
 import { paymentOf as ofNode, requirePayment as forNode } from '@purser/merchant/node'
@@ -40,6 +41,22 @@ for (const adapter of adapters) {
     expectDeadline()
     const proof = await proofFor('/counted-stream')
     const answer = await fetch(urlOf('/counted-stream'), { headers: { 'x-payment-proof': encode(proof) } })
+    await until(async () => (await fateOf(proof)).status === 'captured')
+    assert.deepEqual([await spent(), shop.streamsEnded], ['0.75', 1])
+    await assert.rejects(answer.bytes())
+  })
+
+  test(`A stream whose first byte leaves shortly before the deadline is cut off and charged too (${adapter.name})`, async (context) => {
+    const { proofFor, urlOf, shop, spent } = await openShop(context, service, adapter, options)
+    expectDeadline()
+    const proof = await proofFor('/late-stream')
+    const asked = fetch(urlOf('/late-stream'), { headers: { 'x-payment-proof': encode(proof) } })
+    await shop.entered.promise
+    // A stream that had begun would have been cut off after 900 ms.
+    await setTimeout(950)
+    assert.equal((await fateOf(proof)).status, 'authorized')
+    shop.open.resolve()
+    const answer = await asked
     await until(async () => (await fateOf(proof)).status === 'captured')
     assert.deepEqual([await spent(), shop.streamsEnded], ['0.75', 1])
     await assert.rejects(answer.bytes())

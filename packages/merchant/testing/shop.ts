@@ -43,6 +43,7 @@ export class Shop {
     if (path.endsWith('/torn-chapters')) return this.pages(undefined, new Error('the page is torn'))
     if (path.endsWith('/broken')) throw new Error('the shelf has fallen down')
     if (path.endsWith('/stream')) return this.stream()
+    if (path.endsWith('/late-stream')) return this.lateStream(payment)
     if (path.endsWith('/counted-stream')) return this.countedStream(payment)
     if (path.endsWith('/large')) return 'x'.repeat(largeBytes)
     if (path.endsWith('/empty')) return ''
@@ -77,6 +78,13 @@ export class Shop {
     } finally {
       payment?.meter('0.75')
     }
+  }
+
+  /** The same, but it begins only when the shop is open. */
+  private async *lateStream(payment: Payment | undefined): AsyncGenerator<Uint8Array> {
+    this.entered.resolve()
+    await this.open.promise
+    yield* this.countedStream(payment)
   }
 
   /** An endless stream of chunks. */
