@@ -18,6 +18,7 @@ export function payCommand(io: Io) {
       [
         'Fetches a URL. If the response is a 402 with a challenge, evaluates the payment, pays within the mandate, and sends the request again with the proof. If the merchant fails or does not answer, it retries with the same proof, so it is charged at most once. The proof is sent to no other origin. The body goes to standard output, everything else to standard error.',
         'The exit code is 0 if the response is 2xx, paid or not; 3 if the payment is denied, or above --max-amount; 7 if it was paid but the goods did not arrive; 8 if it may still be charged; 1 if nothing was paid and the response is not 2xx.',
+        'With --json, the outcome of the payment is paid; delivered_not_charged, if the goods arrived and nothing was charged; delivered_charge_unknown, if they arrived and up to the amount may have been charged, or may still be; paid_not_delivered; not_paid; or uncertain, if no goods arrived and it may still be charged. charged_amount is null if it is not known.',
       ].join('\n\n'),
     )
     .argument('<url>')

@@ -17,7 +17,7 @@ import { harmlessJson, harmlessLines } from '../output/harmless.ts'
 import type { Io } from '../io.ts'
 import { openDelivery, type Delivery } from './delivery.ts'
 import { purchasesFolder } from './purchases-folder.ts'
-import { decisionWords, paidWords, proofWords } from './text.ts'
+import { decisionWords, paidWords, proofWords, unknownChargeWords } from './text.ts'
 
 /** The options of a purchase. */
 interface Purchase {
@@ -71,7 +71,7 @@ export async function pay(
     })
     const signal = AbortSignal.any([io.interruption(), AbortSignal.timeout(timeoutMs + approvalWaitMs)])
     const answer = await payingFetch(url, { ...init, signal, purchaseId })
-    await settle({ answer, delivery, json }, io)
+    await settle({ answer, client, delivery, json }, io)
   } catch (error) {
     delivery.discard()
     throw await explainFailure(error, { decision, purchase, json }, io)
@@ -79,7 +79,14 @@ export async function pay(
 }
 
 /** The `--json` output for a payment whose proof was sent. */
-type PaymentOutcome = 'paid' | 'paid_not_delivered' | 'delivered_not_charged' | 'not_paid' | 'uncertain'
+type PaymentOutcome =
+  | 'paid'
+  | 'paid_not_delivered'
+  | 'delivered_not_charged'
+  /** Up to the whole amount may have been charged, or may still be. */
+  | 'delivered_charge_unknown'
+  | 'not_paid'
+  | 'uncertain'
 
 function reportOf(outcome: PaymentOutcome, facts: PaymentFacts) {
   const { nonce, amount, charged_amount, transaction_id } = facts
@@ -90,18 +97,21 @@ type PaymentFacts = Pick<PaymentResult, 'nonce' | 'amount' | 'charged_amount' | 
 
 interface Settlement {
   readonly answer: Response
+  readonly client: Purser
   readonly delivery: Delivery
   readonly json: true | undefined
 }
 
-async function settle({ answer, delivery, json }: Settlement, io: Io): Promise<void> {
+async function settle({ answer, client, delivery, json }: Settlement, io: Io): Promise<void> {
   const decision = paymentDecisionOf(answer)
-  const result = paymentResultOf(answer)
   const place = answer.ok ? await delivery.take(answer.body) : undefined
-  const { printError, print, exitWith } = io
-  if (result?.status === 'unknown') printError(harmlessLines(proofWords(undefined, result, io)))
-  const isSettled = result?.status === 'captured' || (result && isUncharged(result))
-  if (isSettled && !json) printError(harmlessLines(paidWords(result, decision)))
+  const { printError, print, exitWith, interruption } = io
+  const first = paymentResultOf(answer)
+  const result = first && (await latestResult(first, client, interruption()))
+  const outcome = result && outcomeOf(result)
+  if (result && outcome === 'delivered_charge_unknown')
+    printError(harmlessLines(unknownChargeWords(result, decision, io)))
+  else if (result && outcome !== 'not_paid' && !json) printError(harmlessLines(paidWords(result, decision)))
   if (place !== undefined && !json) printError(`The body is in ${place}.`)
   if (!answer.ok) {
     delivery.discard()
@@ -109,7 +119,7 @@ async function settle({ answer, delivery, json }: Settlement, io: Io): Promise<v
   }
   if (json) {
     const { status } = answer
-    const payment = result ? reportOf(outcomeOf(result, answer), result) : null
+    const payment = result && outcome ? reportOf(outcome, result) : null
     const receipt = receiptOf(result, decision)
     const report = { status, decision: decision ?? null, payment, receipt, body_file: place ?? null }
     print(harmlessJson(report, 2))
@@ -118,14 +128,34 @@ async function settle({ answer, delivery, json }: Settlement, io: Io): Promise<v
   if (!answer.ok) exitWith(isDenied(decision) ? exitCodes.denied : exitCodes.failed)
 }
 
-function outcomeOf(result: PaymentResult, { ok }: Response): PaymentOutcome {
-  if (isUncharged(result)) return 'delivered_not_charged'
-  return result.status === 'captured' || ok ? 'paid' : 'not_paid'
+/** The result after the body: a merchant may charge at its end, and the service may answer again. */
+async function latestResult(
+  result: PaymentResult,
+  client: Purser,
+  signal: AbortSignal,
+): Promise<PaymentResult> {
+  if (!result.delivered || result.charged_amount !== null) return result
+  const proof = await lookUp(client, result.nonce, signal)
+  if (!proof) return result
+  const { status, transaction_id } = proof
+  return { ...result, status, transaction_id, charged_amount: chargedOf(proof) }
 }
 
-/** Whether the goods were delivered, and nothing was charged for them. */
-function isUncharged({ delivered, status }: PaymentResult): boolean {
-  return delivered && (status === 'voided' || status === 'expired')
+function outcomeOf({ delivered, status }: PaymentResult): PaymentOutcome {
+  if (!delivered) return 'not_paid'
+  switch (status) {
+    case 'captured':
+      return 'paid'
+    case 'voided':
+    case 'expired':
+      return 'delivered_not_charged'
+    case 'open':
+    case 'authorized':
+    case 'unknown':
+      return 'delivered_charge_unknown'
+    default:
+      return status satisfies never
+  }
 }
 
 function isDenied(decision: PaymentDecision | undefined): boolean {
@@ -134,7 +164,7 @@ function isDenied(decision: PaymentDecision | undefined): boolean {
   )
 }
 
-/** The merchant's receipt; without one, the service's record; null if nothing was paid. */
+/** The merchant's receipt with the charge that is reported; null if nothing was paid, or if that is unknown. */
 function receiptOf(
   result: PaymentResult | undefined,
   decision: PaymentDecision | undefined,
@@ -143,7 +173,7 @@ function receiptOf(
   const { transaction_id, charged_amount: charged, nonce, receipt } = result
   const amount = charged ?? result.amount
   const merchant_domain = decision?.challenge?.merchant_domain ?? ''
-  return receipt ?? { transaction_id, amount, merchant_domain, nonce }
+  return { merchant_domain, ...receipt, transaction_id, amount, nonce }
 }
 
 /** How much of an error response is printed. */

@@ -42,16 +42,27 @@ function priceOf({ amount, currency, merchant_domain, category }: PaymentChallen
   return `${amount} ${currency} by ${merchant_domain}${category === undefined ? '' : `, ${category}`}`
 }
 
-export function paidWords(
-  { amount, charged_amount: charged, currency, transaction_id, receipt, replayed, resource }: PaymentResult,
-  decision: PaymentDecision | undefined,
-): string {
-  const merchant =
-    receipt?.merchant_domain ?? decision?.challenge?.merchant_domain ?? new URL(resource).hostname
+export function paidWords(result: PaymentResult, decision: PaymentDecision | undefined): string {
+  const { amount, charged_amount: charged, currency, transaction_id, replayed } = result
+  const merchant = merchantOf(result, decision)
   const before = replayed ? ', by an earlier call; nothing was charged now' : ''
   if (charged === '0.00')
     return `Delivered: nothing was charged by ${merchant}${replayed ? ', by an earlier call' : ''}`
   return `Paid:      ${charged ?? amount} ${currency} to ${merchant}, transaction ${transaction_id}${before}`
+}
+
+/** The goods arrived, but the service has not said what was charged. */
+export function unknownChargeWords(
+  result: PaymentResult,
+  decision: PaymentDecision | undefined,
+  { calledAs }: Pick<Io, 'calledAs'>,
+): string {
+  const { nonce, amount, currency } = result
+  return `Delivered: up to ${amount} ${currency} may have been charged by ${merchantOf(result, decision)}, or may still be: the proof is ${nonce}, and ${calledAs} transactions list shows the payments.`
+}
+
+function merchantOf({ receipt, resource }: PaymentResult, decision: PaymentDecision | undefined): string {
+  return receipt?.merchant_domain ?? decision?.challenge?.merchant_domain ?? new URL(resource).hostname
 }
 
 /** The state of the money if a purchase failed after its proof was issued. */
