@@ -529,6 +529,8 @@ export interface Authorization {
   amount: string
   /** When the authorization ends, unless it is captured or voided before. */
   capture_deadline: string
+  /** Whole seconds from this answer until `capture_deadline`, by the clock of the service; 0 once it has passed. */
+  capture_seconds_left: number
   /** State of the payment; only an `authorized` one can be captured. */
   status: ProofStatus
 }

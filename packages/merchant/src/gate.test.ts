@@ -59,6 +59,23 @@ test('A price can be computed from the request, synchronously or asynchronously'
   assert.equal((await openGate({ price: prices }).ask(proof)).outcome, 'paid')
 })
 
+test("The time to settle is the mandate's, whatever the merchant's clock says", async (context) => {
+  context.after(() => (service.clock.nowMs = startedAtMs))
+  const startedAtMs = service.clock.nowMs
+  for (const aheadMs of [-3_600_000, -30_000, 0, 30_000, 3_600_000]) {
+    service.clock.nowMs = Date.now() + aheadMs
+    const proof = await issueProof(
+      service,
+      await preparePurchase(service, { max_capture_seconds: 60 }),
+      '4.00',
+    )
+    const decision = await openGate({ capture: 'metered' }).ask(proof)
+    assert(decision.outcome === 'authorized')
+    assert.equal(decision.settleWithinMs, 54_000, `${aheadMs} ms ahead`)
+    await decision.void()
+  }
+})
+
 test('HEAD returns no goods, so it is never charged', async () => {
   const proof = await issueProof(service, await preparePurchase(service), '4.00')
   const { ask } = openGate()

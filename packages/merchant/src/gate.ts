@@ -197,7 +197,7 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
           outcome: 'authorized',
           capture: capture === 'metered' ? 'metered' : 'after',
           redeliversUnfinished: settings.redeliverUnfinished,
-          settleWithinMs: settleWithinMs(hold.captureDeadline, settings.captureSeconds),
+          settleWithinMs: settleWithinMs(hold.captureSecondsLeft, settings.captureSeconds),
           ...settlement,
         }
       }
@@ -231,11 +231,12 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
   }
 }
 
-/** The time until a deadline, less a tenth. A clock that differs much from the service's is not used. */
-function settleWithinMs(deadline: string, captureSeconds = defaultCaptureSeconds): number {
-  const askedMs = captureSeconds * 1_000
-  const leftMs = Date.parse(deadline) - Date.now()
-  return 0.9 * (leftMs > 0 && leftMs < askedMs ? leftMs : askedMs)
+/**
+ * The time until a deadline, less a tenth, by the service's clock: the merchant's may differ. It is never longer than
+ * asked for.
+ */
+function settleWithinMs(secondsLeft: number, captureSeconds = defaultCaptureSeconds): number {
+  return 900 * (secondsLeft < captureSeconds ? secondsLeft : captureSeconds)
 }
 
 /** The default of the interface. */

@@ -9,7 +9,7 @@ import { paymentOf as ofNode, requirePayment as forNode } from '@purser/merchant
 
 import { startTestService } from '../../../service/testing/service.ts'
 import { adapters, type Adapter } from '../testing/adapters.ts'
-import { encode, openShop } from '../testing/purchase.ts'
+import { encode, openShop, type Purchase } from '../testing/purchase.ts'
 import { until } from '../testing/scenarios.ts'
 import { listen } from '../testing/shop.ts'
 
@@ -19,9 +19,8 @@ const options = { capture: 'metered', captureSeconds: 60 } as const
 for (const adapter of adapters) {
   test(`A customer who stalls a metered stream until its deadline pays for what was sent (${adapter.name})`, async (context) => {
     const purchase = await openShop(context, service, adapter, options)
-    const { proofFor, urlOf, shop, spent } = purchase
-    expectDeadline()
-    const proof = await proofFor('/pages')
+    const { urlOf, shop, spent } = purchase
+    const proof = await proofNearDeadline(purchase, '/pages')
     const answer = await fetch(urlOf('/pages'), { headers: { 'x-payment-proof': encode(proof) } })
     const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
     assert.equal((await reader.read()).value, 'first page,')
@@ -37,9 +36,9 @@ for (const adapter of adapters) {
   })
 
   test(`A handler that meters when its connection closes is charged for what a stalled customer got (${adapter.name})`, async (context) => {
-    const { proofFor, urlOf, shop, spent } = await openShop(context, service, adapter, options)
-    expectDeadline()
-    const proof = await proofFor('/counted-stream')
+    const purchase = await openShop(context, service, adapter, options)
+    const { urlOf, shop, spent } = purchase
+    const proof = await proofNearDeadline(purchase, '/counted-stream')
     const answer = await fetch(urlOf('/counted-stream'), { headers: { 'x-payment-proof': encode(proof) } })
     await until(async () => (await fateOf(proof)).status === 'captured')
     assert.deepEqual([await spent(), shop.streamsEnded], ['0.75', 1])
@@ -47,9 +46,9 @@ for (const adapter of adapters) {
   })
 
   test(`A stream whose first byte leaves shortly before the deadline is cut off and charged too (${adapter.name})`, async (context) => {
-    const { proofFor, urlOf, shop, spent } = await openShop(context, service, adapter, options)
-    expectDeadline()
-    const proof = await proofFor('/late-stream')
+    const purchase = await openShop(context, service, adapter, options)
+    const { urlOf, shop, spent } = purchase
+    const proof = await proofNearDeadline(purchase, '/late-stream')
     const asked = fetch(urlOf('/late-stream'), { headers: { 'x-payment-proof': encode(proof) } })
     await shop.entered.promise
     // A stream that had begun would have been cut off after 900 ms.
@@ -77,9 +76,9 @@ for (const how of ['stalls', 'disconnects'] as const) {
           ),
         ),
     }
-    const { proofFor, urlOf, spent } = await openShop(context, service, adapter, options)
-    expectDeadline()
-    const proof = await proofFor('/counted-stream')
+    const purchase = await openShop(context, service, adapter, options)
+    const { urlOf, spent } = purchase
+    const proof = await proofNearDeadline(purchase, '/counted-stream')
     const answer = await fetch(urlOf('/counted-stream'), { headers: { 'x-payment-proof': encode(proof) } })
     if (how === 'disconnects') await answer.body?.cancel()
     await until(async () => (await fateOf(proof)).status !== 'authorized')
@@ -88,9 +87,14 @@ for (const how of ['stalls', 'disconnects'] as const) {
   })
 }
 
-/** The deadline of the next authorization is in a second by the merchant's clock. */
-function expectDeadline(): void {
-  service.clock.nowMs = Date.now() - 59_000
+/** A proof that is authorized, with a second to its deadline, because the answer was lost and a minute has passed. */
+async function proofNearDeadline({ proofFor, pay, proxy }: Purchase, path: string): Promise<Proof> {
+  const proof = await proofFor(path)
+  proxy.set('cut answers')
+  assert.equal((await pay(path, proof)).status, 503)
+  proxy.set('pass')
+  service.clock.nowMs += 59_000
+  return proof
 }
 
 async function fateOf({ nonce }: Proof) {

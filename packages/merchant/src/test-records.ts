@@ -79,7 +79,8 @@ export function createTestRecords(now: () => number) {
   function toWire(one: Authorized) {
     const { nonce, amount } = one.proof
     const capture_deadline = new Date(one.deadlineMs).toISOString()
-    return { nonce, amount, capture_deadline, status: statusOf(one) }
+    const capture_seconds_left = Math.max(0, Math.floor((one.deadlineMs - now()) / 1_000))
+    return { nonce, amount, capture_deadline, capture_seconds_left, status: statusOf(one) }
   }
 
   function findAuthorized(nonce: string): Authorized {

@@ -24,6 +24,11 @@ export const Authorization = Type.Object({
     Timestamp,
     'When the authorization ends, unless it is captured or voided before.',
   ),
+  capture_seconds_left: Type.Integer({
+    minimum: 0,
+    description:
+      'Whole seconds from this answer until `capture_deadline`, by the clock of the service; 0 once it has passed.',
+  }),
   status: described(ProofStatus, 'State of the payment; only an `authorized` one can be captured.'),
 })
 export type Authorization = Static<typeof Authorization>

@@ -42,6 +42,7 @@ for (const role of ['merchant', 'owner', 'operator'] as const) {
         nonce: proof.nonce,
         amount: '10.00',
         capture_deadline: deadline,
+        capture_seconds_left: 600,
         status: 'authorized',
       },
     })
@@ -121,10 +122,14 @@ test('A lost answer can be repeated with its key, even after the proof’s windo
   const first = await authorize(proof, {}, options)
   service.clock.nowMs += 400_000
   const again = await authorize(proof, {}, options)
-  assert.deepEqual(
-    [again.status, again.text, again.headers.get('idempotent-replayed')],
-    [200, first.text, 'true'],
-  )
+  assert.deepEqual([again.status, again.headers.get('idempotent-replayed')], [200, 'true'])
+  // Only the time that is left is another.
+  const { authorization } = first.body
+  assert.equal(authorization.capture_seconds_left, 600)
+  assert.deepEqual(again.body, {
+    authorized: true,
+    authorization: { ...authorization, capture_seconds_left: 200 },
+  })
   const captured = await capture(proof.nonce, { amount: '1.00' }, options)
   const repeated = await capture(proof.nonce, { amount: '1.00' }, options)
   assert.deepEqual(

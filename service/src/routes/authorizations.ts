@@ -84,9 +84,9 @@ export function serveAuthorizations(serve: Serve, context: RouteContext): void {
     return ok(toWire(outcome.hold, await timeOf(outcome.hold)))
   })
 
-  /** The time in the account that pays. */
+  /** The time in the account that pays. Only sandboxes have a clock of their own. */
   async function timeOf(hold: Hold): Promise<number> {
-    return now() + (await store.readClock(hold))
+    return now() + (hold.environment === 'sandbox' ? await store.readClock(hold) : 0)
   }
 
   async function authorized(
@@ -95,8 +95,7 @@ export function serveAuthorizations(serve: Serve, context: RouteContext): void {
     { isReplay }: { readonly isReplay: boolean },
   ): Promise<Answer> {
     decisions?.countVerification(caller.environment, isReplay ? 'replayed' : 'authorized')
-    // One that was authorized just now has its deadline ahead.
-    const authorization = toWire(hold, isReplay ? await timeOf(hold) : now())
+    const authorization = toWire(hold, await timeOf(hold))
     const body = { authorized: true, authorization }
     return isReplay ? ok(body, replayed) : ok(body)
   }
@@ -134,10 +133,12 @@ export function serveAuthorizations(serve: Serve, context: RouteContext): void {
 }
 
 function toWire(hold: Hold, nowMs: number): WireAuthorization {
+  const deadlineMs = hold.captureDeadlineMs ?? 0
   return {
     nonce: hold.nonce,
     amount: hold.amountText,
-    capture_deadline: toTimestamp(hold.captureDeadlineMs ?? 0),
+    capture_deadline: toTimestamp(deadlineMs),
+    capture_seconds_left: Math.max(0, Math.floor((deadlineMs - nowMs) / 1_000)),
     status: statusAt(hold, nowMs),
   }
 }

@@ -86,6 +86,7 @@ for (const { name, missing, open } of serviceStores) {
       const authorized = await authorizeProof(service, await issueProof(service, idle, '1.00'))
       assert.equal(authorized.status, 200, authorized.text)
       assert.equal(authorized.body.authorization.capture_deadline, '2026-11-21T12:10:00.000Z')
+      assert.equal(authorized.body.authorization.capture_seconds_left, 600)
       await advance(service, 301)
       assert.equal((await verifyProof(service, windowed)).body.reason, 'proof_expired')
       const { nonce } = authorized.body.authorization

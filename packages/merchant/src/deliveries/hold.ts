@@ -8,6 +8,8 @@ import { captureConflictOf, retryAfterMsOf } from './service-errors.ts'
 /** An authorized payment, for one run of the handler: its amount is reserved until the deadline. */
 export interface Hold {
   readonly captureDeadline: string
+  /** Seconds from the authorization's answer to the deadline, by the service's clock. */
+  readonly captureSecondsLeft: number
   /** Charges an amount, or all of it. Never rejects. */
   readonly capture: (amount?: string) => Promise<Capture>
   /** Releases the amount. Resolves to whether it is certain that nothing is charged; never rejects. */
@@ -43,7 +45,7 @@ interface HoldFacts {
  */
 export function holdOf(facts: HoldFacts): Hold {
   const { client, authorization, claim, timeout, reportsDelivery, onError } = facts
-  const { nonce, capture_deadline: captureDeadline } = authorization
+  const { nonce, capture_deadline: captureDeadline, capture_seconds_left: captureSecondsLeft } = authorization
   const { payments } = client
   // An earlier run may have been charged and its goods cut off.
   let isCaptured = authorization.status === 'captured'
@@ -97,6 +99,7 @@ export function holdOf(facts: HoldFacts): Hold {
 
   return {
     captureDeadline,
+    captureSecondsLeft,
     capture,
     void: async () => {
       const isVoided = await release()
