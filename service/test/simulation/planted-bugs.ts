@@ -69,9 +69,24 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'an evaluation approves what does not fit the budget',
+    firstSeed: 87,
     ...inOperation(
       'evaluate',
       seeing(mandates, (row) => ({ ...row, spentMicro: 0n })),
+    ),
+  },
+  {
+    bug: 'a capture ignores the test clock of the account that pays',
+    ...inOperation(
+      'capture',
+      seeing(accounts, (row) => ({ ...row, clockOffsetMs: null })),
+    ),
+  },
+  {
+    bug: 'an authorization is captured after its deadline on the test clock',
+    ...inOperation(
+      'captureAuthorized',
+      seeing(accounts, (row) => ({ ...row, clockOffsetMs: null })),
     ),
   },
   { bug: 'a capture is not added to what is spent', ...inOperation('capture', without(mandates)) },
@@ -88,7 +103,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a proof is granted and not written', ...inOperation('issueProof', without(payments)) },
   {
     bug: 'a capture does not check whether its agent is revoked, and the sweep ends its proofs',
-    firstSeed: 130,
+    firstSeed: 108,
     ...inOperations({
       capture: seeing(agents, (row) => ({ ...row, status: 'active' })),
       voidPaymentsOfRevoked: changing(() => []),
@@ -127,6 +142,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a freeze ends no open proofs',
+    firstSeed: 37,
     ...inOperation(
       'freezeBudget',
       changing((change, facts) => {
@@ -278,6 +294,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a void leaves the proof open', ...inOperation('voidPayment', without(payments)) },
   {
     bug: 'a disabled account stays active',
+    firstSeed: 17,
     ...inOperation('moveAccount', without(accounts)),
   },
   {
@@ -331,7 +348,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'paid sellers are not recorded', ...inOperation('addUpActivity', without(paidSellers)) },
   {
     bug: "two services add the same to the console's sums",
-    firstSeed: 222,
+    firstSeed: 92,
     ...inTransaction((transaction) => ({
       read: async (reads, options) => {
         const others = reads.map((read) => ({
@@ -353,7 +370,6 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'an authorization reserves nothing', ...inOperation('authorize', without(mandates)) },
   {
     bug: 'an authorization does not check whether its mandate was stopped',
-    firstSeed: 109,
     ...inOperation(
       'authorize',
       seeing(mandates, (row) => ({ ...row, epoch: 0 })),
@@ -406,6 +422,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a retried refund is made again',
+    firstSeed: 19,
     ...inOperation('refund', {
       decide: (decide) => (call, facts) => decide(call, { ...bare(facts), rows: () => [] }),
     }),
@@ -421,7 +438,6 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'an evaluation needs no approval',
-    firstSeed: 70,
     ...inOperation(
       'evaluate',
       seeing(mandates, (row) => ({ ...row, approval: null })),

@@ -8,6 +8,7 @@ import { type Ids } from '../../src/ids.ts'
 import type { Driver, NetChange } from '../../src/store/ledger/driver.ts'
 import { Ledger, type RunOptions } from '../../src/store/ledger/ledger.ts'
 import type { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
+import { advanceClock } from '../../src/store/ledger/operations/limits/test-clocks.ts'
 import { moveAccount } from '../../src/store/ledger/operations/accounts.ts'
 import { amendMandate } from '../../src/store/ledger/operations/amendments.ts'
 import { decideApproval, requestIncrease } from '../../src/store/ledger/operations/approval-decisions.ts'
@@ -68,7 +69,9 @@ export interface World {
   readonly time: VirtualTime
   readonly database: MemoryDatabase
   readonly faultPercent: number
-  /** When each payment was requested and captured, by its nonce and its transaction. */
+  /** How far the test clock of the account that pays is ahead. */
+  readonly clockOffsetMs: () => number
+  /** When each payment was requested and captured, by its nonce and its transaction, on that clock. */
   readonly madeAtMs: Map<string, number>
   /** When it was committed. */
   readonly writtenAtMs: Map<string, number>
@@ -132,6 +135,7 @@ export class SimulatedService {
     const { accountId } = owner
     const { time, database } = this.#world
     const nowMs = time.nowMs + this.clockSkewMs
+    const clockOffsetMs = this.#world.clockOffsetMs()
     const key = (database.rowsOf(apiKeys) as unknown as ApiKeyRow[]).find(({ id }) => id === keyId)
     const account = key && findRow(database, accounts, { id: key.accountId })
     if (!key || key.revokedAtMs !== null || account?.disabledAtMs !== null) return { is: 'unauthorized' }
@@ -142,21 +146,24 @@ export class SimulatedService {
       role: key.role,
       agentId: key.agentId,
     }
+    const atMs = caller.accountId === accountId ? nowMs + clockOffsetMs : nowMs
     const event = (type: Parameters<typeof auditEvent>[2]['type'], subjectId: string) =>
-      auditEvent(caller, caller, { id: this.#ids.next('auditEvent'), type, subjectId, data: {}, atMs: nowMs })
+      auditEvent(caller, caller, { id: this.#ids.next('auditEvent'), type, subjectId, data: {}, atMs })
+    const isLate = ({ issuedAtMs }: PaymentRow) =>
+      [nowMs, nowMs + clockOffsetMs].every((ms) => Math.abs(ms - issuedAtMs) > validityWindowMs)
     const scope = { accountId, environment } as const
     switch (request.act) {
       case 'create-agent': {
         const id = this.#ids.next('agent')
         const agent = { ...scope, id, name: 'buyer', description: null, capabilities: [], budgetPath: null }
-        const fresh = { ...agent, status: 'active', createdAtMs: nowMs, revokedAtMs: null } as const
+        const fresh = { ...agent, status: 'active', createdAtMs: atMs, revokedAtMs: null } as const
         await this.run(createAgent, { agent: fresh, event: event('agent.created', id) })
         return { is: 'created', id }
       }
       case 'issue-key': {
         const id = this.#ids.next('apiKey')
         const role = request.agentId === null ? ('merchant' as const) : ('agent' as const)
-        const fresh = { ...newKey(scope, id, role, nowMs), agentId: request.agentId }
+        const fresh = { ...newKey(scope, id, role, atMs), agentId: request.agentId }
         const outcome = await this.run(issueApiKey, { key: fresh, event: event('api_key.created', id) })
         return outcome === 'created' ? { is: 'created', id } : { is: 'conflict', detail: outcome }
       }
@@ -165,14 +172,14 @@ export class SimulatedService {
         const { limitMicro, budgetId } = request
         const limits = limitMicro === null ? null : [lifetimeLimit(this.#ids, limitMicro)]
         const counted = { limits, budgetPath: budgetId === null ? null : [budgetId] }
-        const mandate = { ...newMandate({ ...scope, id, ...request }, nowMs), ...counted }
+        const mandate = { ...newMandate({ ...scope, id, ...request }, atMs), ...counted }
         const outcome = await this.run(createMandate, { mandate, event: event('mandate.created', id) })
         return outcome === 'created' ? { is: 'created', id } : { is: 'conflict', detail: outcome }
       }
       case 'create-budget': {
         const id = this.#ids.next('budget')
         const limits = [lifetimeLimit(this.#ids, request.maxMicro)]
-        const made = { version: 1, createdAtMs: nowMs, updatedAtMs: nowMs, frozenAtMs: null }
+        const made = { version: 1, createdAtMs: atMs, updatedAtMs: atMs, frozenAtMs: null }
         const budget = { ...scope, id, name: 'Shared', ancestors: [], limits, ...made }
         const outcome = await this.run(createBudget, { budget, event: event('budget.created', id) })
         return typeof outcome === 'string' ? { is: 'broken', text: outcome } : { is: 'created', id }
@@ -211,12 +218,12 @@ export class SimulatedService {
           ...scope,
           nonce,
           ...holdDefaults,
-          issuedAtMs: nowMs,
-          expiresAtMs: nowMs + validityWindowMs + holdGraceMs,
+          issuedAtMs: atMs,
+          expiresAtMs: atMs + validityWindowMs + holdGraceMs,
           category,
           metadata: { order: nonce },
         } as const
-        this.#world.madeAtMs.set(nonce, time.nowMs)
+        this.#world.madeAtMs.set(nonce, time.nowMs + clockOffsetMs)
         const requester = { actor: keyId, person: keyId }
         const outcome = await issueProof(this, { hold, approvalId: request.approvalId, requester })
         if (outcome.decision === 'approved') return { is: 'granted', nonce }
@@ -234,7 +241,7 @@ export class SimulatedService {
           id,
           merchantDomain,
           category,
-          createdAtMs: nowMs,
+          createdAtMs: atMs,
         }
         const outcome = await this.run(evaluate, proposal)
         return outcome.decision === 'approved'
@@ -252,10 +259,9 @@ export class SimulatedService {
         const { agentId, mandateId, amountText, currency, resourceUrl } = proof
         const terms = { agentId, mandateId, amountText, currency, resourceUrl }
         const attempt = { payerId, caller, nonce, ...terms, merchantDomain, category, idempotencyKey, nowMs }
-        const outcome =
-          nowMs - proof.issuedAtMs > validityWindowMs
-            ? await this.run(settleLate, attempt)
-            : await this.run(capture, { ...attempt, transactionId: this.#newTransaction() })
+        const outcome = isLate(proof)
+          ? await this.run(settleLate, attempt)
+          : await this.run(capture, { ...attempt, transactionId: this.#newTransaction() })
         if (outcome.outcome === 'failed') return { is: 'failed', reason: outcome.reason }
         if (outcome.outcome === 'refused') {
           if (outcome.code === 'invalid_api_key') return { is: 'unauthorized' }
@@ -279,10 +285,9 @@ export class SimulatedService {
         const terms = { agentId, mandateId, amountText, currency, resourceUrl, category: null }
         const attempt = { payerId, caller, nonce, ...terms, merchantDomain, idempotencyKey, nowMs }
         const authorization = { ...attempt, captureSeconds, event: event('payment.authorized', nonce) }
-        const outcome =
-          nowMs - proof.issuedAtMs > validityWindowMs
-            ? await this.run(settleLateAuthorization, attempt)
-            : await this.run(authorize, authorization)
+        const outcome = isLate(proof)
+          ? await this.run(settleLateAuthorization, attempt)
+          : await this.run(authorize, authorization)
         if (outcome.outcome === 'failed') return { is: 'failed', reason: outcome.reason }
         if (outcome.outcome === 'refused') return refusalOf(outcome.code)
         return { is: 'authorized', isReplay: outcome.outcome === 'replayed' }
@@ -440,7 +445,7 @@ export class SimulatedService {
         const proof = findRow(database, payments, { accountId, nonce: request.nonce })
         const mandate = proof && findRow(database, mandates, { accountId, id: proof.mandateId })
         if (!proof || !mandate) return { is: 'broken', text: `${request.nonce} is not there` }
-        return { is: 'proof', status: statusOf(proof, mandate, nowMs), transactionId: proof.transactionId }
+        return { is: 'proof', status: statusOf(proof, mandate, atMs), transactionId: proof.transactionId }
       }
       default:
         return request satisfies never
@@ -448,8 +453,17 @@ export class SimulatedService {
   }
 
   sweep(mandate: { readonly accountId: string; readonly mandateId: string }): Promise<unknown> {
-    const nowMs = this.#world.time.nowMs + this.clockSkewMs
+    const nowMs = this.#world.time.nowMs + this.clockSkewMs + this.#world.clockOffsetMs()
     return this.run(releaseExpiredPayments, { ...mandate, nowMs, countId: this.#ids.next('transaction') })
+  }
+
+  /** Advances the test clock of an account. */
+  advanceClock(scope: Scope, byMs: number): Promise<unknown> {
+    const details = { id: this.#ids.next('auditEvent'), subjectId: scope.accountId, data: {} }
+    const atMs = this.#world.time.nowMs + this.#world.clockOffsetMs()
+    const actor: Caller = { ...scope, keyId: 'clock', role: 'owner', agentId: null }
+    const event = auditEvent(actor, scope, { ...details, type: 'test_clock.advanced', atMs })
+    return this.run(advanceClock, { scope, byMs, event })
   }
 
   /** Adds some entries to the console's sums. */
@@ -481,7 +495,7 @@ export class SimulatedService {
 
   #newTransaction(): string {
     const id = this.#ids.next('transaction')
-    this.#world.madeAtMs.set(id, this.#world.time.nowMs)
+    this.#world.madeAtMs.set(id, this.#world.time.nowMs + this.#world.clockOffsetMs())
     return id
   }
 
@@ -513,13 +527,13 @@ function refusalOf(code: string): Answer {
 }
 
 /** Records when proofs were written, by their nonces, and captures, by their transactions. */
-function noteWritten({ writtenAtMs, time }: World, changes: readonly NetChange[]): void {
+function noteWritten({ writtenAtMs, time, clockOffsetMs }: World, changes: readonly NetChange[]): void {
+  const atMs = time.nowMs + clockOffsetMs()
   for (const { table, before, now } of changes) {
     if (table !== payments || !now) continue
     const { nonce, transactionId } = now as unknown as PaymentRow
-    if (!before) writtenAtMs.set(nonce, time.nowMs)
-    if (transactionId !== null && before?.['transactionId'] === null)
-      writtenAtMs.set(transactionId, time.nowMs)
+    if (!before) writtenAtMs.set(nonce, atMs)
+    if (transactionId !== null && before?.['transactionId'] === null) writtenAtMs.set(transactionId, atMs)
   }
 }
 

@@ -6,7 +6,14 @@ import { Ledger } from '../../src/store/ledger/ledger.ts'
 import { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
 import { createAccount } from '../../src/store/ledger/operations/accounts.ts'
 import { createSeller } from '../../src/store/ledger/operations/sellers.ts'
-import { mandates, runningStops, type MandateRow, type RunningStop } from '../../src/store/ledger/tables.ts'
+import {
+  accounts,
+  mandates,
+  runningStops,
+  type AccountRow,
+  type MandateRow,
+  type RunningStop,
+} from '../../src/store/ledger/tables.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import type { Answer, Evidence, Request } from '../faults/history.ts'
 import { trade } from '../faults/market.ts'
@@ -53,12 +60,18 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
   const database = new MemoryDatabase()
   const { changeOperation = (operation) => operation, changeDriver = (driver) => driver } = options
   const moments = { madeAtMs: new Map<string, number>(), writtenAtMs: new Map<string, number>() }
-  const world: World = { random, time, database, faultPercent, changeOperation, changeDriver, ...moments }
+  let payerId = ''
+  const clockOffsetMs = () =>
+    (database.rowsOf(accounts) as unknown as AccountRow[]).find(({ id }) => id === payerId)?.clockOffsetMs ??
+    0
+  const injected = { changeOperation, changeDriver }
+  const world: World = { random, time, database, faultPercent, ...injected, clockOffsetMs, ...moments }
   const ids = createIds(() => time.nowMs, random.bytes)
   const services = [new SimulatedService(world, ids), new SimulatedService(world, ids)] as const
   const closesAtMs = time.nowMs + openMs
   const isOpen = () => time.nowMs < closesAtMs || recorder.calls.length < minCalls
   const owner = await time.runUntil(openAccount(world, ids, 'owner'))
+  payerId = owner.accountId
   const collector = await time.runUntil(openAccount(world, ids, 'merchant'))
   const operator = await time.runUntil(openAccount(world, ids, 'operator'))
   const parties = { owner, collector }
@@ -76,7 +89,9 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
 
   // A client that gives up has found an impossible answer.
   const broken: unknown[] = []
-  const recorder = record(send, () => time.nowMs)
+  // All times are judged on the clock of the account that pays.
+  const payerMs = () => time.nowMs + clockOffsetMs()
+  const recorder = record(send, payerMs)
   const market = {
     send: recorder.send,
     sleep: time.sleep,
@@ -88,13 +103,14 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
   }
   void crashNowAndThen(services, world, isOpen)
   void moveClocks(services, world)
+  void advanceClocks(services, world, { owner, isOpen })
   void sweepForEver(services, world)
   void rollUpForEver(services, world)
   const trading = trade(market, { buyers, owners, teams }).catch((error: unknown) => broken.push(error))
   await time.runUntil(Promise.race([trading, time.sleep(maxMs)]))
   // Everything in progress completes, and expired holds are released.
   await time.runUntil(time.sleep(validityWindowMs + holdGraceMs + 60_000))
-  const endedMs = time.nowMs
+  const endedMs = payerMs()
   const gaveUp = broken.map((error) => ({
     keyId: owner.keyId,
     request: { act: 'create-agent' } as const,
@@ -106,9 +122,9 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
     calls: [...recorder.calls, ...gaveUp],
     content: {
       ...readContent((table) => database.rowsOf(table), {
-        readAtMs: time.nowMs,
-        sweptUntilMs: time.nowMs,
-        statusAtMs: time.nowMs,
+        readAtMs: endedMs,
+        sweptUntilMs: endedMs,
+        statusAtMs: endedMs,
         clockSkewMs: maxClockSkewMs,
         madeAtMs: world.madeAtMs,
         writtenAtMs: world.writtenAtMs,
@@ -130,6 +146,24 @@ async function moveClocks(
   for (;;) {
     await time.sleep(random.below(20_000))
     random.pick(services).clockSkewMs = random.below(2 * maxClockSkewMs) - maxClockSkewMs
+  }
+}
+
+/** Advances the test clock of the account that pays, at times past the windows of its proofs. */
+async function advanceClocks(
+  services: readonly [SimulatedService, SimulatedService],
+  { random, time, faultPercent }: World,
+  { owner, isOpen }: { readonly owner: Caller; readonly isOpen: () => boolean },
+): Promise<void> {
+  if (faultPercent === 0) return
+  for (;;) {
+    await time.sleep(1_000 + random.below(10_000))
+    if (!isOpen()) return
+    const byMs = random.below(5) === 0 ? validityWindowMs + holdGraceMs : 1 + random.below(30_000)
+    random
+      .pick(services)
+      .advanceClock({ accountId: owner.accountId, environment }, byMs)
+      .catch(() => undefined)
   }
 }
 
