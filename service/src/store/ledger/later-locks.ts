@@ -1,24 +1,30 @@
-/** Max remembered rows. */
-const maxRows = 65_536
+/** Max remembered calls. */
+const maxCalls = 65_536
 
 /**
- * Which rows calls have locked after the row that they lock first: the shared budgets of a mandate, for example. Lanes
- * use it to leave each other's rows alone. It may be out of date, so nothing is decided by it.
+ * Which rows a call has locked after the row that it locks first: a proof locks the shared budgets of its mandate, for
+ * example. Lanes use it to leave each other's rows alone. After a change of the budgets, the next call corrects it; so
+ * nothing is decided by it.
  */
 export class LaterLocks {
-  readonly #laterByFirst = new Map<string, readonly string[]>()
+  /** By the operation, and the name of the row that it locks first. */
+  readonly #later = new Map<string, readonly string[]>()
 
-  knows(first: string): boolean {
-    return this.#laterByFirst.has(first)
+  get isEmpty(): boolean {
+    return this.#later.size === 0
   }
 
-  after(first: string): readonly string[] {
-    return this.#laterByFirst.get(first) ?? []
+  of(operation: string, first: string): readonly string[] {
+    return (this.#later.size > 0 && this.#later.get(`${operation} ${first}`)) || []
   }
 
-  note([first, ...later]: readonly string[]): void {
-    if (first === undefined) return
-    if (this.#laterByFirst.size >= maxRows) this.#laterByFirst.clear()
-    this.#laterByFirst.set(first, later)
+  note(operation: string, [first, ...later]: readonly string[]): void {
+    const call = `${operation} ${first}`
+    if (later.length === 0) {
+      this.#later.delete(call)
+      return
+    }
+    if (this.#later.size >= maxCalls) this.#later.clear()
+    this.#later.set(call, later)
   }
 }

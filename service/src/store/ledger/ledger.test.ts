@@ -11,15 +11,16 @@ import type { Driver } from './driver.ts'
 import { Ledger, type LedgerOptions } from './ledger.ts'
 import { MemoryDatabase } from './memory/memory-database.ts'
 import { createMemoryDriver } from './memory/memory-driver.ts'
-import { lock } from './operation.ts'
+import { lock, type Read } from './operation.ts'
+import { amendMandate } from './operations/amendments.ts'
 import { voidPayment } from './operations/voids.ts'
 import { releaseExpiredPayments } from './operations/mandates.ts'
-import { mandates } from './tables.ts'
+import { budgetUsage, mandates } from './tables.ts'
 
 test('Calls for more locked rows than the ledger waits for at once are retried, not refused', async () => {
-  const { tenant, holdLocks } = await openTenant({ maxBlockedRows: 2 })
+  const { tenant, lockOf, holdLocks } = await openTenant({ maxBlockedRows: 2 })
   const ids = await Promise.all(Array.from({ length: 8 }, () => tenant.mandate()))
-  const release = await holdLocks(ids)
+  const release = await holdLocks(ids.map(lockOf))
   const proofs = Promise.all(ids.map((id) => tenant.proof(id)))
   await sleep(30)
   release()
@@ -27,9 +28,9 @@ test('Calls for more locked rows than the ledger waits for at once are retried, 
 })
 
 test('A call whose row stays locked is refused at its deadline, even while it is postponed', async () => {
-  const { tenant, holdLocks } = await openTenant({ maxBlockedRows: 1, patienceMs: 100 })
+  const { tenant, lockOf, holdLocks } = await openTenant({ maxBlockedRows: 1, patienceMs: 100 })
   const ids = await Promise.all([1, 2].map(() => tenant.mandate()))
-  const release = await holdLocks(ids)
+  const release = await holdLocks(ids.map(lockOf))
   const startedAtMs = performance.now()
   // A lane waits for the first; the other is postponed again and again.
   void tenant.proof(ids[0] as string).catch(() => undefined)
@@ -113,6 +114,37 @@ test('A lane leaves calls for a shared budget to the lane that writes it', async
   const proofs = Array.from({ length: 100 }, (_, index) => tenant.proof(ids[index % 12] as string))
   assert.equal((await Promise.all(proofs)).length, 100)
   assert.equal(counts.blocked, 0)
+})
+
+test('A locked shared budget delays neither captures nor mandates that have left it', async () => {
+  const { tenant, ledger, holdLocks } = await openTenant({ lanes: 2 })
+  const [old, next] = [await tenant.budget(), await tenant.budget()]
+  const ofOld = () => tenant.mandate(undefined, { budgetPath: [old] })
+  const [staying, moving, asking] = [await ofOld(), await ofOld(), await ofOld()]
+  const held = await tenant.proof(staying)
+  await tenant.proof(moving)
+  const { accountId, environment } = tenant.caller
+  const moved = await ledger.run(amendMandate, {
+    accountId,
+    environment,
+    mandateId: moving,
+    terms: { budgetPath: [next] },
+    expectedVersion: 1,
+    mayWiden: true,
+    endsHolds: true,
+    event: tenant.event('mandate.amended', moving),
+  })
+  assert.equal(moved.outcome, 'amended')
+  await tenant.proof(moving)
+
+  const release = await holdLocks([lock(budgetUsage, { accountId, budgetId: old })])
+  const waiting = tenant.proof(asking)
+  await sleep(20)
+  const free = Promise.all([tenant.capture(held), tenant.proof(moving)])
+  const answered = await Promise.race([free, sleep(2_000, 'delayed')])
+  release()
+  await waiting
+  assert.notEqual(answered, 'delayed')
 })
 
 test('Batches of one account group contain no call of another group', async () => {
@@ -235,16 +267,13 @@ async function openTenant(options: Partial<LedgerOptions>) {
       hanging = promise
       return () => resolve(undefined)
     },
-    /** Locks mandates like another process would; the returned function releases them. */
-    holdLocks: async (ids: readonly string[]) => {
-      const { accountId } = tenant.caller
+    lockOf: (id: string) => lock(mandates, { accountId: tenant.caller.accountId, id }),
+    /** Locks rows like another process would; the returned function releases them. */
+    holdLocks: async (reads: readonly Read[]) => {
       const { promise: locked, resolve: haveLocked } = Promise.withResolvers<undefined>()
       const { promise: released, resolve: release } = Promise.withResolvers<undefined>()
       void driver.transaction(async ({ read }) => {
-        await read(
-          ids.map((id) => lock(mandates, { accountId, id })),
-          { waitsForLocks: true },
-        )
+        await read(reads, { waitsForLocks: true })
         haveLocked(undefined)
         await released
       })

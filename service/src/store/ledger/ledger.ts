@@ -220,7 +220,7 @@ export class Ledger {
     return operation
       .reads(call, new BatchFacts({ isRerun: false }))
       .map(readText)
-      .flatMap((name) => [name, ...this.#laterLocks.after(name)])
+      .flatMap((name) => [name, ...this.#laterLocks.of(operation.name, name)])
       .map((name) => this.#blockedRows.get(name))
       .find((row) => row !== undefined)
   }
@@ -385,15 +385,15 @@ export class Ledger {
     this.#waiting -= answers.size
     for (const [one, outcome] of answers) one.settle.resolve(outcome)
     for (const [one, name] of blocked) this.#moveToRow(one, name)
-    if (this.#lanes > 1) for (const one of batch) this.#noteLocks(one, blocked.has(one))
+    if (this.#lanes > 1) for (const one of batch) this.#noteLocks(one)
     return batch.filter((one) => !answers.has(one) && !blocked.has(one))
   }
 
   /** Remembers which rows a call has locked, for calls like it. */
-  #noteLocks({ reads }: Waiting, isBlocked: boolean): void {
-    const first = reads.find(({ isLocked }) => isLocked)
-    if (!first || (!isBlocked && this.#laterLocks.knows(readText(first)))) return
-    this.#laterLocks.note(reads.filter(({ isLocked }) => isLocked).map(readText))
+  #noteLocks({ operation, reads }: Waiting): void {
+    const locked = reads.filter(({ isLocked }) => isLocked)
+    if (locked.length === 0 || (locked.length === 1 && this.#laterLocks.isEmpty)) return
+    this.#laterLocks.note(operation.name, locked.map(readText))
   }
 
   #moveToRow(one: Waiting, name: string): void {
@@ -431,7 +431,7 @@ function findTraits(
   const read = locked[0] ?? reads[0]
   const values = read?.kind === 'range' ? read.where : read?.key
   const names = locked.map(readText)
-  const locks = [...names, ...names.flatMap((name) => laterLocks.after(name))]
+  const locks = [...names, ...names.flatMap((name) => laterLocks.of(operation.name, name))]
   if (!groupOf) return { locks, group: '' }
   const account = values?.['accountId'] ?? values?.['id']
   const group = typeof account === 'string' ? groupOf(account) : ''
