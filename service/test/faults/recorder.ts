@@ -10,15 +10,18 @@ export interface Recorder {
   readonly calls: readonly Call[]
 }
 
-/** A recorder for all calls of `send`, by a clock that the service shares. */
-export function record(send: Send, now: () => number): Recorder {
+/**
+ * A recorder for all calls of `send`, by a clock that the service shares. If it is not known exactly, `atMost` is the
+ * latest that it may show.
+ */
+export function record(send: Send, now: () => number, atMost = now): Recorder {
   const calls: Call[] = []
   return {
     calls,
     send: async (keyId, request) => {
       const beganMs = now()
       const answer = await send(keyId, request)
-      calls.push({ keyId, request, beganMs, endedMs: now(), answer })
+      calls.push({ keyId, request, beganMs, endedMs: atMost(), answer })
       return answer
     },
   }

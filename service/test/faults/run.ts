@@ -22,6 +22,7 @@ import { checkedTables, readContent } from './read-content.ts'
 import { record } from './recorder.ts'
 import { readClock } from './service-clock.ts'
 import { Services } from './services.ts'
+import { TestClock } from './test-clock.ts'
 
 export interface RunOptions {
   readonly faults: number
@@ -114,8 +115,19 @@ async function runIn(
     secrets: keys.secrets,
     random: seededRandom(seed + 2),
   })
-  const recorder = record(send, now)
+  // The agents' account has a test clock, by which everything is judged.
+  const testClock = new TestClock({
+    urls: () => services.urls,
+    secret: keys.secrets.get(keys.ownerKeyId) ?? '',
+    random: seededRandom(seed + 4),
+  })
+  const recorder = record(
+    send,
+    () => now() + testClock.leastOffsetMs,
+    () => now() + testClock.mostOffsetMs,
+  )
   let isOpen = true
+  const advancing = testClock.advanceWhile(() => isOpen)
   proxy.areClashesOn = true
   const trading = trade(
     {
@@ -161,14 +173,16 @@ async function runIn(
     failAfter(closingMs, 'clients still do not know the outcome of their requests'),
   ])
   send.close()
+  await advancing
   const client = await postgres.connect()
-  await untilSwept(client, now)
+  const payerMs = () => now() + testClock.mostOffsetMs
+  await untilSwept(client, payerMs)
   // Stopping takes a while on a busy machine, and holds continue to expire meanwhile.
-  const sweptUntilMs = now()
+  const sweptUntilMs = payerMs()
   await services.stop()
   const rows = new Map<Table, readonly unknown[]>()
   for (const table of checkedTables) rows.set(table, await readTable(client, table))
-  const content = readContent((table) => rows.get(table) ?? [], { readAtMs: now(), sweptUntilMs })
+  const content = readContent((table) => rows.get(table) ?? [], { readAtMs: payerMs(), sweptUntilMs })
   await client.end()
   const evidence = { calls: recorder.calls, content }
   const complaints = findComplaints(evidence)
