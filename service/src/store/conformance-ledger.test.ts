@@ -119,6 +119,7 @@ class Model {
         ...record,
         status: hasExpired ? 'expired' : state,
         transactionId: capture?.transactionId ?? null,
+        capturedText: state === 'captured' ? record.amountText : null,
       })
     }
     for (const { record, paid, evaluated, deniedProofs } of this.#mandates) {

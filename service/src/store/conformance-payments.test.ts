@@ -18,7 +18,7 @@ storeConformance((open) => {
     const mandate = await ledger.mandate(owner.sandbox)
     const hold = await ledger.hold(mandate, '2.500001')
     assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '2.500001' })
-    assert.deepEqual(await ledger.store.findProof(hold), hold)
+    assert.deepEqual(await ledger.store.findProof(hold), { ...hold, capturedText: null })
     const { items } = await ledger.store.listTransactions(owner.sandbox, {}, { limit: 10 })
     assert.deepEqual(items, [], 'a hold is not yet a transaction')
     assert.deepEqual(await ledger.eventsAbout(owner.sandbox, hold.nonce), [])
@@ -155,7 +155,12 @@ storeConformance((open) => {
         createdAtMs: ledger.clock.nowMs,
       },
     ])
-    const captured = { ...hold, status: 'captured', transactionId: id } as const
+    const captured = {
+      ...hold,
+      status: 'captured',
+      transactionId: id,
+      capturedText: hold.amountText,
+    } as const
     assert.deepEqual(await ledger.store.findProof(hold), captured)
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
@@ -226,7 +231,12 @@ storeConformance((open) => {
     assert.deepEqual(more, [])
     assert.deepEqual(await ledger.eventsAbout(shop.sandbox, id), [])
 
-    const captured = { ...hold, status: 'captured', transactionId: id } as const
+    const captured = {
+      ...hold,
+      status: 'captured',
+      transactionId: id,
+      capturedText: hold.amountText,
+    } as const
     for (const { accountId, environment } of [payer.sandbox, shop.sandbox]) {
       assert.deepEqual(await ledger.store.findProof({ accountId, environment, nonce: hold.nonce }), captured)
     }
@@ -274,7 +284,7 @@ storeConformance((open) => {
     ] as const
     for (const [code, caller, hold] of rows) {
       assert.deepEqual(await ledger.capture(caller, hold), { outcome: 'refused', code })
-      assert.deepEqual(await ledger.store.findProof(hold), hold)
+      assert.deepEqual(await ledger.store.findProof(hold), { ...hold, capturedText: null })
     }
     assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '2.00' })
     for (const { sandbox } of [payer, shop]) {

@@ -13,7 +13,7 @@ storeConformance((open) => {
     const hold = await ledger.hold(mandate, '2.00')
     const other = await ledger.hold(mandate, '3.00')
     for (const round of ['first', 'again']) {
-      assert.deepEqual(await ledger.voidProof(hold), { ...hold, status: 'voided' }, round)
+      assert.deepEqual(await ledger.voidProof(hold), { ...hold, status: 'voided', capturedText: null }, round)
     }
     assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '3.00' })
     assert.deepEqual(await ledger.capture(owner.sandbox, hold), {
@@ -33,8 +33,14 @@ storeConformance((open) => {
     const transactionId = await ledger.pay(owner.sandbox, captured)
     const expired = await ledger.hold(mandate)
     ledger.clock.nowMs = expired.expiresAtMs
-    assert.deepEqual(await ledger.voidProof(captured), { ...captured, status: 'captured', transactionId })
-    assert.deepEqual(await ledger.voidProof(expired), { ...expired, status: 'expired' })
+    const { amountText: capturedText } = captured
+    assert.deepEqual(await ledger.voidProof(captured), {
+      ...captured,
+      status: 'captured',
+      transactionId,
+      capturedText,
+    })
+    assert.deepEqual(await ledger.voidProof(expired), { ...expired, status: 'expired', capturedText: null })
     assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
     for (const { nonce } of [captured, expired]) {
       assert.deepEqual(await ledger.eventsAbout(owner.sandbox, nonce), [])
