@@ -66,12 +66,13 @@ export const maxFeedEventBytes = 256 * 1024
 /** Max bytes buffered for a reader of a live feed before it is disconnected. */
 export const maxFeedBacklogBytes = 512 * 1024
 
-/**
- * How often the service checks whether many payments wait for the console's sums; after how many such checks any
- * number is added; and how much counts as many. The console itself adds what still waits when it reads.
- */
+/** How often the service checks whether many payments wait for the console's sums. Reads include those that wait. */
 export const activityIntervalMs = 500
+
+/** Every so many checks, any number of payments is added to the sums. */
 export const activityChecks = 10
+
+/** Payments whose sums are at least this long, as JSON, are added at the next check. */
 export const manyPaymentsLength = 512 * 1024
 
 /** How often in-memory counters are saved. */
