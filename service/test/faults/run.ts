@@ -20,9 +20,9 @@ import { MortalPostgres } from './mortal-postgres.ts'
 import { PostgresProxy } from './postgres-proxy.ts'
 import { checkedTables, readContent } from './read-content.ts'
 import { record } from './recorder.ts'
-import { readClock } from './service-clock.ts'
+import { readClock } from './clocks/service-clock.ts'
 import { Services } from './services.ts'
-import { TestClock } from './test-clock.ts'
+import { TestClock } from './clocks/test-clock.ts'
 
 export interface RunOptions {
   readonly faults: number

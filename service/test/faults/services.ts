@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { sendPlain } from '../../testing/http/plain-http.ts'
 import { startProcess, type ReadyProcess } from '../process.ts'
 import { collectorDomain } from './market.ts'
-import { clockVariable, type ServiceClock } from './service-clock.ts'
+import { clockVariable, type ServiceClock } from './clocks/service-clock.ts'
 
 export interface ServicesOptions {
   readonly count: number
@@ -43,7 +43,7 @@ export class Services {
       PURSER_BOOTSTRAP_SANDBOX_KEY: operatorKey,
       PURSER_PROOF_SECRET: randomBytes(32).toString('hex'),
       PURSER_LOG_LEVEL: 'error',
-      NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, 'fast-clock.ts')).href}`,
+      NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, 'clocks/fast-clock.ts')).href}`,
       [clockVariable]: JSON.stringify(options.clock),
     }
   }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
-import { sendPlain, type PlainRequest } from '../../testing/http/plain-http.ts'
-import type { SeededRandom } from '../../testing/seeded-random.ts'
+import { holdGraceMs, validityWindowMs } from '../../../src/domain/proof.ts'
+import { sendPlain, type PlainRequest } from '../../../testing/http/plain-http.ts'
+import type { SeededRandom } from '../../../testing/seeded-random.ts'
 
 /** After this time, a request without an answer changes nothing any more. */
 const givenUpAfterMs = 15_000
