@@ -65,7 +65,7 @@ function toStandardOutput({ isTerminal, write, folder }: Io): Delivery {
 }
 
 /**
- * Shows text, escaped. Other paid content must neither be lost nor sent to a terminal, so it is saved in a
+ * Shows text, escaped, and ends its last line, because the report of the payment follows. Other paid content must neither be lost nor sent to a terminal, so it is saved in a
  * new file.
  */
 async function showOnTerminal(
@@ -89,10 +89,13 @@ async function showOnTerminal(
   if (file) return file.take(rest)
   const decoder = new TextDecoder()
   const encoder = new TextEncoder()
+  let last = ''
   for await (const bytes of rest) {
     const text = decoder.decode(bytes, { stream: true }).replaceAll('\r\n', '\n')
+    last = text || last
     await write(encoder.encode(harmlessLines(text)))
   }
+  if (last !== '' && !last.endsWith('\n')) await write(encoder.encode('\n'))
   return undefined
 }
 

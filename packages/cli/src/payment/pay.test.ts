@@ -307,7 +307,11 @@ test('Text is escaped for a terminal, and binary content is saved to a file', as
     price: '1.00',
     deliver: (_, response) => void response.end(goods.shift()),
   })
-  assert.equal((await purserWith({ isTerminal: true }, 'pay', merchant.url)).output, 'a\\u001b[2Jb\nc')
+  let shown = ''
+  const write = async (bytes: Uint8Array) => void (shown += Buffer.from(bytes).toString())
+  await purserWith({ isTerminal: true, write }, 'pay', merchant.url)
+  // The last line ends, because the report of the payment follows.
+  assert.equal(shown, 'a\\u001b[2Jb\nc\n')
   const binary = await purserWith({ isTerminal: true }, 'pay', merchant.url)
   assert.equal(binary.output, '')
   const [, path = ''] = /\nThe body is in (.*)\.$/.exec(binary.errors) ?? []
