@@ -1,3 +1,4 @@
+// Longer than 400 lines: it has a method for every operation that tests of the stores use.
 import assert from 'node:assert/strict'
 
 import type { Role } from '@purser/wire/roles'

@@ -12,7 +12,7 @@ export {
 } from './payment/approved-proof.ts'
 export type { PaymentChallenge } from './payment/challenge.ts'
 export { paymentDecisionOf, type PaymentDecision, type SkipReason } from './payment/decision.ts'
-export { paymentResultOf, type PaymentResult } from './payment/payment-result.ts'
+export { chargedAmountOf, paymentResultOf, type PaymentResult } from './payment/payment-result.ts'
 export { readReceipt, type PaymentReceipt } from './payment/receipt.ts'
 export { resumePayment, type ResumeOptions } from './payment/resume-payment.ts'
 export {

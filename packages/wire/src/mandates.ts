@@ -1,3 +1,4 @@
+// Longer than 400 lines: it has every field of a mandate, with its meaning and bounds.
 import { Type, type Static } from './schema/type.ts'
 
 import { ownerRoles, readerRoles } from './roles.ts'

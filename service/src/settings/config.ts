@@ -1,3 +1,4 @@
+// Longer than 400 lines: it reads every setting, and explains what is wrong with each.
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 

@@ -6,6 +6,7 @@ import { seededRandom } from '../../testing/seeded-random.ts'
 import { storeConformance } from '../../testing/stores.ts'
 import { validityWindowMs } from '../domain/proof.ts'
 import { checkPolicy } from '../domain/policy.ts'
+import type { Hold } from '../domain/records.ts'
 import type { Capture } from './store.ts'
 
 const proofExpired = { outcome: 'failed', reason: 'proof_expired' }
@@ -155,13 +156,7 @@ storeConformance((open) => {
         createdAtMs: ledger.clock.nowMs,
       },
     ])
-    const captured = {
-      ...hold,
-      status: 'captured',
-      transactionId: id,
-      capturedText: hold.amountText,
-    } as const
-    assert.deepEqual(await ledger.store.findProof(hold), captured)
+    assert.deepEqual(await ledger.store.findProof(hold), capturedAs(hold, id))
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
@@ -231,14 +226,9 @@ storeConformance((open) => {
     assert.deepEqual(more, [])
     assert.deepEqual(await ledger.eventsAbout(shop.sandbox, id), [])
 
-    const captured = {
-      ...hold,
-      status: 'captured',
-      transactionId: id,
-      capturedText: hold.amountText,
-    } as const
     for (const { accountId, environment } of [payer.sandbox, shop.sandbox]) {
-      assert.deepEqual(await ledger.store.findProof({ accountId, environment, nonce: hold.nonce }), captured)
+      const found = await ledger.store.findProof({ accountId, environment, nonce: hold.nonce })
+      assert.deepEqual(found, capturedAs(hold, id))
     }
     for (const scope of [payer.production, shop.production, third.sandbox]) {
       assert.equal(await ledger.store.findProof({ ...scopeOf(scope), nonce: hold.nonce }), undefined)
@@ -517,3 +507,8 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 })
+
+/** A hold that was captured in full. */
+function capturedAs(hold: Hold, transactionId: string): Hold {
+  return { ...hold, status: 'captured', transactionId, capturedText: hold.amountText }
+}

@@ -1,4 +1,5 @@
 import {
+  chargedAmountOf,
   paymentDecisionOf,
   paymentResultOf,
   PaymentUncertainError,
@@ -138,7 +139,7 @@ async function latestResult(
   const proof = await lookUp(client, result.nonce, signal)
   if (!proof) return result
   const { status, transaction_id } = proof
-  return { ...result, status, transaction_id, charged_amount: chargedOf(proof) }
+  return { ...result, status, transaction_id, charged_amount: chargedAmountOf(proof) }
 }
 
 function outcomeOf({ delivered, status }: PaymentResult): PaymentOutcome {
@@ -244,7 +245,10 @@ async function explainFailure(
       const { response, amount } = error
       const outcome = failedOutcome(proof?.status)
       if (json) {
-        const charge = { charged_amount: chargedOf(proof), transaction_id: proof?.transaction_id ?? null }
+        const charge = {
+          charged_amount: chargedAmountOf(proof),
+          transaction_id: proof?.transaction_id ?? null,
+        }
         const payment = reportOf(outcome, { nonce, amount, ...charge })
         const status = response?.status ?? null
         const report = { status, decision: decision ?? null, payment, receipt: null, body_file: null }
@@ -292,11 +296,6 @@ function whyNoGoods({ reason, location, cause }: PaymentUncertainError, url: str
     default:
       return reason satisfies never
   }
-}
-
-/** Null if it is not known. */
-function chargedOf(proof: ProofRecord | undefined): string | null {
-  return failedOutcome(proof?.status) === 'not_paid' ? '0.00' : (proof?.captured_amount ?? null)
 }
 
 function failedOutcome(status: ProofRecord['status'] | undefined): keyof typeof failureExits {

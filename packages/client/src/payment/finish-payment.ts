@@ -4,7 +4,7 @@ import { isPassing } from '../retries.ts'
 import type { Purser } from '../purser.ts'
 import type { ProofRecord } from '../wire-types.ts'
 import { bytesOf, paidAnswer, shortAnswer, withBytes } from './paid-answer.ts'
-import { withResult, type PaymentResult } from './payment-result.ts'
+import { chargedAmountOf, withResult, type PaymentResult } from './payment-result.ts'
 import { readReceipt } from './receipt.ts'
 import { headersOf, methodOf, redirectModeOf, settingsOf, type FetchArguments } from './repeatable-request.ts'
 import { sendPaidRequest, type PaidAttempt, type ShownProof } from './send-paid-request.ts'
@@ -176,7 +176,7 @@ function resultOf(
   return {
     nonce,
     amount,
-    charged_amount: chargedOf(fate),
+    charged_amount: chargedAmountOf(fate),
     currency,
     resource,
     delivered,
@@ -185,10 +185,4 @@ function resultOf(
     replayed: false,
     receipt: given?.nonce === nonce ? given : undefined,
   }
-}
-
-/** Null if it is not known. */
-function chargedOf(fate: Pick<ProofRecord, 'status' | 'captured_amount'> | undefined): string | null {
-  if (fate?.status === 'voided' || fate?.status === 'expired') return '0.00'
-  return fate?.captured_amount ?? null
 }

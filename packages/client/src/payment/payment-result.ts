@@ -1,3 +1,4 @@
+import type { ProofRecord } from '../wire-types.ts'
 import type { PaymentReceipt } from './receipt.ts'
 import type { ProofFate } from './uncertain-payment.ts'
 
@@ -41,6 +42,20 @@ const results = new WeakMap<Response, PaymentResult>()
  */
 export function paymentResultOf(response: Response): PaymentResult | undefined {
   return results.get(response)
+}
+
+/**
+ * What the service says was charged for a proof, in USDC: `0.00` if nothing was and nothing will be, null while it is not
+ * known (interface 0.1.0, Payments).
+ *
+ * @example
+ * chargedAmountOf(await client.payments.getProof(nonce)) // '1.25'
+ */
+export function chargedAmountOf(
+  proof: Pick<ProofRecord, 'status' | 'captured_amount'> | undefined,
+): string | null {
+  if (proof?.status === 'voided' || proof?.status === 'expired') return '0.00'
+  return proof?.captured_amount ?? null
 }
 
 /** Attaches the result to the response. */

@@ -1,3 +1,4 @@
+// Longer than 400 lines: the runner is one state machine: batches, lanes, blocked rows and retries share its queue.
 import type { WrittenBatch } from '../store-metrics.ts'
 import { StoreUnavailableError } from '../store.ts'
 import { BatchFacts } from './batch-facts.ts'

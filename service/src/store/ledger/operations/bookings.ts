@@ -1,3 +1,4 @@
+// Longer than 400 lines: how payments are counted in mandates, limits and budgets is decided here only.
 import {
   addToTally,
   budgetPathOf,

@@ -1,3 +1,4 @@
+// Longer than 400 lines: all statements of the driver are generated here from the tables.
 import { createHash } from 'node:crypto'
 
 import type { Pool } from 'pg'

@@ -1,3 +1,4 @@
+// Longer than 400 lines: lists, exports and the feed read the journal in the same way.
 import type { TransactionStatus } from '@purser/wire/transactions'
 
 import { normalizeHostName } from '../../../domain/host-name.ts'
