@@ -18,13 +18,13 @@ const shapes: RunOptions = { ...guidelines, rules: { 'color-contrast': { enabled
 const desk = { width: 1280, height: 860 }
 const phone = { width: 375, height: 740 }
 
-/** What is open above a page. */
+/** An open dialog or menu. */
 const overlay = '[role="dialog"], [role="menu"]'
 
 /**
- * What would keep somebody out of what a page shows now: all that axe objects to, in the light theme, in the dark
- * one, and on a phone, which must not scroll sideways either. Below an open dialog or menu the page is dimmed: what it
- * looks like in other themes and sizes is seen without the dialog. The page is left as it was, at a desk and light.
+ * The accessibility faults of what a page shows now: all that axe reports in the light theme, in the dark one, and on a
+ * phone, where the page must not scroll sideways either. While a dialog or menu is open, only that is checked in the dark
+ * theme and on the phone. Afterwards the page has the light theme and its desktop size again.
  */
 export async function findBarriers(page: Page): Promise<string[]> {
   const isThere = await page.evaluate(() => 'axe' in globalThis)

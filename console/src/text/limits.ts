@@ -47,7 +47,7 @@ export const actionWords = {
   notify: 'Payments beyond it are approved, and recorded in the audit log.',
 } as const satisfies Record<Limit['action'], string>
 
-/** The same after the words of a limit; nothing for what is usual. */
+/** The action in brackets, to follow a limit; empty for the usual one. */
 export const actionsInShort = {
   deny: '',
   require_approval: ' (else a person must approve)',

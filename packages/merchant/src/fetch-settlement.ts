@@ -2,7 +2,7 @@ import { toResponse, watchBody, withReceipt } from './fetch-delivery.ts'
 import type { Authorized, HandlerResponse } from './gate.ts'
 import { settleInTime } from './settle-in-time.ts'
 
-/** What becomes of values that a handler throws. */
+/** How values that a handler throws are answered. */
 interface Thrown {
   /** The status of those that the framework turns into responses. */
   readonly statusOfThrown?: (thrown: unknown) => number | undefined

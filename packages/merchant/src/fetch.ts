@@ -37,7 +37,7 @@ export function requirePayment<Rest extends unknown[]>(
     return toResponse(decision.answer)
   }
 
-  /** A thrown response is one. */
+  /** A handler may also throw its response. */
   async function answerOf(request: Request, rest: Rest): Promise<Response> {
     try {
       return await handler(request, ...rest)

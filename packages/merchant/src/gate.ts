@@ -239,7 +239,7 @@ function settleWithinMs(secondsLeft: number, captureSeconds = defaultCaptureSeco
   return 900 * (secondsLeft < captureSeconds ? secondsLeft : captureSeconds)
 }
 
-/** The default of the interface. */
+/** The interface's default. */
 const defaultCaptureSeconds = 600
 
 function ambiguousAnswer(): Answer {

@@ -7,7 +7,7 @@ import { useMandateChoices } from '../choices.ts'
 import { Backtest } from './backtest.tsx'
 import type { MandateDraft } from './mandate-draft.ts'
 
-/** Tries the terms of a mandate that has no history yet on that of another one, which one chooses. */
+/** Back-tests the terms of a new mandate on the history of a mandate that the user chooses. */
 export function BacktestOnAnother({ draft }: { readonly draft: MandateDraft }) {
   const [isOpen, setOpen] = useState(false)
   return (

@@ -42,11 +42,11 @@ export function Backtest({
     (purser, signal) => purser.mandates.backtest(mandate.id, asked ?? { draft: {} }, { signal }),
     { parameters: [mandate.id, asked], isEnabled: asked !== undefined },
   )
-  // Whose mandate it will be changes no decision.
+  // The agent of the new mandate affects no decision.
   const isValid = Object.keys(draftFaults({ ...draft, agentId: mandate.agent_id })).length === 0
   const ask = () => {
     const { budget_id: _budget, ...terms } = amendmentOf(changesOf(termsOfMandate(mandate), termsOf(draft)))
-    // Until now, which the service knows to the millisecond.
+    // Up to the service's own time.
     setAsked({ draft: terms, from: new Date(now() - Number(days) * dayMs).toISOString() })
   }
   return (

@@ -65,8 +65,8 @@ function toStandardOutput({ isTerminal, write, folder }: Io): Delivery {
 }
 
 /**
- * Shows text, escaped, and ends its last line, because the report of the payment follows. Other paid content must neither be lost nor sent to a terminal, so it is saved in a
- * new file.
+ * Shows text, escaped, and ends its last line, because the report of the payment follows. Other paid content must
+ * neither be lost nor sent to a terminal, so it is saved in a new file.
  */
 async function showOnTerminal(
   body: ReadableStream<Uint8Array>,

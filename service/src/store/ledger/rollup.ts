@@ -31,7 +31,7 @@ export class Rollup {
     this.#findParts = options.findParts
   }
 
-  /** Whether more is left. Begins nothing if the parts are shorter than `leastLength` together. */
+  /** Whether more is left. Does nothing if all waiting parts together are shorter than `leastLength`. */
   async addSome(leastLength: number): Promise<boolean> {
     const waiting = await this.#findSome()
     if (this.#last === undefined && !waiting.isMoreLeft && waiting.length < leastLength) return false

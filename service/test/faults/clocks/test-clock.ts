@@ -4,7 +4,7 @@ import { holdGraceMs, validityWindowMs } from '../../../src/domain/proof.ts'
 import { sendPlain, type PlainRequest } from '../../../testing/http/plain-http.ts'
 import type { SeededRandom } from '../../../testing/seeded-random.ts'
 
-/** After this time, a request without an answer changes nothing any more. */
+/** After this time, a request without an answer can no longer change anything. */
 const givenUpAfterMs = 15_000
 
 export interface TestClockOptions {
@@ -39,7 +39,7 @@ export class TestClock {
     }
   }
 
-  /** Asks until the clock is known exactly. */
+  /** Reads the clock, and retries until an answer arrives. */
   async read(): Promise<void> {
     while (!(await this.#learn({ method: 'GET', path: '/v1/test-clock' }))) await sleep(100)
   }

@@ -257,7 +257,7 @@ function sameRequest(open: readonly OpenApprovalRow[], call: IncreaseCall): Open
   return open.findLast((one) => one.question === question && one.status === 'pending')
 }
 
-/** No URL equals this value. It has no ids of limits: those of new ones differ in each request. */
+/** No URL equals this value. It leaves out the ids of limits, because new limits get new ones in each request. */
 function questionOf({ increase: { limits, ...others } }: IncreaseCall): string {
   const withoutIds = limits?.map((limit) => ({ ...limit, id: '' }))
   return `increase ${JSON.stringify({ ...others, limits: withoutIds })}`
