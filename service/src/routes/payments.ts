@@ -142,10 +142,11 @@ export function servePayments(
       }
 
       const transactionId = ids.next('transaction')
-      const outcome = await store.capture({ ...attempt, transactionId, nowMs }, confirmCaller) // 4 to 8
+      const outcome = await store.capture({ ...attempt, transactionId, nowMs }) // 4 to 8
+      if (outcome.outcome === 'captured') callerIsConfirmed()
+      else if (confirmCaller && !(await confirmCaller())) return refused(caller, 'invalid_api_key')
       switch (outcome.outcome) {
         case 'captured':
-          callerIsConfirmed()
           return verified(caller, outcome.transactionId, { isReplay: false })
         case 'replayed':
           return verified(caller, outcome.transactionId, { isReplay: true })

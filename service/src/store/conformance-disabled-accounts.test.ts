@@ -3,6 +3,7 @@ import { test } from 'node:test'
 
 import { hashApiKey } from '../domain/api-key.ts'
 import type { Caller } from '../domain/records.ts'
+import type { CaptureOutcome } from './store.ts'
 import { shopDomain, type StoreLedger, type Tenant } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
 
@@ -166,14 +167,16 @@ storeConformance((open) => {
   })
 })
 
-/**
- * A capture as the service makes it: if the caller's key is cached, it is rechecked separately where the
- * capture does not check it.
- */
-function capture(ledger: StoreLedger, caller: Caller, hold: Parameters<StoreLedger['capture']>[1]) {
-  return ledger.store.capture(ledger.newCapture(caller, hold), async () => {
-    return (await ledger.store.authenticate(hashApiKey(caller.keyId))) !== undefined
-  })
+/** A capture as the service makes it: unless it has captured, the caller's key is checked again. */
+async function capture(
+  ledger: StoreLedger,
+  caller: Caller,
+  hold: Parameters<StoreLedger['capture']>[1],
+): Promise<CaptureOutcome> {
+  const outcome = await ledger.capture(caller, hold)
+  if (outcome.outcome === 'captured') return outcome
+  const found = await ledger.store.authenticate(hashApiKey(caller.keyId))
+  return found ? outcome : { outcome: 'refused', code: 'invalid_api_key' }
 }
 
 function move(ledger: StoreLedger, { account, sandbox }: Tenant, to: 'active' | 'disabled') {

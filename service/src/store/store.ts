@@ -198,10 +198,10 @@ export interface StoreOperations {
   ): Promise<Hold | undefined>
 
   /**
-   * Captures a hold once: steps 4 to 8 of a verification. For a cached caller, `confirmCaller` rechecks the key, unless the
-   * capturing transaction has checked it.
+   * Captures a hold once: steps 4 to 8 of a verification. With `confirmsCallers`, only a capture has checked the caller's
+   * key: other outcomes may come from cached rows.
    */
-  capture(capture: Capture, confirmCaller?: () => Promise<boolean>): Promise<CaptureOutcome>
+  capture(capture: Capture): Promise<CaptureOutcome>
 
   /**
    * Answers a verification after the proof's window: a retry gets the transaction of its earlier capture. Otherwise ends the

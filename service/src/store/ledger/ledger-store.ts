@@ -100,18 +100,12 @@ export function createLedgerOperations({
   }
 
   // With one promise instead of three, because most calls are captures.
-  async function captureOnce(
-    attempt: Capture,
-    confirmCaller: (() => Promise<boolean>) | undefined,
-  ): Promise<CaptureOutcome> {
+  async function captureOnce(attempt: Capture): Promise<CaptureOutcome> {
     begin()
     try {
       const found = accountOfMandate(attempt.mandateId)
       const call = withPayer(attempt, found instanceof Promise ? await found : found)
-      const outcome = await ledger.run(capture, call)
-      // The capturing transaction has checked the key.
-      if (outcome.outcome === 'captured' || !confirmCaller || (await confirmCaller())) return outcome
-      return { outcome: 'refused', code: 'invalid_api_key' }
+      return await ledger.run(capture, call)
     } finally {
       end()
     }

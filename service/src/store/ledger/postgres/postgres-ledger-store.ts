@@ -236,7 +236,7 @@ function createStore(
     // The operation itself reads the key.
     confirmsCallers: true,
     authenticate: async (secretHash): Promise<Caller | undefined> => {
-      // Works until the last capture is decided, which may need to check its caller's key.
+      // Works until every call is answered: after a refused capture, its caller's key is looked up.
       if (isEnded) throw closedError()
       return callers.find(secretHash)
     },
