@@ -51,7 +51,8 @@ export async function deliverAuthorized(
   if (authorized.capture === 'metered' && answer.body) return meterBody(answer, signal, authorized)
   const settlement = await authorized.settle(headOf(answer))
   if (settlement.outcome === 'withheld') {
-    await answer.body?.cancel().catch(() => undefined)
+    // Its end is not awaited: the handler's own code runs in it.
+    void answer.body?.cancel().catch(() => undefined)
     return toResponse(settlement.answer)
   }
   const settled = withReceipt(answer, settlement)
@@ -85,7 +86,8 @@ function meterBody(answer: Response, signal: AbortSignal, authorized: Authorized
     if (how === 'failed') return authorized.void()
     if (how === 'gone') {
       // Its handler may meter what it has sent, also just after the cancellation.
-      await reader.cancel(signal.reason).catch(() => undefined)
+      const cancelled = reader.cancel(signal.reason).catch(() => undefined)
+      await endedWithin(cancelMs(authorized.settleWithinMs), cancelled)
       await new Promise((resolve) => setTimeout(resolve))
       if (!hasSent) {
         await authorized.notDelivered()
@@ -136,6 +138,19 @@ function meterBody(answer: Response, signal: AbortSignal, authorized: Authorized
 
 /** If a layer above discards the body unread, its end would never be reported. */
 const dropped = new FinalizationRegistry<() => void>((onGone) => onGone())
+
+/** How long the handler may take to end a cancelled stream: half of what is left when a stalled one is cut off. */
+function cancelMs(settleWithinMs: number): number {
+  return Math.min(5_000, settleWithinMs / 20)
+}
+
+/** Resolves when `work` has ended, or after `milliseconds`. */
+async function endedWithin(milliseconds: number, work: Promise<unknown>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise((resolve) => (timer = setTimeout(resolve, milliseconds)))
+  await Promise.race([work, late])
+  clearTimeout(timer)
+}
 
 function headOf({ status, headers }: Response): HandlerResponse {
   return { status, header: (name) => headers.get(name) }

@@ -5,10 +5,11 @@ import { after, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 
 import type { Proof } from '@purser/client'
+import { paymentOf as ofFetch, requirePayment as forFetch } from '@purser/merchant/fetch'
 import { paymentOf as ofNode, requirePayment as forNode } from '@purser/merchant/node'
 
 import { startTestService } from '../../../service/testing/service.ts'
-import { adapters, type Adapter } from '../testing/adapters.ts'
+import { adapters, listenWithFetch, type Adapter } from '../testing/adapters.ts'
 import { encode, openShop, type Purchase } from '../testing/purchase.ts'
 import { until } from '../testing/scenarios.ts'
 import { listen } from '../testing/shop.ts'
@@ -86,6 +87,49 @@ for (const how of ['stalls', 'disconnects'] as const) {
     if (how === 'stalls') await assert.rejects(answer.bytes())
   })
 }
+
+/** A shop whose stream sends one page of 0.75, and whose cancellation never ends. */
+function hangingShop(onAsked: () => void = () => undefined): Adapter {
+  return {
+    name: 'Fetch style',
+    open: (all) =>
+      listenWithFetch(
+        forFetch(all, (request) => {
+          onAsked()
+          const page = (controller: ReadableStreamDefaultController) => {
+            ofFetch(request)?.meter('0.75')
+            controller.enqueue(Buffer.from('first page,'))
+          }
+          return new Response(new ReadableStream({ start: page, cancel: () => forever }))
+        }),
+      ),
+  }
+}
+
+const forever = new Promise<never>(() => undefined)
+
+for (const how of ['stalls', 'disconnects'] as const) {
+  test(`A customer who ${how} pays for what was sent, although the cancelled stream of the handler never ends`, async (context) => {
+    const purchase = await openShop(context, service, hangingShop(), options)
+    const { urlOf, spent } = purchase
+    const proof = await proofNearDeadline(purchase, '/pages')
+    const answer = await fetch(urlOf('/pages'), { headers: { 'x-payment-proof': encode(proof) } })
+    const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
+    assert.equal((await reader.read()).value, 'first page,')
+    if (how === 'disconnects') await reader.cancel()
+    await until(async () => (await fateOf(proof)).status !== 'authorized')
+    assert.deepEqual([(await fateOf(proof)).status, await spent()], ['captured', '0.75'])
+    if (how === 'stalls') await assert.rejects(reader.read())
+  })
+}
+
+test('The refusal of a charge is sent, although the cancelled stream of the handler never ends', async (context) => {
+  // The deadline passes while the handler runs.
+  const shop = hangingShop(() => (service.clock.nowMs += 61_000))
+  const { proofFor, pay, spent } = await openShop(context, service, shop, { ...options, capture: 'after' })
+  const { status } = await pay('/pages', await proofFor('/pages'))
+  assert.deepEqual([status, await spent()], [402, '0.00'])
+})
 
 /** A proof that is authorized, with a second to its deadline, because the answer was lost and a minute has passed. */
 async function proofNearDeadline({ proofFor, pay, proxy }: Purchase, path: string): Promise<Proof> {
