@@ -115,6 +115,37 @@ for (const { name, missing, open } of serviceStores) {
 
 for (const { name, missing, open } of serviceStores) {
   test(
+    `On ${name} a stop and its undo have the time of the test clock, and pause no mandate that has expired by it`,
+    { skip: missing ?? false },
+    async (context) => {
+      const ledger = await open()
+      const service = await startTestService(context, ledger.settings)
+      context.after(ledger.discard)
+      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+      await makeMandates(purser, 1)
+      const [expired] = await makeMandates(purser, 1, '2026-11-21T00:00:00Z')
+      assert.ok(expired)
+      await purser.testClock.advance(2 * 24 * 3_600)
+      const stop = await purser.console.stop()
+      assert.equal(stop.paused_mandates, 1)
+      await purser.console.resume(stop.stop_id)
+      const { items } = await purser.auditLog.list().page()
+      const stops = ['agents.stopped', 'agents.resumed', 'mandate.paused', 'mandate.resumed'] as const
+      for (const type of stops) {
+        const [event, ...others] = (await purser.auditLog.list({ type }).page()).items
+        assert.deepEqual([event?.created_at, others], ['2026-11-22T12:00:00.000Z', []], type)
+      }
+      assert.equal((await purser.mandates.get(expired.id)).status, 'active')
+      assert.deepEqual(
+        items.slice(0, 3).map(({ type }) => type),
+        ['agents.resumed', 'agents.stopped', 'test_clock.advanced'],
+      )
+    },
+  )
+}
+
+for (const { name, missing, open } of serviceStores) {
+  test(
     `On ${name} a stop with a lost answer reports everything when retried under its Idempotency-Key, and can be undone`,
     { skip: missing ?? false },
     async (context) => {
@@ -298,7 +329,7 @@ function paymentOf({ id, agent_id }: { readonly id: string; readonly agent_id: s
 const domain = 'api.example.com'
 const resource_url = `https://${domain}/data`
 
-async function makeMandates(purser: Purser, count: number) {
+async function makeMandates(purser: Purser, count: number, expires_at = '2099-01-01T00:00:00Z') {
   const agent = await purser.agents.create({ name: 'research-bot' })
   const mandate = {
     agent_id: agent.id,
@@ -306,7 +337,7 @@ async function makeMandates(purser: Purser, count: number) {
     max_spend_total: '10.00',
     max_spend_per_transaction: '1.00',
     allowed_sellers: [domain],
-    expires_at: '2099-01-01T00:00:00Z',
+    expires_at,
   }
   return Promise.all(Array.from({ length: count }, () => purser.mandates.create(mandate)))
 }

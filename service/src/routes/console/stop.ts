@@ -1,6 +1,7 @@
 import { resumeAgents, stopAgents } from '@purser/wire/console/stop'
 
 import { auditEvent, dataOfResumption, dataOfStop, toOutstanding } from '../../domain/audit.ts'
+import { timeIn } from '../../domain/clock/test-clock.ts'
 import type { Caller } from '../../domain/records.ts'
 import { ok, refuse } from '../../http/answers.ts'
 import { isIdempotencyKey } from '../../http/idempotency-key.ts'
@@ -52,7 +53,7 @@ export function serveConsoleStop(
     subjectId: string,
     data: Readonly<Record<string, unknown>>,
   ): Promise<void> {
-    const details = { id: ids.next('auditEvent'), type, subjectId, data, atMs: now() }
+    const details = { id: ids.next('auditEvent'), type, subjectId, data, atMs: timeIn(caller, now) }
     return store.recordEvent(auditEvent(caller, caller, details))
   }
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
 import { auditEvent, dataOfStop } from '../../domain/audit.ts'
+import { timeIn } from '../../domain/clock/test-clock.ts'
 import type { IdKind } from '../../domain/type-id.ts'
 import type { ConsoleOperations } from '../console/store.ts'
 import {
@@ -128,10 +129,12 @@ export function createLedgerOperations({
     const { accountId, environment, stopId, actor, press } = running
     const scope = { accountId, environment }
     const nextEventId = () => nextId('auditEvent', now())
-    const stop = { stopId, actor, now, nextEventId }
+    const clockOffsetMs = await ledger.run(readClock, scope)
+    const stop = { stopId, actor, now, clockOffsetMs, nextEventId }
     const outcome = await continueStop({ ...stop, ledger, scope, press, isClosing: () => isClosing })
     if (!outcome || outcome.pausedNow === 0) return 0
-    const details = { id: nextEventId(), subjectId: stopId, data: dataOfStop(outcome), atMs: now() }
+    const atMs = timeIn({ clockOffsetMs }, now)
+    const details = { id: nextEventId(), subjectId: stopId, data: dataOfStop(outcome), atMs }
     await ledger.run(recordEvent, auditEvent({ keyId: actor }, scope, { ...details, type: 'agents.stopped' }))
     return outcome.pausedNow
   }
@@ -299,16 +302,16 @@ export function createLedgerOperations({
     touchSession: (session, usedAtMs) => track(() => ledger.run(touchSession, { session, usedAtMs })),
     endSession: (session, event) => track(() => ledger.run(endSession, { session, event })),
     endSessionById: (session, event) => track(() => ledger.run(endSessionById, { session, event })),
-    stopMandates: ({ accountId, environment }, stop) =>
-      track(() => stopAll({ ...stop, ledger, scope: { accountId, environment } })),
+    stopMandates: ({ accountId, environment, clockOffsetMs }, stop) =>
+      track(() => stopAll({ ...stop, clockOffsetMs, ledger, scope: { accountId, environment } })),
     continueStops: (now) =>
       track(async () => {
         const due = await sweep.dueStops(now())
         const paused = await Promise.all(due.map((running) => resumeStop(running, now)))
         return paused.reduce((sum, one) => sum + one, 0)
       }),
-    resumeMandates: ({ accountId, environment }, undo) =>
-      track(() => resumeAll({ ...undo, ledger, scope: { accountId, environment } })),
+    resumeMandates: ({ accountId, environment, clockOffsetMs }, undo) =>
+      track(() => resumeAll({ ...undo, clockOffsetMs, ledger, scope: { accountId, environment } })),
     recordEvent: (event) => track(() => ledger.run(recordEvent, event)),
     addUpActivity: (leastLength = 0) => track(() => rollup.addSome(leastLength)),
     addTallies: (tallies) =>

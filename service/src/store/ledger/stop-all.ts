@@ -1,3 +1,4 @@
+import { timeIn } from '../../domain/clock/test-clock.ts'
 import { addMicro, type MicroUsdc } from '../../domain/money.ts'
 import type { Scope } from '../../domain/records.ts'
 import type { StopCall, StopOutcome, UndoCall } from '../console/store.ts'
@@ -15,9 +16,15 @@ import {
   type StoppedMandate,
 } from './operations/stops.ts'
 
-export type StopAllOptions = StopCall & { readonly ledger: Pick<Ledger, 'run'>; readonly scope: Scope }
+/** `now` is the time of the service: it decides when a stop is continued. Mandates and events have the account's time. */
+export type StopAllOptions = StopCall & {
+  readonly ledger: Pick<Ledger, 'run'>
+  readonly scope: Pick<Scope, 'accountId' | 'environment'>
+  /** How far the account's test clock is ahead. */
+  readonly clockOffsetMs?: number | undefined
+}
 
-export type ResumeAllOptions = UndoCall & Pick<StopAllOptions, 'ledger' | 'scope'>
+export type ResumeAllOptions = UndoCall & Pick<StopAllOptions, 'ledger' | 'scope' | 'clockOffsetMs'>
 
 /** How long a stop waits for one mandate, while its caller waits for the response. */
 const stopPatienceMs = 4_000
@@ -83,7 +90,8 @@ export async function resumeAll(options: ResumeAllOptions): Promise<readonly str
   let failure: unknown
   await forEachMandate(ledger, scope, async ({ id, status, stoppedBy }) => {
     if (status !== 'paused' || stoppedBy === null) return
-    const call = { mandate: { ...scope, id }, stopId, actor, atMs: now(), eventId: nextEventId() }
+    const atMs = timeIn(options, now)
+    const call = { mandate: { ...scope, id }, stopId, actor, atMs, eventId: nextEventId() }
     try {
       if (await ledger.run(resumeMandate, { ...call, press: last.presses })) resumedIds.push(id)
     } catch (error) {
@@ -91,8 +99,8 @@ export async function resumeAll(options: ResumeAllOptions): Promise<readonly str
     }
   })
   if (failure !== undefined) {
-    const options = { retryAfterSeconds: 2, cause: failure }
-    throw new StoreUnavailableError('not every mandate could be resumed', options)
+    const details = { retryAfterSeconds: 2, cause: failure }
+    throw new StoreUnavailableError('not every mandate could be resumed', details)
   }
   return resumedIds
 }
@@ -178,11 +186,12 @@ function outcomeOf({ covered, failed, paused, voidedHolds, outstanding }: Looks)
 }
 
 function stopOne(
-  { ledger, scope, actor, stopId, now, nextEventId }: StopAllOptions,
+  { ledger, scope, actor, stopId, now, clockOffsetMs, nextEventId }: StopAllOptions,
   id: string,
   press: number | null,
 ): Promise<StoppedMandate> {
   const mandate = { accountId: scope.accountId, environment: scope.environment, id }
-  const call = { mandate, stopId, actor, atMs: now(), eventId: nextEventId(), press }
+  const atMs = timeIn({ clockOffsetMs }, now)
+  const call = { mandate, stopId, actor, atMs, eventId: nextEventId(), press }
   return ledger.run(stopMandate, call, { patienceMs: stopPatienceMs })
 }
