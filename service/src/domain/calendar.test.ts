@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { calendarPeriodAt, isTimeZone, type CalendarWindow } from './calendar.ts'
+import { calendarPeriodAt, isTimeZone, timeInWords, type CalendarWindow } from './calendar.ts'
 
 const hourMs = 3_600_000
 
@@ -207,4 +207,16 @@ test('Only IANA names are time zones', () => {
   for (const name of ['UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires'])
     assert.ok(isTimeZone(name), name)
   for (const name of ['', 'Mars/Olympus', '+01:00', 'Europe/Berlin\0']) assert.ok(!isTimeZone(name), name)
+})
+
+test('A time for people has the clock of its zone, and is never earlier than the time itself', () => {
+  const rows = [
+    ['2026-11-20T23:00:00.000Z', 'Europe/Berlin', '21 Nov 2026, 00:00 (Europe/Berlin)'],
+    ['2026-07-01T04:00:00.000Z', 'America/New_York', '1 Jul 2026, 00:00 (America/New_York)'],
+    ['2026-12-31T18:15:00.000Z', 'Asia/Kathmandu', '1 Jan 2027, 00:00 (Asia/Kathmandu)'],
+    ['2026-11-20T12:05:00.000Z', undefined, '20 Nov 2026, 12:05 (UTC)'],
+    ['2026-11-20T12:05:07.000Z', undefined, '20 Nov 2026, 12:05:07 (UTC)'],
+    ['2026-11-20T12:04:59.001Z', undefined, '20 Nov 2026, 12:05 (UTC)'],
+  ] as const
+  for (const [at, timeZone, words] of rows) assert.equal(timeInWords(Date.parse(at), timeZone), words)
 })

@@ -148,6 +148,20 @@ function offsetAt(timeZone: string, atMs: number): number {
   return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(atMs / 1_000) * 1_000
 }
 
+/** A time for people, rounded up to the second: `21 Nov 2026, 00:00 (Europe/Berlin)`. */
+export function timeInWords(timeMs: number, timeZone = 'UTC'): string {
+  const wholeMs = Math.ceil(timeMs / 1_000) * 1_000
+  const local = new Date(wholeMs + offsetAt(timeZone, wholeMs))
+  const [minutes = '', seconds] = local
+    .toISOString()
+    .slice(11, 19)
+    .split(/:(?=\d\d$)/)
+  const clock = seconds === '00' ? minutes : `${minutes}:${seconds}`
+  return `${local.getUTCDate()} ${months[local.getUTCMonth()]} ${local.getUTCFullYear()}, ${clock} (${timeZone})`
+}
+
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+
 const formatters = new Map<string, Intl.DateTimeFormat>()
 
 function formatterOf(timeZone: string): Intl.DateTimeFormat {

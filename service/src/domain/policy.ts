@@ -1,6 +1,7 @@
 import type { DenialCode } from '@purser/wire/policy'
 
 import { reasonToAsk, type ApprovalFacts, type ReasonToAsk } from './approval.ts'
+import { timeInWords } from './calendar.ts'
 import { normalizeHostName } from './host-name.ts'
 import { exceededLimits, type ExceededLimit, type LimitFacts } from './limits.ts'
 import { addMicro, formatSum, subtractMicro, type MicroUsdc } from './money.ts'
@@ -184,7 +185,7 @@ function nameOfScope({ scope }: ExceededLimit): string {
 }
 
 function overLimit(
-  { unit, max, committed, resetsAtMs }: ExceededLimit,
+  { unit, max, committed, window, resetsAtMs }: ExceededLimit,
   amountText: string,
   of: string,
 ): string {
@@ -192,8 +193,9 @@ function overLimit(
     unit === 'amount'
       ? `${committed} committed + ${amountText} > ${max}`
       : `${committed} payments + 1 > ${max}`
+  const timeZone = typeof window === 'object' && 'calendar' in window ? window.timeZone : 'UTC'
   const reset =
-    resetsAtMs === null ? 'it never resets' : `there is room again from ${new Date(resetsAtMs).toISOString()}`
+    resetsAtMs === null ? 'it never resets' : `there is room again from ${timeInWords(resetsAtMs, timeZone)}`
   return `${sum}, a limit of ${of}; ${reset}.`
 }
 

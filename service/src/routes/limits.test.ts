@@ -54,6 +54,10 @@ test('A proof above a limit is refused with the limit, and granted in the next p
   const { id, ...limit } = body.limit
   assert.match(id, /^limit_/)
   assert.equal(body.reason_code, 'velocity_limit_exceeded')
+  assert.equal(
+    body.reason_detail,
+    '1.00 committed + 1.00 > 1.50, a limit of the mandate; there is room again from 21 Nov 2026, 00:00 (Europe/Berlin).',
+  )
   assert.deepEqual(limit, {
     scope: 'mandate',
     scope_id: mandateId,
