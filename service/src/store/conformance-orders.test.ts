@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import { parseAmount } from '../domain/money.ts'
+import { validityWindowMs } from '../domain/proof.ts'
 import { storeConformance } from '../../testing/stores.ts'
 
 // An order is paid once under a mandate.
@@ -61,6 +63,54 @@ storeConformance((open) => {
     })
     await ledger.sweep()
     assert.deepEqual(await ledger.sums(mandate), { spent: '6.00', held: '0.00' })
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
+
+  test('A process with a slower clock charges no earlier proof of an order that has got another', async (context) => {
+    const ledger = await open(context)
+    const owner = (await ledger.tenant()).sandbox
+    const order = { orderId: 'order 1' }
+    // With and without room for both, because a lack of room also ends what has expired.
+    for (const maxTotalText of ['2.00', '9.00']) {
+      const budget = { maxTotalText, maxTotalMicro: parseAmount(maxTotalText) }
+      const mandate = await ledger.mandate(owner, budget)
+      const first = await ledger.authorized(owner, await ledger.hold(mandate, '2.00', order))
+      ledger.clock.nowMs = first.captureDeadlineMs ?? 0
+      const second = await ledger.hold(mandate, '2.00', order)
+      const behind = { nowMs: ledger.clock.nowMs - 1_000 }
+      const late = await ledger.settle(owner, first, undefined, behind)
+      assert.deepEqual(late, { outcome: 'refused', code: 'authorization_expired' })
+      assert.deepEqual(await ledger.allSums(mandate), { spent: '0.00', held: '2.00', authorized: '0.00' })
+
+      ledger.clock.nowMs = second.expiresAtMs
+      const third = await ledger.hold(mandate, '2.00', order)
+      const refused = { outcome: 'failed', reason: 'proof_expired' }
+      const farBehind = { nowMs: second.issuedAtMs }
+      assert.deepEqual(await ledger.capture(owner, second, farBehind), refused)
+      await ledger.pay(owner, third)
+      assert.deepEqual(await ledger.allSums(mandate), { spent: '2.00', held: '0.00', authorized: '0.00' })
+    }
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
+
+  test('An order gets another proof as soon as the first one cannot be verified any more', async (context) => {
+    const ledger = await open(context)
+    const owner = (await ledger.tenant()).sandbox
+    const mandate = await ledger.mandate(owner)
+    const order = { orderId: 'order 1' }
+    const first = await ledger.hold(mandate, '2.00', order)
+    ledger.clock.nowMs += validityWindowMs
+    const again = await ledger.store.issueProof(ledger.newHold(mandate, '2.00', order))
+    assert.equal(again.decision, 'replayed')
+    ledger.clock.nowMs += 1
+    const second = await ledger.hold(mandate, '3.00', order)
+    assert.equal((await ledger.store.findProof(first))?.status, 'expired')
+    assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '3.00' })
+    // A verification that was in time and waited for the ledger.
+    const inTime = { nowMs: ledger.clock.nowMs - 1 }
+    assert.equal((await ledger.capture(owner, first, inTime)).outcome, 'failed')
+    await ledger.pay(owner, second)
+    assert.deepEqual(await ledger.sums(mandate), { spent: '3.00', held: '0.00' })
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 

@@ -1,7 +1,7 @@
 import type { MicroUsdc } from '../../../domain/money.ts'
 import { look, put, remove, type Change, type Facts, type RangeRead, type Read } from '../operation.ts'
 import { authorizations, payments, type MandateRow, type PaymentRow } from '../tables.ts'
-import { overdueOf } from './authorization-rows.ts'
+import { authorizationOf, overdueOf } from './authorization-rows.ts'
 import { bookingReads, type Bookings } from './bookings.ts'
 
 // Payments that end without a capture: they expire, or all open ones of a mandate end at once.
@@ -128,6 +128,30 @@ function nextExpiryOf(mandate: MandateRow, facts: Facts, nowMs: number): number 
   const next = upcoming.find(({ status }) => status === 'open')
   if (next) return next.expiresAtMs
   return upcoming.length < maxUpcoming ? nowMs + 1 : upcoming.at(-1)!.expiresAtMs
+}
+
+/** The reads of `endOverdue`, besides `bookingReads`. */
+export function readsOfOverdue(payment: PaymentRow): readonly Read[] {
+  return payment.status === 'authorized' ? [look(authorizations, authorizationOf(payment))] : []
+}
+
+/** Ends a payment whose time is over, open or authorized, unless `earlier` changes of the operation have ended it. */
+export function endOverdue(
+  bookings: Bookings,
+  payment: PaymentRow,
+  earlier: readonly Change[],
+  facts: Facts,
+): readonly Change[] {
+  if (earlier.some(({ table, row }) => table === payments && row['nonce'] === payment.nonce)) return []
+  const ended = put(payments, { ...payment, status: 'expired' })
+  if (payment.status === 'open') {
+    bookings.release(payment)
+    return [ended]
+  }
+  const deadline = facts.row(authorizations, authorizationOf(payment))
+  if (!deadline) throw new Error(`the authorized payment ${payment.nonce} has no deadline`)
+  bookings.settle(payment, { spentMicro: 0n as MicroUsdc })
+  return [ended, remove(authorizations, deadline)]
 }
 
 /** Ends all open payments of a mandate, however many there are. Returns how many, and the changes of expired ones. */

@@ -2,6 +2,7 @@ import { auditEvent, systemActor } from '../../../domain/audit.ts'
 import { exceededLimits, type ExceededLimit } from '../../../domain/limits.ts'
 import { subtractMicro } from '../../../domain/money.ts'
 import { checkPolicy } from '../../../domain/policy.ts'
+import { validityWindowMs } from '../../../domain/proof.ts'
 import { metadataText, type AuditEvent, type Hold, type OptionalFacts } from '../../../domain/records.ts'
 import { idBytes, idText } from '../../../domain/type-id.ts'
 import type { ProofOutcome, RequestKey } from '../../store.ts'
@@ -39,7 +40,7 @@ import {
 import { bookingReads, Bookings, isCounted, isEndedByBudget, type Booking } from './bookings.ts'
 import { closeMinuteOf, denialCountId, denialId, recordDenial, type Denial } from './denials.ts'
 import { decisionOf, lookedAtOf } from './evaluation-rows.ts'
-import { endPayments, expiredReads, releaseExpired } from './ended-payments.ts'
+import { endOverdue, endPayments, expiredReads, readsOfOverdue, releaseExpired } from './ended-payments.ts'
 import { committedOf, isIssuedFor, statusOf } from './payment-rows.ts'
 
 /** A request for a proof. */
@@ -72,8 +73,9 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     const mandate = knownMandate(hold, facts)
     if (!mandate) return reads
     const agent = agentOf(hold, facts)
-    const counted = bookingReads(mandate, [], { agent, resourceUrl: hold.resourceUrl })
-    reads.push(...counted)
+    const replaced = overdueOfOrder(hold, mandate, facts)
+    const counted = bookingReads(mandate, replaced, { agent, resourceUrl: hold.resourceUrl })
+    reads.push(...counted, ...replaced.flatMap(readsOfOverdue))
     if (counted.every((read) => facts.knows(read))) reads.push(...approvalReads(call, mandate, agent, facts))
     // Expired payments are read only if they matter: most mandates have enough budget without them.
     if (counted.every((read) => facts.knows(read)) && mustEnd(mandate, hold, facts) !== 'nothing')
@@ -101,6 +103,8 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
       const ends = mustEnd(bookings.mandate, hold, facts)
       if (ends === 'all') changes.push(...endPayments(bookings, facts, hold.issuedAtMs).changes)
       if (ends === 'expired') changes.push(...releaseExpired(bookings, facts, hold.issuedAtMs).changes)
+      for (const payment of overdueOfOrder(hold, bookings.mandate, facts))
+        changes.push(...endOverdue(bookings, payment, changes, facts))
     }
     const mandate = bookings?.mandate
     const gate = mandate && approvalGate(call, mandate, agent, facts)
@@ -187,17 +191,42 @@ function orderReads(hold: Hold, facts: Facts): Read[] {
  * order has none, or its payment has ended without a charge.
  */
 function answerToOrder(hold: Hold, mandate: MandateRow, facts: Facts): IssueOutcome | undefined {
-  const order = orderOf(hold)
-  const latest = order && facts.row(orders, order)
-  const payment = latest && facts.row(payments, latest)
-  // Another agent or environment gets the policy's answer.
-  if (payment?.agentId !== hold.agentId || payment.environment !== hold.environment) return undefined
+  const payment = latestOfOrder(hold, facts)
+  if (!payment) return undefined
   const isEnded = payment.status === 'open' && isEndedByBudget(mandate, facts)
-  const status = isEnded ? 'voided' : statusOf(payment, mandate, hold.issuedAtMs)
+  const status = isEnded ? 'voided' : statusForOrder(payment, mandate, hold)
   if (status === 'captured') return { decision: 'order_already_paid' }
   if (status !== 'open' && status !== 'authorized') return undefined
   if (!isIssuedFor(payment, hold)) return { decision: 'order_mismatch' }
   return { decision: 'replayed', hold: { ...payment, status } }
+}
+
+/** The last payment of an order. Another agent or environment gets the policy's answer. */
+function latestOfOrder(hold: Hold, facts: Facts): PaymentRow | undefined {
+  const order = orderOf(hold)
+  const latest = order && facts.row(orders, order)
+  const payment = latest && facts.row(payments, latest)
+  return payment?.agentId === hold.agentId && payment.environment === hold.environment ? payment : undefined
+}
+
+/** The status of an order's payment: expired once its proof's window is over, though its hold lives on for a while. */
+function statusForOrder(payment: PaymentRow, mandate: MandateRow, { issuedAtMs: nowMs }: Hold) {
+  const status = statusOf(payment, mandate, nowMs)
+  return status === 'open' && nowMs - payment.issuedAtMs > validityWindowMs ? 'expired' : status
+}
+
+/**
+ * The last payment of an order, if its time is over and it has not been ended: it must end before the order gets another
+ * proof, since a process with a slower clock could still charge it.
+ */
+function overdueOfOrder(hold: Hold, mandate: MandateRow, facts: Facts): readonly PaymentRow[] {
+  const order = orderOf(hold)
+  if (!order || !facts.knows(look(orders, order))) return []
+  const latest = facts.row(orders, order)
+  if (!latest || !facts.knows(look(payments, latest))) return []
+  const payment = latestOfOrder(hold, facts)
+  if (payment?.status !== 'open' && payment?.status !== 'authorized') return []
+  return statusForOrder(payment, mandate, hold) === 'expired' ? [payment] : []
 }
 
 /**
