@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { after, test } from 'node:test'
 
 import { requirePayment as forFetch } from '@purser/merchant/fetch'
-import { requirePayment as forNode } from '@purser/merchant/node'
+import { paymentOf, requirePayment as forNode } from '@purser/merchant/node'
 
 import { startTestService } from '../../../service/testing/service.ts'
 import { listenWithFetch } from '../testing/adapters.ts'
@@ -39,6 +39,34 @@ test('What a handler still sends after it has failed does not leave, because it 
   assert.equal(body.status, 'voided')
   assert.equal(await purchase.spent(), '0.00')
 })
+
+for (const [refund, next] of [
+  ['4.00', 402],
+  ['1.00', 200],
+] as const) {
+  test(`A handler that fails and refunds ${refund} of 4.00 gets the customer’s next attempt with ${next}`, async (context) => {
+    const adapter = {
+      name: 'node:http',
+      open: (options: Parameters<typeof forNode>[0]) => {
+        let isFailing = true
+        const sell = forNode(options, async (request, response) => {
+          const status = isFailing ? 500 : 200
+          if (isFailing) await sell.refund(paymentOf(request)?.transaction_id ?? '', refund)
+          isFailing = false
+          response.writeHead(status).end('the goods')
+        })
+        return listen(createServer(sell))
+      },
+    }
+    const { proofFor, pay, spent } = await openShop(context, service, adapter, {})
+    const proof = await proofFor('/data')
+    assert.equal((await pay('/data', proof)).status, 500)
+    const { status, challenge } = await pay('/data', proof)
+    assert.equal(status, next)
+    if (next === 402) assert.equal(challenge.reason, 'nonce_reused')
+    assert.equal(await spent(), refund === '4.00' ? '0.00' : '3.00')
+  })
+}
 
 test('A response that a Fetch-style handler throws is one, and is charged', async (context) => {
   for (const capture of ['before', 'after', 'metered'] as const) {

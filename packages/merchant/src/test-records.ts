@@ -87,6 +87,17 @@ export function createTestRecords(now: () => number) {
     return authorized.get(nonce) ?? fail(404, 'not_found')
   }
 
+  /** Whether refunds have given back all of a charge: then its calls are not repeated any more. */
+  function isRefunded(nonce: string): boolean {
+    const paid = chargeOf(nonce)
+    return paid !== undefined && refundedMicroOf(paid) >= microOf(paid.amount)
+  }
+
+  function refundedMicroOf({ transactionId }: TestCharge): bigint {
+    const own = refunds.filter(({ refundOf }) => refundOf === transactionId)
+    return own.reduce((sum, { amount }) => sum + microOf(amount), 0n)
+  }
+
   return {
     charges,
     refunds,
@@ -102,14 +113,15 @@ export function createTestRecords(now: () => number) {
     /** The charge that a verification with this key repeats. */
     replayOfCharge(nonce: string, key: string | undefined): TestCharge | undefined {
       const isRetry = key !== undefined && chargeKeys.get(nonce) === key && !authorized.has(nonce)
-      return isRetry ? chargeOf(nonce) : undefined
+      return isRetry && !isRefunded(nonce) ? chargeOf(nonce) : undefined
     },
     charge,
 
     /** The authorization that a call with this key repeats. */
     replayOfAuthorization(nonce: string, key: string | undefined) {
       const found = authorized.get(nonce)
-      return found && key !== undefined && found.key === key ? toWire(found) : undefined
+      const isRetry = key !== undefined && found?.key === key && !isRefunded(nonce)
+      return isRetry ? toWire(found) : undefined
     },
     authorize(collected: Collected, seconds: number, key: string | undefined) {
       const one = { ...collected, key, deadlineMs: now() + seconds * 1_000, end: undefined }
@@ -124,11 +136,13 @@ export function createTestRecords(now: () => number) {
     ): Awaited<ReturnType<Payments['capture']>> {
       const one = findAuthorized(nonce)
       const amount = part ?? one.proof.amount
+      assertAmount(amount)
       const status = statusOf(one)
       if (status === 'captured') {
         const earlier = chargeOf(nonce)
         const isSame = earlier !== undefined && microOf(earlier.amount) === microOf(amount)
-        if (!isSame || key === undefined || chargeKeys.get(nonce) !== key) fail(409, 'already_captured')
+        const isRetry = isSame && key !== undefined && chargeKeys.get(nonce) === key && !isRefunded(nonce)
+        if (!isRetry) fail(409, 'already_captured')
         return {
           verified: true,
           transaction_id: earlier.transactionId,
@@ -161,9 +175,10 @@ export function createTestRecords(now: () => number) {
           fail(422, 'idempotency_key_reused')
         return earlier.refund
       }
+      assertAmount(body.amount)
+      if (refunds.some(({ transactionId }) => transactionId === id)) fail(409, 'not_refundable')
       const paid = charges.find((one) => one.transactionId === id) ?? fail(404, 'not_found')
-      const before = refunds.filter((one) => one.refundOf === id)
-      const total = before.reduce((sum, { amount }) => sum + microOf(amount), microOf(body.amount))
+      const total = refundedMicroOf(paid) + microOf(body.amount)
       if (total > microOf(paid.amount)) fail(409, 'refund_exceeds_payment')
       const transactionId = `txn_test_${charges.length + refunds.length + 1}`
       refunds.push({ transactionId, refundOf: id, amount: body.amount })
@@ -199,6 +214,11 @@ function refundOf(
     mandate_version: null,
     metadata: {},
   }
+}
+
+/** Refuses what is no amount above zero. */
+function assertAmount(amount: string): void {
+  if (!/^[0-9]+(\.[0-9]{1,6})?$/.test(amount) || microOf(amount) === 0n) fail(422, 'validation_error')
 }
 
 /** Throws an error with the fields of the client's own. */

@@ -40,6 +40,8 @@ interface Step {
   readonly currency?: 'USDC'
   readonly key?: string
   readonly laterMs?: number
+  /** Refunded before. */
+  readonly refund?: string
   readonly answer:
     'verified' | 'replayed' | 'amount_mismatch' | 'invalid_signature' | 'nonce_reused' | 'proof_expired'
 }
@@ -59,6 +61,11 @@ const stories: Readonly<Record<string, readonly Step[]>> = {
     { key: 'one', laterMs: windowMs + 1, answer: 'replayed' },
     { key: 'other', answer: 'proof_expired' },
     { key: 'one', amount: '2.00', answer: 'proof_expired' },
+  ],
+  'the same key gets no answer once all of it is refunded': [
+    { key: 'one', answer: 'verified' },
+    { key: 'one', refund: '0.40', answer: 'replayed' },
+    { key: 'one', refund: '0.6', answer: 'nonce_reused' },
   ],
   'a wrong amount charges nothing, however it is written': [
     { amount: '1.0', answer: 'amount_mismatch' },
@@ -88,8 +95,10 @@ for (const [title, steps] of Object.entries(stories)) {
     test(`With ${name}, ${title}`, async () => {
       const proof = await issue()
       const answers = []
-      for (const { change, amount = '1.00', key, laterMs = 0 } of steps) {
+      let transactionId = ''
+      for (const { change, amount = '1.00', key, laterMs = 0, refund } of steps) {
         clock.nowMs += laterMs
+        if (refund !== undefined) await client.transactions?.refund(transactionId, { amount: refund })
         const verdict = await client.payments.verify(
           {
             proof: { ...proof, ...change },
@@ -98,6 +107,7 @@ for (const [title, steps] of Object.entries(stories)) {
           },
           key === undefined ? {} : { idempotencyKey: key },
         )
+        if (verdict.verified) transactionId = verdict.transaction_id
         answers.push(verdict.verified ? (verdict.replayed ? 'replayed' : 'verified') : verdict.reason)
       }
       assert.deepEqual(
@@ -108,13 +118,36 @@ for (const [title, steps] of Object.entries(stories)) {
   }
 }
 
+for (const [name, { client, issue }] of Object.entries(verifiers)) {
+  test(`With ${name}, an impossible refund is refused`, async () => {
+    const { transactions, payments } = client
+    assert(transactions)
+    const request = { merchant_domain: purchase.merchantDomain, expected_amount: '1.00' }
+    const paid = await payments.verify({ proof: await issue(), ...request })
+    assert(paid.verified)
+    const made = await transactions.refund(paid.transaction_id, { amount: '0.50' })
+    for (const [id, amount, code] of [
+      [paid.transaction_id, '0.00', 'validation_error'],
+      [paid.transaction_id, '-0.10', 'validation_error'],
+      [paid.transaction_id, '0.0000001', 'validation_error'],
+      [paid.transaction_id, '1e-1', 'validation_error'],
+      [paid.transaction_id, '0.500001', 'refund_exceeds_payment'],
+      [made.id, '0.10', 'not_refundable'],
+      ['txn_unknown', '0.10', 'not_found'],
+    ] as const) {
+      await assert.rejects(transactions.refund(id, { amount }), { code }, `${amount} of ${id}`)
+    }
+    assert.equal((await transactions.refund(paid.transaction_id, { amount: '0.5' })).amount, '0.5')
+  })
+}
+
 test('Of ten concurrent verifications the test Purser charges one, and lists it', async () => {
   const proof = await kit.issueProof({ amount: '1.00', resource: 'https://api.example.com/ten' })
   const request = { proof, merchant_domain: 'api.example.com', expected_amount: '1.00' }
   const verdicts = await Promise.all(Array.from({ length: 10 }, () => kit.client.payments.verify(request)))
   assert.equal(verdicts.filter(({ verified }) => verified).length, 1)
   assert.deepEqual(kit.charges.at(-1), {
-    transactionId: `txn_test_${kit.charges.length}`,
+    transactionId: `txn_test_${kit.charges.length + kit.refunds.length}`,
     nonce: proof.nonce,
     amount: '1.00',
     resource: 'https://api.example.com/ten',

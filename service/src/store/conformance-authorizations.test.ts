@@ -120,6 +120,25 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.allSums(mandate), { spent: '2.00', held: '0.00', authorized: '0.00' })
   })
 
+  test('Verifying with the key of a partial capture does not say that the whole amount was charged', async (context) => {
+    const ledger = await open(context)
+    const owner = (await ledger.tenant()).sandbox
+    const mandate = await ledger.mandate(owner)
+    const key = { idempotencyKey: 'order 1' }
+    for (const [amount, answer] of [
+      ['0.01', { outcome: 'failed', reason: 'nonce_reused' }],
+      ['3.00', { outcome: 'replayed' }],
+    ] as const) {
+      const hold = await ledger.authorized(owner, await ledger.hold(mandate, '3.00'), key)
+      const settled = await ledger.settle(owner, hold, amount, key)
+      assert(settled.outcome === 'captured')
+      const { transactionId } = settled
+      const told = answer.outcome === 'replayed' ? { ...answer, transactionId } : answer
+      assert.deepEqual(await ledger.capture(owner, hold, key), told)
+    }
+    assert.deepEqual(await ledger.sums(mandate), { spent: '3.01', held: '0.00' })
+  })
+
   test('A void by the merchant releases the amount at once and is recorded once', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox

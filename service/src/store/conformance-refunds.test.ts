@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { formatSum } from '../domain/money.ts'
+import { validityWindowMs } from '../domain/proof.ts'
 import type { Caller } from '../domain/records.ts'
 import { shopDomain, type StoreLedger } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
@@ -68,6 +69,36 @@ storeConformance((open) => {
     const another = await ledger.pay(owner, await ledger.hold(mandate, '5.00'))
     assert.equal((await ledger.refund(owner, another, '2.00', key)).outcome, 'refunded')
     assert.deepEqual(await ledger.sums(mandate), { spent: '6.00', held: '0.00' })
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
+
+  test('Once all of a payment is refunded, a retry of its charge is told that nothing is charged for it', async (context) => {
+    const ledger = await open(context)
+    const owner = (await ledger.tenant()).sandbox
+    const mandate = await ledger.mandate(owner)
+    const key = { idempotencyKey: 'order 1' }
+    const reused = { outcome: 'failed', reason: 'nonce_reused' }
+    const hold = await ledger.hold(mandate, '5.00')
+    const payment = await ledger.pay(owner, hold, key)
+    await ledger.refund(owner, payment, '4.999999')
+    assert.equal((await ledger.capture(owner, hold, key)).outcome, 'replayed')
+    await ledger.refund(owner, payment, '0.000001')
+    assert.deepEqual(await ledger.capture(owner, hold, key), reused)
+    ledger.clock.nowMs += validityWindowMs + 1
+    const { transactionId: _, ...late } = ledger.newCapture(owner, hold, key)
+    assert.deepEqual(await ledger.store.settleLate(late), { outcome: 'failed', reason: 'proof_expired' })
+
+    const reserved = await ledger.hold(mandate, '5.00')
+    await ledger.authorize(owner, reserved, key)
+    const settled = await ledger.settle(owner, reserved, '2.00', key)
+    assert(settled.outcome === 'captured')
+    assert.equal((await ledger.authorize(owner, reserved, key)).outcome, 'replayed')
+    assert.equal((await ledger.settle(owner, reserved, '2.00', key)).outcome, 'replayed')
+    await ledger.refund(owner, settled.transactionId, '2.00')
+    assert.deepEqual(await ledger.authorize(owner, reserved, key), reused)
+    const captured = { outcome: 'refused', code: 'already_captured' }
+    assert.deepEqual(await ledger.settle(owner, reserved, '2.00', key), captured)
+    assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '0.00' })
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 

@@ -308,6 +308,11 @@ export interface HoldContent {
   readonly mandateVersion: number | null
 }
 
+/** Whether refunds have given back all that was captured: then retries do not get the answer of the charge any more. */
+export function isRefundedWhole({ amountMicro, capturedMicro, refundedMicro }: HoldContent): boolean {
+  return (refundedMicro ?? 0n) >= (capturedMicro ?? amountMicro)
+}
+
 export interface TransactionContent {
   readonly id: string
   /** A payment between two accounts is recorded in both: the payee's row is a copy. */

@@ -5,7 +5,7 @@ import type { DenialCode } from '@purser/wire/policy'
 
 import { approvalWindowMs, increaseWindowMs } from '../../src/domain/approval.ts'
 import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
-import { captureSeconds } from './history.ts'
+import { captureSeconds, isRefundedWhole } from './history.ts'
 import type {
   Answer,
   ApprovalContent,
@@ -415,7 +415,8 @@ export class ModelLedger {
     const isCollector = hold.domain === collectorDomain
     if (isCollector && this.#isCollectorDisabled) return { is: 'unauthorized' }
     const isRetry = hold.capturedBy === keyId && hold.idempotencyKey === idempotencyKey
-    if (hold.transactionId !== null && isRetry) {
+    const isWhole = hold.capturedMicro === null && !isRefundedWhole(hold)
+    if (hold.transactionId !== null && isRetry && isWhole) {
       return { is: 'verified', transactionId: hold.transactionId, isReplay: true }
     }
     if (nowMs - hold.issuedAtMs > validityWindowMs) return { is: 'failed', reason: 'proof_expired' }
@@ -461,7 +462,7 @@ export class ModelLedger {
   #authorize(keyId: string, { nonce, idempotencyKey }: ActOf<'authorize'>, nowMs: number): Answer {
     const hold = this.#hold(nonce)
     if (this.#isShut(hold)) return { is: 'unauthorized' }
-    if (hold.authorizedBy === keyId && hold.authorizationKey === idempotencyKey) {
+    if (hold.authorizedBy === keyId && hold.authorizationKey === idempotencyKey && !isRefundedWhole(hold)) {
       return { is: 'authorized', isReplay: true }
     }
     if (nowMs - hold.issuedAtMs > validityWindowMs) return { is: 'failed', reason: 'proof_expired' }
@@ -495,7 +496,8 @@ export class ModelLedger {
     this.#releaseOverdue(hold, nowMs)
     if (hold.status === 'captured' && hold.transactionId !== null) {
       const isRetry = hold.capturedBy === keyId && hold.idempotencyKey === idempotencyKey
-      if (isRetry) return { is: 'verified', transactionId: hold.transactionId, isReplay: true }
+      if (isRetry && !isRefundedWhole(hold))
+        return { is: 'verified', transactionId: hold.transactionId, isReplay: true }
       return { is: 'conflict', detail: 'already_captured' }
     }
     if (hold.status === 'voided') return { is: 'conflict', detail: 'authorization_voided' }

@@ -1,6 +1,12 @@
 import type { Complain } from '../complaint.ts'
 import { isFateUnknown, isVerified, type Dossier } from '../dossier.ts'
-import type { Call, CallOf, HoldContent, TransactionContent } from '../history.ts'
+import {
+  isRefundedWhole,
+  type Call,
+  type CallOf,
+  type HoldContent,
+  type TransactionContent,
+} from '../history.ts'
 
 /**
  * Payments in two steps: authorized once, then captured, voided or overdue; and refunds, never above the
@@ -94,7 +100,7 @@ function checkCapture(
   }
   if (answer.is !== 'conflict') return
   const isTrue = {
-    already_captured: wasCharged(payment, call, dossier) && !isOwn(call, hold),
+    already_captured: wasCharged(payment, call, dossier) && (!isOwn(call, hold) || isRefundedWhole(hold)),
     authorization_voided: dossier
       .actsOf(nonce, 'void-authorized')
       .some(({ beganMs }) => beganMs <= call.endedMs && hold.status === 'voided'),

@@ -41,7 +41,7 @@ import {
   type AttemptCall,
   type Collectable,
 } from './captures.ts'
-import { capturedOf, statusOf } from './payment-rows.ts'
+import { capturedOf, isRefunded, statusOf } from './payment-rows.ts'
 
 export interface AuthorizeCall extends AttemptCall {
   /** How long the merchant may take to capture; the mandate limits it. */
@@ -108,13 +108,14 @@ function authorizedBy(call: AuthorizeCall, { payment, bookings, seller }: Collec
   }
 }
 
-/** The answer to a retry: the same key, proof, idempotency key and merchant. */
+/** The answer to a retry: the same key, proof, idempotency key and merchant. None if all of it was refunded. */
 function replayOfAuthorization(payment: PaymentRow, call: AttemptCall, { epoch }: MandateRow) {
   const isRetry =
     call.idempotencyKey !== null &&
     payment.authorizedBy === call.caller.keyId &&
     payment.authorizationKey === call.idempotencyKey &&
-    payment.merchantDomain === normalizeHostName(call.merchantDomain)
+    payment.merchantDomain === normalizeHostName(call.merchantDomain) &&
+    !isRefunded(payment)
   return isRetry ? { outcome: 'replayed' as const, hold: toHold(payment, epoch) } : undefined
 }
 
@@ -171,7 +172,8 @@ export const captureAuthorized: Operation<SettleCall, SettleOutcome | PaidElsewh
         call.idempotencyKey !== null &&
         payment.capturedBy === call.caller.keyId &&
         payment.idempotencyKey === call.idempotencyKey &&
-        capturedOf(payment) === amountMicro
+        capturedOf(payment) === amountMicro &&
+        !isRefunded(payment)
       return unchanged(isRetry ? settled('replayed', payment) : conflict('already_captured'))
     }
     if (status === 'voided') return unchanged(conflict('authorization_voided'))

@@ -27,7 +27,7 @@ import {
   type PaymentRow,
 } from '../tables.ts'
 import { bookingReads, Bookings, captureReads, isEndedByBudget } from './bookings.ts'
-import { capturedOf, isIssuedFor, statusOf } from './payment-rows.ts'
+import { capturedOf, isIssuedFor, isRefunded, statusOf } from './payment-rows.ts'
 
 /** What a merchant sends: the proof as read from `X-Payment-Proof`, and its payee. */
 export interface CaptureCall {
@@ -321,9 +321,13 @@ function visibleSeller<Seller extends Pick<RegisteredSeller, 'accountId'>>(
   return seller && accountIds.includes(seller.accountId) ? seller : undefined
 }
 
-/** The answer to a retry: the same key, proof, idempotency key and merchant. */
+/**
+ * The answer to a retry: the same key, proof, idempotency key and merchant. None if the whole amount is not charged, because
+ * a part was captured or all of it was refunded.
+ */
 function replayOfCapture(payment: PaymentRow, call: AttemptCall) {
   const { transactionId } = payment
+  if (payment.capturedMicro !== null || isRefunded(payment)) return undefined
   const isRetry =
     call.idempotencyKey !== null &&
     payment.capturedBy === call.caller.keyId &&

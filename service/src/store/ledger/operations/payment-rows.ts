@@ -36,6 +36,11 @@ export function capturedOf({
   return capturedMicro ?? amountMicro
 }
 
+/** Whether refunds have given back everything that a payment has charged: then nothing is delivered for it any more. */
+export function isRefunded(payment: PaymentRow): boolean {
+  return payment.refundedMicro !== null && payment.refundedMicro >= capturedOf(payment)
+}
+
 /** What is not available for new payments: spent, held and authorized amounts. */
 export function committedOf({ spentMicro, heldMicro, authorizedMicro }: MandateRow): MicroUsdc {
   return addMicro(addMicro(spentMicro, heldMicro), authorizedMicro)
