@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { askForProof, preparePurchase, startTestService, type TestService } from '../../testing/service.ts'
+import { assertLedgerAddsUp } from '../../testing/ledger.ts'
+import { authorizeProof } from '../../testing/purchases.ts'
+import {
+  askForProof,
+  issueProof,
+  preparePurchase,
+  startTestService,
+  verifyProof,
+  type Purchase,
+  type TestService,
+} from '../../testing/service.ts'
 
 const daily = { calendar: 'day', time_zone: 'Europe/Berlin' }
 
@@ -202,6 +212,41 @@ test('A freeze permanently voids open proofs below the budget, and nothing is pa
   assert.equal((await purchase.ask('5.00')).status, 201)
   const { body } = await service.call('GET', `/v1/budgets/${parent.id}`)
   assert.equal(body.usage[0].committed, '5.00')
+})
+
+test('A freeze also voids proofs that were issued before their mandate or its agent was assigned to the budget', async (t) => {
+  const service = await startTestService(t)
+  const assign = {
+    mandate: ({ mandateId }: Purchase, budget_id: string) =>
+      service.call('PATCH', `/v1/mandates/${mandateId}`, {
+        body: { budget_id },
+        headers: { 'if-match': '"1"' },
+      }),
+    agent: ({ agentId }: Purchase, budget_id: string) =>
+      service.call('PATCH', `/v1/agents/${agentId}`, { body: { budget_id } }),
+  }
+  for (const [who, assignTo] of Object.entries(assign)) {
+    const { body: budget } = await service.call('POST', '/v1/budgets', { body: { name: 'Team', limits: [] } })
+    const purchase = await preparePurchase(service)
+    const [kept, first, second] = [
+      await issueProof(service, purchase),
+      await issueProof(service, purchase),
+      await issueProof(service, purchase),
+    ]
+    assert.equal((await assignTo(purchase, budget.id)).status, 200)
+    assert.equal((await verifyProof(service, kept)).status, 200, 'an assignment alone voids nothing')
+    service.clock.nowMs += 1_000
+    await service.call('POST', `/v1/budgets/${budget.id}/freeze`)
+    assert.deepEqual((await verifyProof(service, first)).body, { verified: false, reason: 'proof_expired' })
+    await service.call('POST', `/v1/budgets/${budget.id}/unfreeze`)
+    service.clock.nowMs += 1_000
+    const later = await issueProof(service, purchase)
+    const reserved = await authorizeProof(service, second)
+    assert.deepEqual(reserved.body, { authorized: false, reason: 'proof_expired' }, who)
+    assert.equal((await verifyProof(service, later)).status, 200)
+    service.clock.nowMs += 360_000
+  }
+  await assertLedgerAddsUp(service)
 })
 
 test("Another account's budget is unknown", async (t) => {

@@ -73,12 +73,20 @@ function readsOfBudget(accountId: string, id: string): readonly Read[] {
 }
 
 /**
- * The reads of a capture or an authorization, which locks no shared budget: those of `isEndedByBudget`, `spend` and `close`.
+ * The reads of a capture or an authorization, which locks no shared budget: those of `isEndedByBudget`, `isEndedLater`,
+ * `spend` and `close`.
  */
-export function captureReads(mandate: MandateRow, payment: BookedPayment): readonly Read[] {
+export function captureReads(
+  mandate: MandateRow,
+  payment: BookedPayment,
+  agent: Agent | undefined,
+): readonly Read[] {
   const { accountId, id: mandateId, usage } = mandate
-  if (usage === null) return []
-  const budgetIds = new Set([...Object.keys(usage.budgets), ...(payment.budgetPath ?? [])])
+  const budgetIds = new Set([
+    ...Object.keys(usage?.budgets ?? {}),
+    ...(payment.budgetPath ?? []),
+    ...budgetPathOf(mandate, agent),
+  ])
   return [
     ...subjectsOf(mandate, payment.resourceUrl).map((subject) =>
       look(subjectUsage, { accountId, mandateId, subject }),
@@ -95,6 +103,24 @@ export function isEndedByBudget({ accountId, usage, openPayments }: MandateRow, 
   return Object.entries(usage.budgets).some(
     ([id, { epoch }]) => facts.row(budgets, { accountId, id })?.epoch !== epoch,
   )
+}
+
+/**
+ * Whether a budget above the mandate or its agent was frozen after an open payment was issued that does not count in it,
+ * because the two were assigned to the budget later.
+ */
+export function isEndedLater(
+  payment: BookedPayment,
+  mandate: MandateRow,
+  agent: Agent | undefined,
+  facts: Facts,
+): boolean {
+  const { accountId } = mandate
+  const issuedAtMs = payment.bookedAtMs ?? payment.issuedAtMs
+  return budgetPathOf(mandate, agent).some((id) => {
+    if (payment.budgetPath?.includes(id)) return false
+    return issuedAtMs <= (facts.row(budgets, { accountId, id })?.endedAtMs ?? -Infinity)
+  })
 }
 
 /** Whether payments of a mandate count in anything except its total budget. */

@@ -23,10 +23,11 @@ import {
   mandates,
   payments,
   sellerDomains,
+  type AgentRow,
   type MandateRow,
   type PaymentRow,
 } from '../tables.ts'
-import { bookingReads, Bookings, captureReads, isEndedByBudget } from './bookings.ts'
+import { bookingReads, Bookings, captureReads, isCounted, isEndedByBudget, isEndedLater } from './bookings.ts'
 import { capturedOf, isIssuedFor, isRefunded, statusOf } from './payment-rows.ts'
 
 /** What a merchant sends: the proof as read from `X-Payment-Proof`, and its payee. */
@@ -117,10 +118,12 @@ export function checkAttempt<Replay extends { readonly outcome: 'replayed' }>(
     collectedCategory: call.category ?? null,
   })
   if (refusal) return { outcome: 'refused', code: refusal }
-  const isEnded = payment.status === 'open' && isEndedByBudget(mandate, facts)
+  const agent = facts.row(agents, { accountId: payerId, id: call.agentId })
+  const isEnded =
+    payment.status === 'open' &&
+    (isEndedByBudget(mandate, facts) || isEndedLater(payment, mandate, agent, facts))
   const status = isEnded ? 'voided' : statusOf(payment, mandate, nowMs)
   if (status === 'captured' || status === 'authorized') return failed('nonce_reused') // 4
-  const agent = facts.row(agents, { accountId: payerId, id: call.agentId })
   if (status !== 'open' || agent?.status !== 'active' || isDisabled(payerId, facts)) {
     return failed('proof_expired')
   }
@@ -148,7 +151,7 @@ export function readsOfLateAttempt(call: AttemptCall, facts: Facts): Read[] {
     look(apiKeys, keyOf(caller)),
     lock(mandates, { accountId: payerId, id: mandateId }),
     look(payments, { accountId: payerId, nonce }),
-    ...readsOfKnown(call, facts, (mandate, payment) => bookingReads(mandate, [payment])),
+    ...readsOfKnown(call, facts, undefined, (mandate, payment) => bookingReads(mandate, [payment])),
   ]
 }
 
@@ -182,15 +185,17 @@ export function settleLateAttempt<Replay>(
 
 export function readsOfAttempt(call: AttemptCall, facts: Facts): Read[] {
   const { payerId, caller, nonce, agentId, mandateId } = call
+  const agentKey = { accountId: payerId, id: agentId }
+  const agent = facts.knows(look(agents, agentKey)) ? facts.row(agents, agentKey) : undefined
   return [
     look(accounts, { id: caller.accountId }),
     look(accounts, { id: payerId }),
     look(apiKeys, keyOf(caller)),
-    look(agents, { accountId: payerId, id: agentId }),
+    look(agents, agentKey),
     look(sellerDomains, domainOf({ ...call, environment: caller.environment })),
     lock(mandates, { accountId: payerId, id: mandateId }),
     look(payments, { accountId: payerId, nonce }),
-    ...readsOfKnown(call, facts, captureReads),
+    ...readsOfKnown(call, facts, agent, (mandate, payment) => captureReads(mandate, payment, agent)),
   ]
 }
 
@@ -198,12 +203,13 @@ export function readsOfAttempt(call: AttemptCall, facts: Facts): Read[] {
 function readsOfKnown(
   { payerId: accountId, mandateId, nonce }: Pick<CaptureCall, 'payerId' | 'mandateId' | 'nonce'>,
   facts: Facts,
+  agent: AgentRow | undefined,
   readsOf: (mandate: MandateRow, payment: PaymentRow) => readonly Read[],
 ): readonly Read[] {
   if (!facts.knows(look(mandates, { accountId, id: mandateId }))) return []
   const mandate = facts.row(mandates, { accountId, id: mandateId })
   // Most mandates count only their total.
-  if (!mandate || mandate.usage === null) return []
+  if (!mandate || !isCounted(mandate, agent)) return []
   const payment = facts.row(payments, { accountId, nonce })
   return payment ? readsOf(mandate, payment) : []
 }
