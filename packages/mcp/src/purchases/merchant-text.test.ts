@@ -52,6 +52,25 @@ test("A merchant's category does not appear in sentences about denied payments",
   assert.ok(!listPayments.tell(listed).includes(injection))
 })
 
+test("A seller's reason for a refund reaches a model only as truncated data of its own", async (context) => {
+  const shop = await openShop(context, {}, service)
+  const wallet = openWallet(shop.wallet)
+  const { payment } = await wallet.purchases.buy(order(shop, '/hostile-answer'))
+  const paid = payment?.transaction_id
+  const reason = injection.padEnd(500, '.')
+  const refund = await service.call('POST', `/v1/transactions/${paid}/refund`, {
+    body: { amount: '1.00', reason },
+    headers: { 'idempotency-key': 'return 1' },
+  })
+  assert.equal(refund.status, 201, refund.text)
+  const listed = await listPayments.run(wallet, { status: 'refunded', limit: 5 }, {})
+  const [{ refund_reason, ...own } = assert.fail('no refund')] = listed.payments
+  assert.deepEqual([own.refund_of, own.reason_detail], [paid, null])
+  assert.ok(!JSON.stringify(own).includes(injection))
+  assert.ok(refund_reason?.startsWith(injection) && refund_reason.length <= 201)
+  assert.ok(!listPayments.tell(listed).includes(injection))
+})
+
 test("A challenge whose amount or category exceeds the interface's limits is not read", async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
