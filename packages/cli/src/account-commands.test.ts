@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 
 import { signIn } from '../../../service/testing/console-session.ts'
@@ -6,6 +9,7 @@ import { readCsv } from '../../../service/testing/http/read-csv.ts'
 import { pay, registerSeller } from '../../../service/testing/purchases.ts'
 import { createTenant, preparePurchase, startTestService } from '../../../service/testing/service.ts'
 import { testCommand } from '../testing/command.ts'
+import { passOn } from '../testing/pass-on.ts'
 
 const service = await startTestService({ after })
 
@@ -100,4 +104,31 @@ test('An owner advances the clock of the sandbox, and shows it', async (context)
   for (const wrong of ['tomorrow', '0s', '-1d', '1.5h']) {
     assert.equal((await purser('test-clock', 'advance', wrong)).code, 2, wrong)
   }
+})
+
+test('A refund whose answers are lost names the key with which it is made once', async (context) => {
+  const purchase = await preparePurchase(service)
+  const id = await pay(service, purchase, '4.00')
+  let losesAnswers = true
+  const server = createServer((request, response) => {
+    if (losesAnswers) response.writeHead = () => response.destroy()
+    void passOn(service, request, response)
+  }).listen(0, '127.0.0.1')
+  context.after(() => server.close())
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { purser } = testCommand(context, { PURSER_URL: url, PURSER_API_KEY: service.sandboxKey })
+  const refund = ['transactions', 'refund', id, '--amount', '1.00']
+  const lost = await purser(...refund)
+  assert.deepEqual([lost.code, lost.output], [6, ''])
+  const key =
+    /^It may have been refunded; repeat it with --idempotency-key ([\w-]+), and it is refunded once\.$/m
+  const [, named = ''] = key.exec(lost.errors) ?? assert.fail(lost.errors)
+  losesAnswers = false
+  const again = await purser(...refund, '--idempotency-key', named)
+  assert.equal(again.code, 0, again.errors)
+  const refused = await purser('transactions', 'refund', id, '--amount', '9.00')
+  assert.doesNotMatch(refused.errors, /may have been/)
+  const { body } = await service.call('GET', `/mandates/${purchase.mandateId}`)
+  assert.equal(body.spent_total, '3.00')
 })

@@ -13,9 +13,14 @@ export async function passOn(
   response: ServerResponse,
 ): Promise<void> {
   const { method = '', url = '', headers } = request
+  const key = headers['idempotency-key']
   const init: RequestInit = {
     method,
-    headers: { authorization: String(headers.authorization), 'content-type': 'application/json' },
+    headers: {
+      authorization: String(headers.authorization),
+      'content-type': 'application/json',
+      ...(typeof key === 'string' && { 'idempotency-key': key }),
+    },
   }
   if (method !== 'GET') init.body = await text(request)
   const answer = await fetch(service.url + url, init)

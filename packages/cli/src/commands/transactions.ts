@@ -1,8 +1,9 @@
 import { Command, Option, type OptionValues } from '@commander-js/extra-typings'
-import type { Transaction, TransactionsQuery } from '@purser/client'
+import { ApiError, type Transaction, type TransactionsQuery } from '@purser/client'
 
 import { connect } from '../connection.ts'
 import { metadataCell, optionalCell, statusCell, timeCell } from '../output/cells.ts'
+import { harmless } from '../output/harmless.ts'
 import { saveCsv } from '../output/save-csv.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
@@ -153,10 +154,21 @@ function refundCommand(io: Io) {
     .requiredOption('--amount <amount>', 'amount in USDC, at most what is not refunded yet')
     .option('--reason <text>', 'why, for the records of both accounts')
     .option('--idempotency-key <key>', 'for a retry: the same key refunds once')
-    .action(async (id, { amount, reason, idempotencyKey, ...options }) => {
+    .action(async (id, { amount, reason, idempotencyKey = crypto.randomUUID(), ...options }) => {
       const { transactions } = await connect(options, io)
       const body = { amount, ...(reason !== undefined && { reason }) }
-      const refund = await transactions.refund(id, body, { signal: io.interruption(), idempotencyKey })
+      const call = { signal: io.interruption(), idempotencyKey }
+      const refund = await transactions.refund(id, body, call).catch((error: unknown) => {
+        const isCertain = error instanceof ApiError && error.status < 500
+        if (!isCertain) io.printError(mayBeRefunded(idempotencyKey))
+        throw error
+      })
       showRecord(recordColumns, refund, options, io)
     })
+}
+
+function mayBeRefunded(idempotencyKey: string): string {
+  return harmless(
+    `It may have been refunded; repeat it with --idempotency-key ${idempotencyKey}, and it is refunded once.`,
+  )
 }
