@@ -34,6 +34,7 @@ export {
   type KeptAnswer,
   type PurchaseMemoryOptions,
   type PurchaseRecord,
+  type PurchaseSender,
   type PurchaseStep,
   type PurchaseStore,
 } from './payment/purchase-store.ts'

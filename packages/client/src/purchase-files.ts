@@ -16,8 +16,8 @@ export interface PurchaseFilesOptions {
 /**
  * A purchase store in a folder, safe for processes that may be killed at any moment. Each record is a
  * separate file (mode 0600, in a folder with mode 0700), written durably and atomically. Several processes
- * may share the folder. When it is full, the oldest purchases are removed, but none that changed within the
- * last hour. Rejects if the folder cannot be used.
+ * may share the folder, if their clocks agree to a few seconds. When it is full, the oldest purchases are
+ * removed, but none that changed within the last hour. Rejects if the folder cannot be used.
  *
  * @example
  * const purchases = await openPurchaseFiles('/var/lib/my-agent/purchases')

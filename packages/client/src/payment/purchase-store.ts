@@ -17,7 +17,13 @@ export type PurchaseStep =
   /** A proof may have been requested; none was sent. */
   | { readonly kind: 'asking'; readonly challenge: PaymentChallenge }
   /** The proof may have been sent, and charged. */
-  | { readonly kind: 'paying'; readonly challenge: PaymentChallenge; readonly proof: Proof }
+  | {
+      readonly kind: 'paying'
+      readonly challenge: PaymentChallenge
+      readonly proof: Proof
+      /** The processes that are sending it. While others do, none starts over: the goods may be on their way to them. */
+      readonly senders: readonly PurchaseSender[]
+    }
   /** The goods have arrived. */
   | {
       readonly kind: 'delivered'
@@ -26,6 +32,13 @@ export type PurchaseStep =
     }
   /** The proof was not charged and never will be, so the purchase can start over. */
   | { readonly kind: 'over' }
+
+/** A process that is sending a proof. */
+export interface PurchaseSender {
+  readonly id: string
+  /** Milliseconds since 1970: after this it counts as crashed. Moved ahead while it is sending. */
+  readonly untilMs: number
+}
 
 /** The stored record of a purchase, as plain JSON. It contains proofs and goods, so keep it private. */
 export interface PurchaseRecord {

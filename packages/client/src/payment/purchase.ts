@@ -1,11 +1,13 @@
 import { PurserError } from '../errors.ts'
+import { randomKey } from '../random-key.ts'
+import { sleep } from '../retries.ts'
 import type { Proof } from '../wire-types.ts'
 import type { PaymentChallenge } from './challenge.ts'
 import { bytesOf, likeAnswer } from './paid-answer.ts'
 import { paymentResultOf, withResult } from './payment-result.ts'
 import { readReceipt } from './receipt.ts'
 import { methodOf, type FetchArguments } from './repeatable-request.ts'
-import type { PurchaseRecord, PurchaseStep, PurchaseStore } from './purchase-store.ts'
+import type { PurchaseRecord, PurchaseSender, PurchaseStep, PurchaseStore } from './purchase-store.ts'
 
 /** The purchase id was used for another request: another URL, method or body. This call bought nothing. */
 export class PurchaseConflictError extends PurserError {
@@ -21,6 +23,13 @@ export class PurchaseConflictError extends PurserError {
 /** Max age in milliseconds of a proof that was requested but never sent, for requesting it again. */
 const proofAskedAgainMs = 4 * 60_000
 
+/** How long a process counts as sending a proof after it last said so, and how often it says so, in milliseconds. */
+const senderLeaseMs = 30_000
+const senderRenewalMs = 10_000
+
+/** How often a process looks whether another one is still sending a proof, in milliseconds. */
+const senderLookMs = 200
+
 /** One purchase, continued from its stored record. */
 export interface Purchase {
   readonly step: PurchaseStep | undefined
@@ -28,11 +37,25 @@ export interface Purchase {
   readonly keyFor: (payment: object) => Promise<string>
   /** False if another process has continued the purchase; then call `openPurchase` again. */
   readonly begin: (challenge: PaymentChallenge) => Promise<boolean>
+  /** Stores the proof; from then on, this process counts as sending it. False as above. */
   readonly pay: (challenge: PaymentChallenge, proof: Proof) => Promise<boolean>
-  readonly end: () => Promise<boolean>
+  /**
+   * Lets this process count as sending the proof until it calls `release`, `end` or `deliver`. Returns how to stop
+   * saying so; undefined as false above.
+   */
+  readonly claim: () => Promise<(() => void) | undefined>
+  /** The proof may still be charged. */
+  readonly release: () => Promise<void>
+  /**
+   * The proof can never be charged. Waits until no other process is sending it; then the purchase can start over, unless
+   * another process has got the goods. Rejects if the signal aborts.
+   */
+  readonly end: (signal: AbortSignal | undefined) => Promise<'over' | 'delivered'>
   /** Stores the goods if they were buffered. */
   readonly deliver: (answer: Response) => Promise<void>
 }
+
+type Paying = PurchaseStep & { readonly kind: 'paying' }
 
 /** Loads a purchase. Rejects with a `PurchaseConflictError` if the id was used for another request. */
 export async function openPurchase(
@@ -40,6 +63,9 @@ export async function openPurchase(
   { purchaseId, fingerprint }: Pick<PurchaseRecord, 'purchaseId' | 'fingerprint'>,
 ): Promise<Purchase> {
   let record = await store.find(purchaseId)
+  const senderId = randomKey()
+  /** The attempt whose proof this process sends. */
+  let sent = record?.attempt
   if (record && record.fingerprint !== fingerprint) throw new PurchaseConflictError(purchaseId)
 
   async function save(step: PurchaseStep, attempt = record?.attempt ?? 1): Promise<boolean> {
@@ -48,6 +74,39 @@ export async function openPurchase(
     const isSaved = await store.save(next)
     if (isSaved) record = next
     return isSaved
+  }
+
+  /** Changes the step while the proof is being sent, whatever other processes change; false if it is not any more. */
+  async function change(next: (step: Paying) => PurchaseStep): Promise<boolean> {
+    for (;;) {
+      if (record?.step.kind !== 'paying' || record.attempt !== sent) return false
+      const step = next(record.step)
+      if (step === record.step || (await save(step))) return true
+      record = await store.find(purchaseId)
+    }
+  }
+
+  const own = () => ({ id: senderId, untilMs: Date.now() + senderLeaseMs })
+  const isOwn = ({ id }: PurchaseSender) => id === senderId
+  const othersOf = ({ senders }: Paying) =>
+    senders.filter((sender) => !isOwn(sender) && sender.untilMs > Date.now())
+
+  function claimed(step: Paying): Paying {
+    return { ...step, senders: [...othersOf(step), own()] }
+  }
+
+  function released(step: Paying): Paying {
+    return step.senders.some(isOwn) ? { ...step, senders: othersOf(step) } : step
+  }
+
+  function ended(step: Paying): PurchaseStep {
+    return othersOf(step).length === 0 ? { kind: 'over' } : released(step)
+  }
+
+  /** Whether this process counts as sending for long enough to say so again in time. */
+  function isClaimed(): boolean {
+    const senders = record?.step.kind === 'paying' ? record.step.senders : []
+    return senders.some((sender) => isOwn(sender) && sender.untilMs > Date.now() + senderRenewalMs)
   }
 
   return {
@@ -61,16 +120,36 @@ export async function openPurchase(
         return true
       return save({ kind: 'asking', challenge }, (record?.attempt ?? 0) + 1)
     },
-    pay: (challenge, proof) => save({ kind: 'paying', challenge, proof }),
-    end: () => save({ kind: 'over' }),
+    pay: async (challenge, proof) => {
+      const isSaved = await save({ kind: 'paying', challenge, proof, senders: [own()] })
+      sent = record?.attempt
+      return isSaved
+    },
+    claim: async () => {
+      if (!isClaimed() && !(await change(claimed))) return undefined
+      const timer = setInterval(() => void change(claimed).catch(() => {}), senderRenewalMs)
+      return () => clearInterval(timer)
+    },
+    release: async () => void (await change(released)),
+    end: async (signal) => {
+      while (await change(ended)) {
+        if (record?.step.kind === 'over') return 'over'
+        await sleep(senderLookMs, signal)
+        record = await store.find(purchaseId)
+      }
+      return record?.step.kind === 'delivered' ? 'delivered' : 'over'
+    },
     deliver: async (answer) => {
       const bytes = bytesOf(answer)
       const { receipt: _, ...result } = paymentResultOf(answer) ?? {}
-      if (!bytes || !('nonce' in result)) return
+      if (!bytes || !('nonce' in result)) {
+        await change(released)
+        return
+      }
       const headers = [...answer.headers].filter(([name]) => !codedHeaders.has(name))
       const { status, statusText, url } = answer
       const kept = { status, statusText, headers, url, body: toBase64(bytes) }
-      await save({ kind: 'delivered', result, answer: kept })
+      await change(() => ({ kind: 'delivered', result, answer: kept }))
     },
   }
 }

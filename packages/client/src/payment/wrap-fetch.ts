@@ -173,7 +173,7 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
         transaction_id: null,
       }
       const answer = await finish(purchase, repeatable, proof)
-      if (hasGoods(answer)) return withDecision(answer, decision)
+      if (answer && hasGoods(answer)) return withDecision(answer, decision)
     }
     throw new PurserError(`The purchase ${purchaseId} keeps being changed by other processes; retry later`)
   }
@@ -223,13 +223,14 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
       signal?.throwIfAborted()
     } catch (error) {
       if (proof) await abandonProof(proof.nonce, client)
+      if (proof) await purchase?.release().catch(() => {})
       throw error
     }
     if (!proof) return withDecision(answer, decision)
     await answer.body?.cancel()
     const paid = await finish(purchase, repeatable, proof)
     // The proof of an earlier run is void: this run has not tried its own yet.
-    if (purchase && isReplayed && !hasGoods(paid)) return undefined
+    if (!paid || (purchase && isReplayed && !hasGoods(paid))) return undefined
     return withDecision(paid, decision)
   }
 
@@ -245,24 +246,29 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
     return said === false || typeof said !== 'object' ? skipReasons.refused_by_caller : said.refuse
   }
 
+  /** Sends the proof; undefined if another process has continued the purchase, which must be loaded again. */
   async function finish(
     purchase: Purchase | undefined,
     request: FetchArguments,
     proof: Proof,
-  ): Promise<Response> {
+  ): Promise<Response | undefined> {
     const signal = signalOf(request)
-    const kept = purchase ? maxKeptBytes : undefined
-    const answer = await finishPayment(
-      { proof, request },
-      { ...options, fetch, signal, maxKeptBytes: kept },
-    ).catch(async (error: unknown) => {
-      if (error instanceof PaymentNotChargedError) await purchase?.end()
+    if (!purchase) return finishPayment({ proof, request }, { ...options, fetch, signal })
+    const stopClaiming = await purchase.claim()
+    if (!stopClaiming) return undefined
+    try {
+      const answer = await finishPayment({ proof, request }, { ...options, fetch, signal, maxKeptBytes })
+      if (!hasGoods(answer)) return (await purchase.end(signal)) === 'over' ? answer : undefined
+      // Return the goods even if the store fails: that only costs the next call its replay.
+      await purchase.deliver(answer).catch(() => {})
+      return answer
+    } catch (error) {
+      if (!(error instanceof PaymentNotChargedError)) await purchase.release().catch(() => {})
+      else if ((await purchase.end(signal)) === 'delivered') return undefined
       throw error
-    })
-    if (!hasGoods(answer)) await purchase?.end()
-    // Return the goods even if the store fails: that only costs the next call its replay.
-    else await purchase?.deliver(answer).catch(() => {})
-    return answer
+    } finally {
+      stopClaiming()
+    }
   }
 
   /** Waits for a person as long as the caller wants. */

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { issueKey, startTestService } from '../../../../service/testing/service.ts'
+import { openMarket } from '../../testing/market.ts'
+import { merchantDomain } from '../../testing/merchant.ts'
+import {
+  createPurchaseMemory,
+  paymentResultOf,
+  PaymentUncertainError,
+  type Proof,
+  type PurchaseStore,
+} from '../client.ts'
+import { openPurchaseFiles } from '../purchase-files.ts'
+
+const service = await startTestService({ after })
+const goods = '{"data":[1,2,3]}'
+const purchaseId = 'order-1'
+
+type Context = { readonly after: (clean: () => void) => void }
+
+/** Two processes that share a store. */
+const sharedStores: Readonly<Record<string, (context: Context) => Promise<PurchaseStore[]>>> = {
+  'in memory': () => {
+    const store = createPurchaseMemory()
+    return Promise.resolve([store, store])
+  },
+  'in a folder': async (context) => {
+    const folder = mkdtempSync(join(tmpdir(), 'purser-purchases-'))
+    context.after(() => rmSync(folder, { recursive: true, force: true }))
+    return [await openPurchaseFiles(folder), await openPurchaseFiles(folder)]
+  },
+}
+
+/** How a merchant refuses a proof that it has voided. */
+const refusals: Readonly<Record<string, (proof: Proof, response: ServerResponse) => void>> = {
+  'a 402': (_proof, response) => void response.writeHead(402).end(),
+  'a failure that names the void': ({ nonce }, response) =>
+    void response.writeHead(500, { 'x-payment-voided': nonce }).end(),
+}
+
+for (const [where, open] of Object.entries(sharedStores)) {
+  for (const [how, refuse] of Object.entries(refusals)) {
+    test(`A process whose proof was voided, with ${how}, gets the goods that are on their way to another one, and does not buy again (${where})`, async (context) => {
+      const merchantKey = await issueKey(service, { role: 'merchant' })
+      const [first, second] = await open(context)
+      assert.ok(first && second)
+      const arrived = Promise.withResolvers<void>()
+      const sent = Promise.withResolvers<void>()
+      let shown = 0
+      // It gives the goods away for the first copy of the proof, and refuses all further copies.
+      const { merchant, pay, budget } = await openMarket(context, service, {
+        beforeVerify: (request, response) => {
+          void answer(proofOf(request), response)
+          return true
+        },
+      })
+      async function answer(proof: Proof, response: ServerResponse): Promise<void> {
+        shown += 1
+        if (shown > 1) return refuse(proof, response)
+        await voidAsMerchant(proof, merchantKey)
+        arrived.resolve()
+        await sent.promise
+        response.end(goods)
+      }
+
+      const one = pay({ purchases: first })(merchant.url, { purchaseId })
+      await arrived.promise
+      const other = pay({ purchases: second })(merchant.url, { purchaseId })
+      let settled = 0
+      const ended = () => void (settled += 1)
+      other.then(ended, ended)
+      await until(async () => settled > 0 || (shown > 1 && (await sendersIn(first)).length === 1))
+      sent.resolve()
+
+      const answers = await Promise.all([one, other])
+      assert.deepEqual(await Promise.all(answers.map((given) => given.text())), [goods, goods])
+      assert.deepEqual(
+        answers.map((given) => paymentResultOf(given)?.replayed),
+        [false, true],
+      )
+      assert.equal(new Set(merchant.visits.flatMap(({ nonce }) => nonce ?? [])).size, 1, 'one proof')
+      assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' })
+    })
+  }
+}
+
+test('A process that crashed while it sent a proof is waited for until its claim ends, and then the purchase starts over', async (context) => {
+  const merchantKey = await issueKey(service, { role: 'merchant' })
+  const store = createPurchaseMemory()
+  let isSilent = true
+  const { merchant, pay, budget } = await openMarket(context, service, {
+    beforeVerify: (_request, response) => isSilent && Boolean(response.destroy()),
+  })
+  const buy = pay({ purchases: store, maxRetries: 0 })
+  await assert.rejects(buy(merchant.url, { purchaseId }), PaymentUncertainError)
+  const record = (await store.find(purchaseId)) ?? assert.fail()
+  assert(record.step.kind === 'paying')
+  assert.deepEqual(record.step.senders, [], 'it has said that it sends no more')
+  const untilMs = Date.now() + 500
+  const senders = [{ id: 'crashed', untilMs }]
+  await store.save({ ...record, revision: record.revision + 1, step: { ...record.step, senders } })
+  await voidAsMerchant(record.step.proof, merchantKey)
+  isSilent = false
+
+  const signal = AbortSignal.timeout(100)
+  await assert.rejects(buy(merchant.url, { purchaseId, signal }), { name: 'TimeoutError' })
+  assert.equal((await buy(merchant.url, { purchaseId })).status, 200)
+  assert.ok(Date.now() >= untilMs)
+  assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
+})
+
+test('A process that sends a proof for long keeps saying so', async (context) => {
+  context.mock.timers.enable({ apis: ['setInterval'] })
+  const store = createPurchaseMemory()
+  const arrived = Promise.withResolvers<void>()
+  const sent = Promise.withResolvers<void>()
+  const { merchant, pay } = await openMarket(context, service, {
+    deliver: async (_request, response) => {
+      arrived.resolve()
+      await sent.promise
+      response.end(goods)
+    },
+  })
+  const buying = pay({ purchases: store })(merchant.url, { purchaseId })
+  await arrived.promise
+  const [before] = await sendersIn(store)
+  await sleep(5)
+  context.mock.timers.tick(10_000)
+  await until(async () => ((await sendersIn(store))[0]?.untilMs ?? 0) > (before?.untilMs ?? Infinity))
+  sent.resolve()
+  assert.equal(await (await buying).text(), goods)
+  const revision = (await store.find(purchaseId))?.revision
+  context.mock.timers.tick(60_000)
+  await sleep(5)
+  assert.equal((await store.find(purchaseId))?.revision, revision, 'not after that')
+})
+
+async function sendersIn(store: PurchaseStore) {
+  const step = (await store.find(purchaseId))?.step
+  return step?.kind === 'paying' ? step.senders : []
+}
+
+function proofOf({ headers }: IncomingMessage): Proof {
+  return JSON.parse(Buffer.from(String(headers['x-payment-proof']), 'base64url').toString()) as Proof
+}
+
+async function voidAsMerchant(proof: Proof, key: string): Promise<void> {
+  const body = { proof, merchant_domain: merchantDomain, expected_amount: proof.amount }
+  assert.equal((await service.call('POST', '/v1/payments/authorize', { key, body })).body.authorized, true)
+  assert.equal((await service.call('POST', `/v1/payments/${proof.nonce}/void`, { key })).status, 200)
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  const endMs = Date.now() + 10_000
+  while (!(await isSo())) {
+    assert.ok(Date.now() < endMs, 'it did not happen within ten seconds')
+    await sleep(10)
+  }
+}
