@@ -267,5 +267,36 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
       .waitFor()
     assert.equal(await keys.getByText('yesterday').count(), 0)
   })
+
+  await chapter(
+    'The form for a mandate, opened by its address, begins with an expiry by the test clock',
+    async () => {
+      const nowMs = async () => Date.parse((await purser.testClock.get()).now)
+      const expired = await purser.mandates.create({
+        agent_id: agent.id,
+        purpose: 'Maps of yesterday',
+        max_spend_total: '50.00',
+        max_spend_per_transaction: '10.00',
+        allowed_sellers: ['api.papers.example'],
+        expires_at: new Date((await nowMs()) + 3_600_000).toISOString(),
+      })
+      await purser.testClock.advance(2 * 86_400)
+      for (const address of ['sandbox/mandates/new', `sandbox/mandates/new?like=${expired.id}`]) {
+        // The service says late what time it is.
+        const told = Promise.withResolvers<void>()
+        await page.route('**/v1/console/status', async (route) => {
+          await told.promise
+          await route.continue()
+        })
+        await visitor.go(address)
+        await page.getByRole('heading', { level: 1, name: 'New mandate' }).waitFor()
+        told.resolve()
+        const expiresMs = Date.parse(`${await page.getByLabel('Expires').inputValue()}Z`)
+        const awayDays = (expiresMs - (await nowMs())) / 86_400_000
+        assert.ok(Math.abs(awayDays - 30) < 0.1, `${address}: ${awayDays} days`)
+        await page.unroute('**/v1/console/status')
+      }
+    },
+  )
   await visitor.leave()
 })

@@ -26,15 +26,21 @@ export function WhenRead<Answer>({
       </div>
     )
   }
+  if (!query.isError) return <Loading title={title} above={above} />
   return (
     <Screen title={title} above={above}>
-      {query.isError ? (
-        <Failed error={query.error} onRetry={() => void query.refetch()} />
-      ) : (
-        <Panel title={title} isTitleHidden flush>
-          <Waiting lines={8} />
-        </Panel>
-      )}
+      <Failed error={query.error} onRetry={() => void query.refetch()} />
+    </Screen>
+  )
+}
+
+/** A screen whose content is not known yet. */
+export function Loading({ title, above }: { readonly title: string; readonly above?: ReactNode }) {
+  return (
+    <Screen title={title} above={above}>
+      <Panel title={title} isTitleHidden flush>
+        <Waiting lines={8} />
+      </Panel>
     </Screen>
   )
 }

@@ -2,7 +2,7 @@ import type { Mandate, MandateDetail } from '@purser/client'
 import { useEffect, useRef, useState } from 'react'
 import { useNavigate, useSearchParams } from 'react-router'
 
-import { useNow } from '../../api/connection.tsx'
+import { useConnection, useNow } from '../../api/connection.tsx'
 import { formFaults } from '../../api/failures.ts'
 import { useChange, useRead } from '../../api/queries.ts'
 import { useTyped } from '../../api/typed.ts'
@@ -15,7 +15,7 @@ import { sayDone } from '../../ui/toast.tsx'
 import { useActiveAgents } from '../agents/active-agents.ts'
 import { refusedLimits } from '../budgets/limit-draft.ts'
 import { Screen } from '../screen.tsx'
-import { WhenRead } from '../when-read.tsx'
+import { Loading, WhenRead } from '../when-read.tsx'
 import { Backtest } from './backtest.tsx'
 import { BacktestOnAnother } from './backtest-on-another.tsx'
 import './new-mandate.css'
@@ -30,10 +30,13 @@ export function NewMandate() {
   const [parameters] = useSearchParams()
   const like = parameters.get('like')
   const now = useNow()
+  const { state, answeredAtMs } = useConnection()
   const model = useRead('mandate', (purser, signal) => purser.console.mandates.get(like ?? '', { signal }), {
     parameters: [like],
     isEnabled: like !== null,
   })
+  // The form begins with an expiry in the account's time, which the first answer tells.
+  if (state !== 'up' && answeredAtMs === 0) return <Loading title={title} />
   if (like === null) {
     return <MandateForm start={{ ...emptyDraft(now()), agentId: parameters.get('agent') ?? '' }} />
   }
