@@ -5,9 +5,10 @@ import { Purser } from '@purser/client'
 
 import { startTestService } from '../../service/testing/service.ts'
 import { startBrowser } from './browser.ts'
+import { factOf } from './fact.ts'
 import { visit } from './visitor.ts'
 
-test('Tile, verdict and list count the same denials of the last 24 hours, proofs beyond ten in a minute apart, and authorized payments as held', async (context) => {
+test('Tile, verdict and list count the same denials of the last 24 hours, proofs beyond ten in a minute apart, and authorized payments as held; a mandate and its agent show both, also once it is revoked', async (context) => {
   const service = await startTestService(context)
   const nowMs = Date.now()
   service.clock.nowMs = nowMs
@@ -88,6 +89,21 @@ test('Tile, verdict and list count the same denials of the last 24 hours, proofs
   await page.goBack()
   await page.locator('.tile', { hasText: 'Spent today' }).getByRole('link', { name: '1 payment' }).click()
   await page.getByText('1 transaction', { exact: true }).waitFor()
+
+  await visitor.go(`sandbox/mandates/${mandate.id}`)
+  await factOf(page, 'Of that, held by open proofs').filter({ hasText: '0.25' }).waitFor()
+  await factOf(page, 'Authorized, to be captured by merchants').filter({ hasText: '0.50' }).waitFor()
+  // Its agent shows the same, and revoking it leaves what is authorized.
+  await visitor.go(`sandbox/agents/${agent.id}`)
+  await factOf(page, 'Of that, held by 1 open proof').filter({ hasText: '0.25' }).waitFor()
+  const authorized = factOf(page, 'Authorized in 1 payment, to be captured by merchants')
+  await authorized.filter({ hasText: '0.50' }).waitFor()
+  await page.getByRole('button', { name: 'Revoke', exact: true }).click()
+  await page.getByText('1 authorized payment of 0.50 USDC can still be charged').waitFor()
+  await purser.agents.revoke(agent.id)
+  await visitor.go(`sandbox/agents/${agent.id}`)
+  await factOf(page, 'Of that, held by 0 open proofs').filter({ hasText: '0.00' }).waitFor()
+  await authorized.filter({ hasText: '0.50' }).waitFor()
   await visitor.leave()
 })
 

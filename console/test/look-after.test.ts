@@ -5,6 +5,7 @@ import { Purser } from '@purser/client'
 
 import { startTestService } from '../../service/testing/service.ts'
 import { startBrowser } from './browser.ts'
+import { factOf } from './fact.ts'
 import { chooseFromMenu } from './menu.ts'
 import { runCurl, runServer } from './run-snippets.ts'
 import { storyOf } from './story.ts'
@@ -43,7 +44,7 @@ test('Looking after agents, mandates and sellers: each screen does what it says'
       assert.equal((await asAgent.agents.get(agentId)).name, 'research-bot')
       await assert.rejects(asAgent.agents.create({ name: 'another' }), { code: 'insufficient_scope' })
       await dialog.getByRole('button', { name: "I've saved it" }).click()
-      await fact('Working keys').filter({ hasText: '1' }).waitFor()
+      await factOf(page, 'Working keys').filter({ hasText: '1' }).waitFor()
     },
   )
 
@@ -77,7 +78,7 @@ test('Looking after agents, mandates and sellers: each screen does what it says'
       await page.getByRole('heading', { name: 'Open holds (1)' }).waitFor()
       await page.getByRole('table', { name: 'Open holds' }).getByText('1.50').waitFor()
       await page.getByRole('img', { name: /^4\.00 of 20\.00 USDC spent/ }).waitFor()
-      await fact('Left').filter({ hasText: '16.00' }).waitFor()
+      await factOf(page, 'Left').filter({ hasText: '16.00' }).waitFor()
       await page.reload()
       await page.getByRole('table', { name: 'Transactions' }).getByText('4.00').waitFor()
     },
@@ -191,16 +192,16 @@ test('Looking after agents, mandates and sellers: each screen does what it says'
   await chapter('The system says how it is, as the service tells it', async () => {
     await visitor.go('sandbox/system')
     const system = await purser.console.system()
-    await fact('Version').filter({ hasText: system.version }).waitFor()
-    await fact('Kind').filter({ hasText: 'SQLite' }).waitFor()
-    await fact('Where').filter({ hasText: system.store.place }).waitFor()
+    await factOf(page, 'Version').filter({ hasText: system.version }).waitFor()
+    await factOf(page, 'Kind').filter({ hasText: 'SQLite' }).waitFor()
+    await factOf(page, 'Where').filter({ hasText: system.store.place }).waitFor()
     await page.getByText('keeping up').waitFor()
     await page
       .locator('dd')
       .filter({ hasText: /^[0-9.]+ ms$/ })
       .first()
       .waitFor()
-    await fact('Free disk space')
+    await factOf(page, 'Free disk space')
       .filter({ hasText: /iB of .*iB/ })
       .waitFor()
   })
@@ -235,7 +236,7 @@ test('Looking after agents, mandates and sellers: each screen does what it says'
     await row.getByRole('link', { name: 'Market reports, again' }).click()
     await page.getByRole('heading', { level: 1 }).getByText('agent revoked', { exact: true }).waitFor()
     await page.getByText('Its agent is revoked, so nothing can be spent.').waitFor()
-    await fact('Left').filter({ hasText: '–' }).waitFor()
+    await factOf(page, 'Left').filter({ hasText: '–' }).waitFor()
     assert.equal(await page.getByRole('button', { name: 'Pause' }).count(), 0)
     await page.getByRole('button', { name: /^Actions for/ }).click()
     await page.getByRole('menuitem', { name: 'Duplicate' }).waitFor()
@@ -248,9 +249,4 @@ test('Looking after agents, mandates and sellers: each screen does what it says'
   })
 
   await visitor.leave()
-
-  /** What stands beside a name. */
-  function fact(name: string) {
-    return page.locator('.fact', { has: page.getByText(name, { exact: true }) }).locator('dd')
-  }
 })

@@ -601,6 +601,10 @@ export interface AgentSummary {
   held_total: string
   /** Number of its open proofs; 10,000 means 10,000 or more. */
   open_holds: number
+  /** Sum in USDC of its authorized payments, which merchants may capture until their deadlines, even if the agent is revoked. */
+  authorized_total: string
+  /** Number of its authorized payments. */
+  authorized_payments: number
   /** Number of its active, unexpired mandates. */
   active_mandates: number
   /** Remaining budget of its active mandates in USDC. */

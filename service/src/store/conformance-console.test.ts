@@ -75,13 +75,22 @@ storeConformance((open) => {
     assert.equal(decision?.refusedBy?.limit?.window, 'lifetime')
   })
 
-  test('The sums of an account have its open proofs, and its authorized payments, of which each is in one', async (context) => {
+  test('The sums of an account and of an agent have its open proofs, and its authorized payments, of which each is in one', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     await ledger.seller(caller)
     const mandate = await ledger.mandate(caller)
     const heldAndAuthorized = async () => {
       const { heldMicro, openHolds, authorized } = await ledger.store.readBudgets(caller, ledger.clock.nowMs)
+      const ofAgent = await ledger.store.findConsoleAgent(
+        { ...caller, id: mandate.agentId },
+        ledger.clock.nowMs,
+      )
+      assert.deepEqual(
+        [ofAgent?.openHolds, ofAgent?.heldMicro, ofAgent?.authorizedPayments, ofAgent?.authorizedMicro],
+        [openHolds, heldMicro, authorized.count, authorized.amountMicro],
+        'those of its only agent are the same',
+      )
       return { held: [openHolds, heldMicro], authorized: [authorized.count, authorized.amountMicro] }
     }
     const [hold, other] = [await ledger.hold(mandate, '4.00'), await ledger.hold(mandate, '0.50')]

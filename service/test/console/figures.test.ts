@@ -131,12 +131,24 @@ for (const { name, missing, open } of serviceStores) {
       await context.test('An agent: its spending, and what revoking it would stop', async () => {
         const agent = await purser.console.agents.get(past.data.agent_id)
         const { spent_total, held_total, open_holds, active_mandates, remaining_budget, working_keys } = agent
+        const { authorized_total, authorized_payments } = agent
         assert.deepEqual(
-          { spent_total, held_total, open_holds, active_mandates, remaining_budget, working_keys },
+          {
+            spent_total,
+            held_total,
+            open_holds,
+            authorized_total,
+            authorized_payments,
+            active_mandates,
+            remaining_budget,
+            working_keys,
+          },
           {
             spent_total: '36.00',
             held_total: '3.00',
             open_holds: 1,
+            authorized_total: '0.00',
+            authorized_payments: 0,
             active_mandates: 3,
             remaining_budget: '124.00',
             working_keys: 1,

@@ -80,6 +80,13 @@ function AgentScreen({ agent }: { readonly agent: AgentSummary }) {
           <Fact name={`Of that, held by ${counted(agent.open_holds, 'open proof')}`}>
             <Amount value={agent.held_total} currency="USDC" />
           </Fact>
+          {agent.authorized_payments > 0 && (
+            <Fact
+              name={`Authorized in ${counted(agent.authorized_payments, 'payment')}, to be captured by merchants`}
+            >
+              <Amount value={agent.authorized_total} currency="USDC" />
+            </Fact>
+          )}
           <Fact name="Working keys">{agent.working_keys}</Fact>
           <Fact name="Created">
             <Moment at={agent.created_at} />

@@ -45,6 +45,13 @@ export function RevokeAgent({ agent }: { readonly agent: AgentSummary }) {
           </li>
           <li>{counted(agent.working_keys, 'working key')} of its own: nothing more is paid with it</li>
         </ul>
+        {agent.authorized_payments > 0 && (
+          <p>
+            {counted(agent.authorized_payments, 'authorized payment')} of{' '}
+            <Amount value={agent.authorized_total} currency="USDC" /> can still be charged until the
+            merchants’ deadlines.
+          </p>
+        )}
       </ConfirmByTyping>
     </>
   )

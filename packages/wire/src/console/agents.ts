@@ -14,6 +14,11 @@ export const AgentSummary = Type.Object({
   open_holds: Type.Integer({
     description: 'Number of its open proofs; 10,000 means 10,000 or more.',
   }),
+  authorized_total: described(
+    Sum,
+    'Sum in USDC of its authorized payments, which merchants may capture until their deadlines, even if the agent is revoked.',
+  ),
+  authorized_payments: Type.Integer({ description: 'Number of its authorized payments.' }),
   active_mandates: Type.Integer({
     description: 'Number of its active, unexpired mandates.',
   }),

@@ -26,6 +26,8 @@ function toWire(agent: ConsoleAgent): AgentSummary {
     spent_total: formatSum(agent.spentMicro),
     held_total: formatSum(agent.heldMicro),
     open_holds: agent.openHolds,
+    authorized_total: formatSum(agent.authorizedMicro),
+    authorized_payments: agent.authorizedPayments,
     active_mandates: agent.activeMandates,
     remaining_budget: formatSum(agent.remainingMicro),
     working_keys: agent.workingKeys,

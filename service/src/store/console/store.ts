@@ -314,9 +314,11 @@ export interface Refund {
 export interface ConsoleAgent extends Agent {
   readonly spentMicro: MicroUsdc
   readonly heldMicro: MicroUsdc
+  readonly authorizedMicro: MicroUsdc
   readonly remainingMicro: MicroUsdc
   readonly activeMandates: number
   readonly openHolds: number
+  readonly authorizedPayments: number
   readonly workingKeys: number
 }
 

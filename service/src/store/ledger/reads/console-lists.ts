@@ -108,6 +108,7 @@ export function prepareConsoleLists(db: Reader, dialect: ReadDialect): Lists {
     const isActive = isActiveMandate(dialect, scope, nowMs)
     const { rows } = await sql<Sums & { agent_id: Int }>`
       select agent_id, ${sumAmount('spent', sql`spent_micro`)}, ${sumAmount('held', sql`held_micro`)},
+        ${sumAmount('authorized', sql`authorized_micro`)}, sum(authorized_payments) as authorized_payments,
         ${sumAmount('remaining', sql`(max_total_micro - spent_micro)`, isActive)},
         ${sumWhere(isActive, sql`1`)} as active_mandates, sum(open_payments) as open_payments
       from ${from(mandates)} where account_id = ${account(scope)} and agent_id in (${ids}) ${inTime}
@@ -124,9 +125,11 @@ export function prepareConsoleLists(db: Reader, dialect: ReadDialect): Lists {
         ...agent,
         spentMicro: amountFrom(sums, 'spent'),
         heldMicro: amountFrom(sums, 'held'),
+        authorizedMicro: amountFrom(sums, 'authorized'),
         remainingMicro: amountFrom(sums, 'remaining'),
         activeMandates: countFrom(sums, 'active_mandates'),
         openHolds: countFrom(sums, 'open_payments'),
+        authorizedPayments: countFrom(sums, 'authorized_payments'),
         workingKeys: keysOf.get(agent.id) ?? 0,
       }
     })
