@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
 
-import { startTestService } from '../../service/testing/service.ts'
+import { issueKey, startTestService } from '../../service/testing/service.ts'
 import { startBrowser } from './browser.ts'
 import { factOf } from './fact.ts'
 import { visit } from './visitor.ts'
@@ -22,6 +22,7 @@ test('Tile, verdict and list count the same denials of the last 24 hours, proofs
     allowed_sellers: ['api.example.com'],
     expires_at: '2099-01-01T00:00:00Z',
   })
+  await issueKey(service, { role: 'agent', agent_id: agent.id })
   const payment = {
     agent_id: agent.id,
     mandate_id: mandate.id,
@@ -104,6 +105,8 @@ test('Tile, verdict and list count the same denials of the last 24 hours, proofs
   await visitor.go(`sandbox/agents/${agent.id}`)
   await factOf(page, 'Of that, held by 0 open proofs').filter({ hasText: '0.00' }).waitFor()
   await authorized.filter({ hasText: '0.50' }).waitFor()
+  const keys = await factOf(page, 'Working keys').innerText()
+  assert.equal(keys, '1 that cannot pay: the agent is revoked')
   await visitor.leave()
 })
 

@@ -609,7 +609,7 @@ export interface AgentSummary {
   active_mandates: number
   /** Remaining budget of its active mandates in USDC. */
   remaining_budget: string
-  /** Number of unrevoked API keys bound to it. */
+  /** Number of unrevoked API keys bound to it. Those of a revoked agent can read, but not pay. */
   working_keys: number
 }
 

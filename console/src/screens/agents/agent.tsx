@@ -87,7 +87,10 @@ function AgentScreen({ agent }: { readonly agent: AgentSummary }) {
               <Amount value={agent.authorized_total} currency="USDC" />
             </Fact>
           )}
-          <Fact name="Working keys">{agent.working_keys}</Fact>
+          <Fact name="Working keys">
+            {agent.working_keys}
+            {agent.status === 'revoked' && agent.working_keys > 0 && ' that cannot pay: the agent is revoked'}
+          </Fact>
           <Fact name="Created">
             <Moment at={agent.created_at} />
           </Fact>

@@ -24,7 +24,7 @@ export const AgentSummary = Type.Object({
   }),
   remaining_budget: described(Sum, 'Remaining budget of its active mandates in USDC.'),
   working_keys: Type.Integer({
-    description: 'Number of unrevoked API keys bound to it.',
+    description: 'Number of unrevoked API keys bound to it. Those of a revoked agent can read, but not pay.',
   }),
 })
 export type AgentSummary = Static<typeof AgentSummary>
