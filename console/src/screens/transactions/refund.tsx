@@ -109,7 +109,9 @@ const columns: readonly Column<RefundRow>[] = [
   {
     title: 'Reason',
     isName: true,
-    cell: ({ id, reason }) => <Go to={`transactions/${id}`}>{reason ?? 'No reason given'}</Go>,
+    cell: ({ id, reason }) => (
+      <Go to={`transactions/${id}`}>{reason?.trim() ? reason : 'No reason given'}</Go>
+    ),
   },
   { title: 'Amount', figures: true, cell: ({ amount }) => <Amount value={amount} currency="USDC" /> },
   { title: 'When', figures: true, cell: ({ created_at }) => <Minute at={created_at} /> },
