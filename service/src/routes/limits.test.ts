@@ -245,6 +245,16 @@ test('A freeze also voids proofs that were issued before their mandate or its ag
     assert.deepEqual(reserved.body, { authorized: false, reason: 'proof_expired' }, who)
     assert.equal((await verifyProof(service, later)).status, 200)
     service.clock.nowMs += 360_000
+
+    // Nothing is paid below a budget that is frozen already.
+    const { body: frozen } = await service.call('POST', '/v1/budgets', { body: { name: 'Stop', limits: [] } })
+    await service.call('POST', `/v1/budgets/${frozen.id}/freeze`)
+    service.clock.nowMs += 1_000
+    const other = await preparePurchase(service)
+    const open = await issueProof(service, other)
+    assert.equal((await assignTo(other, frozen.id)).status, 200)
+    assert.deepEqual((await verifyProof(service, open)).body, { verified: false, reason: 'proof_expired' })
+    service.clock.nowMs += 360_000
   }
   await assertLedgerAddsUp(service)
 })

@@ -106,8 +106,8 @@ export function isEndedByBudget({ accountId, usage, openPayments }: MandateRow, 
 }
 
 /**
- * Whether a budget above the mandate or its agent was frozen after an open payment was issued that does not count in it,
- * because the two were assigned to the budget later.
+ * Whether a budget above the mandate or its agent is frozen, or was frozen after an open payment was issued that does not
+ * count in it, because the two were assigned to the budget later.
  */
 export function isEndedLater(
   payment: BookedPayment,
@@ -119,7 +119,10 @@ export function isEndedLater(
   const issuedAtMs = payment.bookedAtMs ?? payment.issuedAtMs
   return budgetPathOf(mandate, agent).some((id) => {
     if (payment.budgetPath?.includes(id)) return false
-    return issuedAtMs <= (facts.row(budgets, { accountId, id })?.endedAtMs ?? -Infinity)
+    const budget = facts.row(budgets, { accountId, id })
+    return (
+      budget !== undefined && (budget.frozenAtMs !== null || issuedAtMs <= (budget.endedAtMs ?? -Infinity))
+    )
   })
 }
 
