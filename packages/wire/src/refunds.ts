@@ -45,7 +45,7 @@ export const refundTransaction = endpoint({
   ],
   errorDescriptions: {
     seller_not_yours: 'another account collected the payment',
-    idempotency_key_reused: 'the same caller used the Idempotency-Key for another refund of this payment',
+    idempotency_key_reused: 'your account used the Idempotency-Key for another refund of this payment',
     store_unavailable:
       'the store is unavailable; nothing was refunded unless a retry with the same Idempotency-Key says so',
   },

@@ -66,6 +66,10 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.refund(owner, payment, '2.00', key), { ...first, outcome: 'replayed' })
     const reused = { outcome: 'refused', code: 'idempotency_key_reused' }
     assert.deepEqual(await ledger.refund(owner, payment, '1.00', key), reused)
+    // An API key is replaced while the answer is unknown.
+    const colleague = await ledger.key(owner, 'merchant')
+    assert.deepEqual(await ledger.refund(colleague, payment, '2.00', key), { ...first, outcome: 'replayed' })
+    assert.deepEqual(await ledger.refund(colleague, payment, '1.00', key), reused)
     const another = await ledger.pay(owner, await ledger.hold(mandate, '5.00'))
     assert.equal((await ledger.refund(owner, another, '2.00', key)).outcome, 'refunded')
     assert.deepEqual(await ledger.sums(mandate), { spent: '6.00', held: '0.00' })

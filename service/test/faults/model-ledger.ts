@@ -52,7 +52,7 @@ export class ModelLedger {
   /** The stop that has paused a mandate. */
   readonly #stoppedBy = new Map<string, string>()
   #lastStop: string | undefined
-  /** The refunds by the key that asked for them, and its idempotency key. */
+  /** The refunds by payment and idempotency key. */
   readonly #refundIds = new Map<string, string>()
   #isCollectorDisabled = false
   #isDomainReleased = false
@@ -100,7 +100,7 @@ export class ModelLedger {
       case 'void-authorized':
         return this.#voidAuthorized(request, nowMs)
       case 'refund':
-        return this.#refund(keyId, request, nowMs)
+        return this.#refund(request, nowMs)
       case 'decide':
         return this.#decide(request, nowMs)
       case 'amend-mandate': {
@@ -522,15 +522,11 @@ export class ModelLedger {
     return { is: 'proof', status: hold.status, transactionId: null }
   }
 
-  #refund(
-    keyId: string,
-    { transactionId, amountMicro, idempotencyKey }: ActOf<'refund'>,
-    nowMs: number,
-  ): Answer {
+  #refund({ transactionId, amountMicro, idempotencyKey }: ActOf<'refund'>, nowMs: number): Answer {
     const hold = [...this.#holds.values()].find((one) => one.transactionId === transactionId)
     if (!hold) return missing(transactionId)
     if (this.#isShut(hold)) return { is: 'unauthorized' }
-    const known = this.#refundIds.get(`${keyId} ${idempotencyKey}`)
+    const known = this.#refundIds.get(`${transactionId} ${idempotencyKey}`)
     if (known !== undefined) return { is: 'refunded', refundId: known, isReplay: true }
     const refundedMicro = (hold.refundedMicro ?? 0n) + amountMicro
     if (refundedMicro > (hold.capturedMicro ?? hold.amountMicro)) {
@@ -539,7 +535,7 @@ export class ModelLedger {
     const refundId = this.#nextId('transaction')
     hold.refundedMicro = refundedMicro
     this.#mandate(hold.mandateId).spentMicro -= amountMicro
-    this.#refundIds.set(`${keyId} ${idempotencyKey}`, refundId)
+    this.#refundIds.set(`${transactionId} ${idempotencyKey}`, refundId)
     this.#enter(hold, { id: refundId, status: 'refunded', amountMicro, nowMs })
     return { is: 'refunded', refundId, isReplay: false }
   }

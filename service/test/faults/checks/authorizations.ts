@@ -153,8 +153,8 @@ function checkRefunds(dossier: Dossier, complain: Complain): void {
       complain('sums differ', payment.id, `its refunds are ${refundedMicro}`)
     }
     const calls = callsOf.get(payment.id) ?? []
-    // Calls of one caller with one key are one refund.
-    const wanted = Map.groupBy(calls, ({ keyId, request }) => `${keyId} ${request.idempotencyKey}`)
+    // Calls with one idempotency key are one refund.
+    const wanted = Map.groupBy(calls, ({ request }) => request.idempotencyKey)
     const possible = [...wanted.values()].filter((same) =>
       same.some((call) => isFateUnknown(call) || isRefunded(call)),
     )

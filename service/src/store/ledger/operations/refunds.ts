@@ -90,10 +90,8 @@ export const refund: Operation<RefundCall, RefundOutcome> = {
     const earlier = facts.rows(refunds, refundsOf(call))
     // Refunded by an earlier attempt whose response was lost.
     if (earlier.some(({ id }) => id === call.refundId)) return done(call.refundId, { isReplay: false })
-    const same = earlier.find(
-      ({ refundedBy, idempotencyKey }) =>
-        refundedBy === caller.keyId && idempotencyKey === call.idempotencyKey,
-    )
+    // Whatever key of the account it comes with: the API key may have been replaced before a retry.
+    const same = earlier.find(({ idempotencyKey }) => idempotencyKey === call.idempotencyKey)
     if (same) {
       const isRetry = same.amountText === call.amountText && same.reason === call.reason
       return isRetry ? done(same.id, { isReplay: true }) : refused('idempotency_key_reused')
