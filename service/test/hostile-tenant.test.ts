@@ -14,6 +14,8 @@ import type { Figures, Plan } from './hostile-scenario.ts'
 
 /** How much slower an honest tenant may become. */
 const maxRatio = 3
+/** How often a slow run is repeated on a busy machine. */
+const maxRuns = 4
 /** A quiet time below this counts as this: differences of a few milliseconds are noise. */
 const leastQuietMs = 10
 /** How much memory attacks may take in addition to the service's own. */
@@ -28,9 +30,10 @@ test(
   async (context) => {
     const plan = { without: 'nothing', windows, windowMs: 2_000 } as const
     let figures = await measure(context, plan)
-    // Something else may have taken the processors for a moment; a service that can be slowed down fails
-    // again.
-    if (slowdown(figures) > maxRatio) figures = await measure(context, plan)
+    // Something else may have taken the processors for a while; a service that can be slowed down fails every
+    // time.
+    for (let run = 1; run < maxRuns && slowdown(figures) > maxRatio; run++)
+      figures = await measure(context, plan)
 
     assert.ok(slowdown(figures) <= maxRatio, `the honest tenant is slowed down: ${describe(figures)}`)
     assert.ok(growthMiB(figures) <= maxGrowthMiB, `memory grows: ${describe(figures)}`)
