@@ -9,7 +9,7 @@ import type { Progress, Share } from './worker.ts'
 
 const help = `npm run simulate -- [--seeds <n>] [--from <seed>] [--faults <percent>] [--calls <n>] [--workers <n>]
 
-Runs the operations of the new ledger on tables in memory, with services that crash, connections that fail and clocks that
+Runs the operations of the ledger on tables in memory, with services that crash, connections that fail and clocks that
 are wrong, and judges every history. The same seed gives the same history. For a seed that fails, it prints the shortest
 failing history that it finds.
 
