@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { assertLedgerAddsUp } from '../../testing/ledger.ts'
+import type { Proof } from '@purser/wire/payments'
+
+import { assertLedgerAddsUp, readMandate } from '../../testing/ledger.ts'
 import { authorizeProof } from '../../testing/purchases.ts'
 import {
   askForProof,
@@ -251,9 +253,17 @@ test('A freeze also voids proofs that were issued before their mandate or its ag
     await service.call('POST', `/v1/budgets/${frozen.id}/freeze`)
     service.clock.nowMs += 1_000
     const other = await preparePurchase(service)
-    const open = await issueProof(service, other)
+    const { mandateId, agentId, resourceUrl: resource_url } = other
+    const order = { agent_id: agentId, mandate_id: mandateId, amount: '10.00', resource_url, order_id: '1' }
+    const ask = () => service.call('POST', '/v1/payments/proof', { body: order })
+    const open = (await ask()).body.proof as Proof
     assert.equal((await assignTo(other, frozen.id)).status, 200)
     assert.deepEqual((await verifyProof(service, open)).body, { verified: false, reason: 'proof_expired' })
+    assert.equal((await ask()).body.reason_code, 'budget_frozen')
+    await service.call('POST', `/v1/budgets/${frozen.id}/unfreeze`)
+    const { nonce } = (await ask()).body.proof as Proof
+    assert.notEqual(nonce, open.nonce)
+    assert.equal((await readMandate(service, other)).held_total, '10.00')
     service.clock.nowMs += 360_000
   }
   await assertLedgerAddsUp(service)

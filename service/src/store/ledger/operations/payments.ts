@@ -1,5 +1,5 @@
 import { auditEvent, systemActor } from '../../../domain/audit.ts'
-import { exceededLimits, type ExceededLimit } from '../../../domain/limits.ts'
+import { budgetPathOf, exceededLimits, type ExceededLimit } from '../../../domain/limits.ts'
 import { subtractMicro } from '../../../domain/money.ts'
 import { checkPolicy } from '../../../domain/policy.ts'
 import { validityWindowMs } from '../../../domain/proof.ts'
@@ -19,6 +19,7 @@ import {
 import {
   agents,
   auditEvents,
+  budgets,
   evaluations,
   mandates,
   orders,
@@ -37,7 +38,7 @@ import {
   type Asked,
   type AskingCall,
 } from './approvals.ts'
-import { bookingReads, Bookings, isCounted, isEndedByBudget, type Booking } from './bookings.ts'
+import { bookingReads, Bookings, isCounted, isEndedByBudget, isEndedLater, type Booking } from './bookings.ts'
 import { closeMinuteOf, denialCountId, denialId, recordDenial, type Denial } from './denials.ts'
 import { decisionOf, lookedAtOf } from './evaluation-rows.ts'
 import { endOverdue, endPayments, expiredReads, readsOfOverdue, releaseExpired } from './ended-payments.ts'
@@ -194,7 +195,7 @@ function answerToOrder(hold: Hold, mandate: MandateRow, facts: Facts): IssueOutc
   const payment = latestOfOrder(hold, facts)
   if (!payment) return undefined
   const isEnded = payment.status === 'open' && isEndedByBudget(mandate, facts)
-  const status = isEnded ? 'voided' : statusForOrder(payment, mandate, hold)
+  const status = isEnded ? 'voided' : statusForOrder(payment, mandate, hold, facts)
   if (status === 'captured') return { decision: 'order_already_paid' }
   if (status !== 'open' && status !== 'authorized') return undefined
   if (!isIssuedFor(payment, hold)) return { decision: 'order_mismatch' }
@@ -209,10 +210,12 @@ function latestOfOrder(hold: Hold, facts: Facts): PaymentRow | undefined {
   return payment?.agentId === hold.agentId && payment.environment === hold.environment ? payment : undefined
 }
 
-/** The status of an order's payment: expired once its proof's window is over, though its hold lives on for a while. */
-function statusForOrder(payment: PaymentRow, mandate: MandateRow, { issuedAtMs: nowMs }: Hold) {
-  const status = statusOf(payment, mandate, nowMs)
-  return status === 'open' && nowMs - payment.issuedAtMs > validityWindowMs ? 'expired' : status
+/** The status of an order's payment: expired once it cannot be charged any more, though its hold lives on for a while. */
+function statusForOrder(payment: PaymentRow, mandate: MandateRow, hold: Hold, facts: Facts) {
+  const status = statusOf(payment, mandate, hold.issuedAtMs)
+  if (status !== 'open') return status
+  const isTooLate = hold.issuedAtMs - payment.issuedAtMs > validityWindowMs
+  return isTooLate || isEndedLater(payment, mandate, agentOf(hold, facts), facts) ? 'expired' : status
 }
 
 /**
@@ -226,7 +229,10 @@ function overdueOfOrder(hold: Hold, mandate: MandateRow, facts: Facts): readonly
   if (!latest || !facts.knows(look(payments, latest))) return []
   const payment = latestOfOrder(hold, facts)
   if (payment?.status !== 'open' && payment?.status !== 'authorized') return []
-  return statusForOrder(payment, mandate, hold) === 'expired' ? [payment] : []
+  const { accountId } = hold
+  const path = budgetPathOf(mandate, agentOf(hold, facts))
+  if (!path.every((id) => facts.knows(look(budgets, { accountId, id })))) return []
+  return statusForOrder(payment, mandate, hold, facts) === 'expired' ? [payment] : []
 }
 
 /**
