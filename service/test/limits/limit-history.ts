@@ -29,7 +29,13 @@ import { budgets, budgetUsage, mandates } from '../../src/store/ledger/tables.ts
 import { LedgerTenant } from '../../testing/ledger-tenant.ts'
 import { seededRandom, type SeededRandom } from '../../testing/seeded-random.ts'
 import type { DriverBed } from '../simulation/driver-beds.ts'
-import { LimitModel, type JudgedCheck, type ModelMandate, type ModelPayment } from './limit-model.ts'
+import {
+  LimitModel,
+  type JudgedCheck,
+  type ModelBudget,
+  type ModelMandate,
+  type ModelPayment,
+} from './limit-model.ts'
 import { recountRows } from './stored-limits.ts'
 
 const minuteMs = 60_000
@@ -225,7 +231,7 @@ class LimitHistory {
     const made = await this.#tenant.run(createBudget, { budget, event })
     if (typeof made === 'string') this.#complain('a budget was not created', made)
     const { id, limits } = budget
-    this.#model.budgets.set(id, { id, parentId, limits, isFrozen: false, bookedAtMs: 0 })
+    this.#model.budgets.set(id, { id, parentId, limits, isFrozen: false, endedAtMs: null, bookedAtMs: 0 })
   }
 
   async #createMandate(): Promise<void> {
@@ -336,7 +342,7 @@ class LimitHistory {
     const hold = payment && this.#holds.get(payment.nonce)
     if (!payment || !hold) return
     const { outcome } = await this.#tenant.capture(hold)
-    const isOpen = payment.state === 'open' && payment.expiresAtMs > this.#clock.ms
+    const isOpen = this.#mayBeCollected(payment)
     if ((outcome === 'captured') !== isOpen) {
       this.#complain('a capture has another outcome', { outcome, payment, nowMs: this.#clock.ms })
     }
@@ -344,6 +350,11 @@ class LimitHistory {
     if (outcome !== 'captured') return
     payment.state = 'captured'
     payment.chargedMicro = payment.amountMicro
+  }
+
+  #mayBeCollected(payment: ModelPayment): boolean {
+    const isOpen = payment.state === 'open' && payment.expiresAtMs > this.#clock.ms
+    return isOpen && !this.#model.isEndedLater(payment)
   }
 
   async #void(): Promise<void> {
@@ -369,7 +380,7 @@ class LimitHistory {
     const { transactionId: _, ...call } = this.#tenant.captureCall(hold)
     const event = this.#tenant.event('payment.authorized', payment.nonce)
     const { outcome } = await this.#tenant.run(authorize, { ...call, captureSeconds: 600, event })
-    const isOpen = payment.state === 'open' && payment.expiresAtMs > this.#clock.ms
+    const isOpen = this.#mayBeCollected(payment)
     if ((outcome === 'authorized') !== isOpen) {
       this.#complain('an authorization has another outcome', { outcome, payment, nowMs: this.#clock.ms })
     }
@@ -463,14 +474,16 @@ class LimitHistory {
     await this.#tenant.run(freezeBudget, { budget: key, isFrozen, event })
     this.#count(isFrozen ? 'freeze' : 'unfreeze')
     budget.isFrozen = isFrozen
-    if (isFrozen) await this.#stopBelow(budget.id)
+    if (isFrozen) await this.#stopBelow(budget)
   }
 
   /**
    * Ends all open payments of every mandate that has one below a budget: they end per mandate. A mandate that
    * had one below it stays affected until nothing is open under it.
    */
-  async #stopBelow(budgetId: string): Promise<void> {
+  async #stopBelow(budget: ModelBudget): Promise<void> {
+    const { id: budgetId } = budget
+    budget.endedAtMs = this.#clock.ms
     const isBelow = ({ budgetIds }: ModelPayment) => budgetIds.includes(budgetId)
     for (const { id, usage } of await this.#rowsOf(mandates)) {
       const own = this.#model.payments.filter(({ mandateId }) => mandateId === id)
@@ -523,7 +536,7 @@ class LimitHistory {
     if (outcome.outcome !== 'changed') this.#complain('a budget was not changed', details)
     if (isBelow(least) && !endsHolds) this.#complain('a budget was cut below what is committed', details)
     budget.limits = limits
-    if ((await this.#rowOf(budget.id)).epoch > row.epoch) await this.#stopBelow(budget.id)
+    if ((await this.#rowOf(budget.id)).epoch > row.epoch) await this.#stopBelow(budget)
   }
 
   /** Some of the earlier limits, and new ones, which count what was booked in their current periods. */

@@ -32,6 +32,8 @@ export interface ModelBudget {
   readonly parentId: string | null
   limits: readonly Limit[]
   isFrozen: boolean
+  /** When a freeze or a cut last ended the payments below it; null if none did. */
+  endedAtMs: number | null
   bookedAtMs: number
 }
 
@@ -72,6 +74,14 @@ export class LimitModel {
       }
     }
     return chain
+  }
+
+  /** Whether a budget that the payment does not count in, because it was assigned later, has ended it. */
+  isEndedLater({ mandateId, budgetIds, bookedAtMs }: ModelPayment): boolean {
+    return this.chainOf(this.mandates.get(mandateId)!).some(
+      ({ id, isFrozen, endedAtMs }) =>
+        !budgetIds.includes(id) && (isFrozen || (endedAtMs !== null && bookedAtMs <= endedAtMs)),
+    )
   }
 
   bookingTime(mandate: ModelMandate, nowMs: number): number {
