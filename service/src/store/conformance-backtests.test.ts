@@ -68,6 +68,38 @@ storeConformance((open) => {
     const question = { draft: {}, fromMs: 0, toMs, now: () => 0 }
     assert.equal(await ledger.store.backtest({ ...stranger, id: mandate.id }, question), undefined)
   })
+
+  test('What is charged and refunded later for payments from before the history counts in the total budget', async (context) => {
+    const ledger = await open(context)
+    const owner = (await ledger.tenant()).sandbox
+    const mandate = await ledger.mandate(owner, { maxTotalText: '10.00', maxPerTransactionText: '10.00' })
+    const day = 24 * 3_600_000
+    const old = await ledger.pay(owner, await ledger.hold(mandate, '3.00'))
+    ledger.clock.nowMs += 40 * day
+    const authorized = await ledger.hold(mandate, '5.00')
+    await ledger.authorized(owner, authorized)
+    ledger.clock.nowMs += 60_000
+    // The first record that says what was spent: only the old payment.
+    const startMs = ledger.clock.nowMs
+    await ledger.hold(mandate, '0.50')
+    ledger.clock.nowMs += 60_000
+    await ledger.settle(owner, authorized, '5.00')
+    const fromMs = startMs + 25 * 3_600_000
+    ledger.clock.nowMs = fromMs
+    const denied = await ledger.store.issueProof(ledger.newHold(mandate, '4.00'))
+    assert.equal(denied.decision, 'denied', 'all of the 8.00 was spent')
+    ledger.clock.nowMs += 1_000
+    assert.equal((await ledger.refund(owner, old, '3.00')).outcome, 'refunded')
+    ledger.clock.nowMs += 1_000
+    await ledger.hold(mandate, '4.50')
+    ledger.clock.nowMs += 1_000
+
+    const same = await backtest(ledger, mandate, {}, { fromMs })
+    assert.deepEqual(
+      [same.judged, same.notJudged, same.toDenied.byCheck, same.toApproved.byCheck],
+      [2, [], [], []],
+    )
+  })
 })
 
 async function backtest(

@@ -100,7 +100,8 @@ class Judge {
         return this.#drafted.end(event.nonce)
       case 'refunded':
         this.#recorded.refund(event.payment, event.amountMicro)
-        if (!this.#refused.has(event.payment.nonce)) this.#drafted.refund(event.payment, event.amountMicro)
+        if (!event.payment || !this.#refused.has(event.payment.nonce))
+          this.#drafted.refund(event.payment, event.amountMicro)
         return
       case 'stopped':
         return this.#stop(atMs, this.#epoch + 1)

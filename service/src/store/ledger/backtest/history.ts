@@ -9,7 +9,12 @@ export type HistoryEvent =
   /** A denied proof, or an evaluation. */
   | { readonly kind: 'decided'; readonly evaluation: EvaluationRow }
   | { readonly kind: 'charged'; readonly payment: PaymentRow; readonly amountMicro: MicroUsdc }
-  | { readonly kind: 'refunded'; readonly payment: PaymentRow; readonly amountMicro: MicroUsdc }
+  /** Without `payment`, the payment was charged before the history begins. */
+  | {
+      readonly kind: 'refunded'
+      readonly payment: PaymentRow | undefined
+      readonly amountMicro: MicroUsdc
+    }
   /** An open or authorized payment was voided, or its capture deadline passed. */
   | { readonly kind: 'ended'; readonly nonce: string }
   /** All open payments ended at once. */
@@ -59,12 +64,11 @@ export function eventsOf({ payments, evaluations, endings, refunds }: HistoryRow
       event: { kind: 'decided' as const, evaluation },
     })),
     ...endings.flatMap(eventsOfEnding),
-    ...refunds.flatMap(({ id, nonce, amountMicro, atMs }): TimedEvent[] => {
-      const payment = byNonce.get(nonce)
-      // A refund of an older payment changes no window, and `spentBefore` counts it.
-      if (!payment) return []
-      return [{ atMs, order: orderOf('transaction', id), event: { kind: 'refunded', payment, amountMicro } }]
-    }),
+    ...refunds.map(({ id, nonce, amountMicro, atMs }) => ({
+      atMs,
+      order: orderOf('transaction', id),
+      event: { kind: 'refunded' as const, payment: byNonce.get(nonce), amountMicro },
+    })),
   ].sort((one, other) => one.atMs - other.atMs || (one.order < other.order ? -1 : 1))
 }
 

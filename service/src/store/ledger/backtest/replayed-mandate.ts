@@ -4,6 +4,7 @@ import { subjectOf } from '../../../domain/subjects.ts'
 import type { Change, Facts, RangeRead } from '../operation.ts'
 import { Bookings } from '../operations/bookings.ts'
 import { releaseExpired } from '../operations/ended-payments.ts'
+import { refundPayment } from '../operations/payment-rows.ts'
 import { keyText, type Table, type TableRow } from '../table.ts'
 import {
   mandates,
@@ -143,9 +144,13 @@ export class ReplayedMandate {
     )
   }
 
-  /** Gives back part of what a payment spent. */
-  refund(payment: PaymentRow, amountMicro: MicroUsdc): void {
-    this.#change((bookings) => bookings.refund(payment, { amountMicro }))
+  /**
+   * Gives back part of what a payment spent. One that was charged before the history begins counts in no
+   * window, only in what is spent.
+   */
+  refund(payment: PaymentRow | undefined, amountMicro: MicroUsdc): void {
+    if (payment) this.#change((bookings) => bookings.refund(payment, { amountMicro }))
+    else this.#mandate = refundPayment(this.#mandate, { amountMicro })
   }
 
   /** Ends all open payments. */

@@ -67,7 +67,8 @@ export function prepareHistory(db: Reader, dialect: ReadDialect) {
     const asksForNew = [mandate, draft].some(({ approval }) => approval?.firstPurchaseAtSeller)
     const startMs = asksForNew ? mandate.createdAtMs : startOf(limits, fromMs, mandate.createdAtMs)
     const searched = { ...mandate, clockOffsetMs: key.clockOffsetMs ?? 0 }
-    const found = await findPayments(searched, startMs, toMs)
+    // Those from shortly before may be charged later.
+    const found = await findPayments(searched, startMs - warmUpMs, toMs)
     const decided = await findDecisions(searched, startMs, Math.min(toMs, found.endMs))
     const endMs = Math.min(found.endMs, decided.endMs)
     const rows: HistoryRows = {
@@ -76,7 +77,7 @@ export function prepareHistory(db: Reader, dialect: ReadDialect) {
       refunds: decided.refunds,
       endings: [...(await findStops(searched, startMs)), ...(await findVoids(mandate, found.payments))],
     }
-    const events = eventsOf(rows).filter(({ atMs }) => atMs < endMs)
+    const events = eventsOf(rows).filter(({ atMs }) => atMs >= startMs && atMs < endMs)
     return runBacktest({
       mandate,
       agent,
