@@ -253,6 +253,9 @@ export const requestIncrease = endpoint({
   body: IncreaseRequest,
   responses: { 201: ApprovalRequest },
   responseDescriptions: { 201: 'The request, which waits for a decision.' },
-  errors: ['not_found', 'mandate_revoked', 'nothing_to_increase', 'too_many_approvals'],
-  errorDescriptions: { mandate_revoked: 'the mandate is revoked' },
+  errors: ['not_found', 'mandate_revoked', 'agent_revoked', 'nothing_to_increase', 'too_many_approvals'],
+  errorDescriptions: {
+    mandate_revoked: 'the mandate is revoked',
+    agent_revoked: 'the agent of the mandate is revoked',
+  },
 })

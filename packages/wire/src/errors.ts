@@ -114,7 +114,10 @@ export const errorAnswers = {
     status: 409,
     when: 'the request voids a proof that its merchant has authorized; only the merchant can void it',
   },
-  agent_revoked: { status: 409, when: 'the request creates a key or a mandate for a revoked agent' },
+  agent_revoked: {
+    status: 409,
+    when: 'the request creates a key or a mandate for a revoked agent, or asks for wider terms of its mandate',
+  },
   payload_too_large: { status: 413, when: 'the body is over 64 KiB' },
   cross_site_request: {
     status: 403,

@@ -410,6 +410,24 @@ test('An increase takes effect once, when an owner approves it, and not after an
   assert.deepEqual((await ask({ max_spend_total: '900.00' })).body, { detail: 'mandate_revoked' })
 })
 
+test('A revoked agent asks for nothing more: 409 agent_revoked, and no approval is created', async (t) => {
+  const { service, purchase, agentKey: key } = await prepare(t, null)
+  const ask = (max_spend_total: string, as = key) =>
+    service.call('POST', `/v1/mandates/${purchase.mandateId}/increase-requests`, {
+      key: as,
+      body: { reason: 'More', max_spend_total },
+    })
+  const first = await ask('200.00')
+  await service.call('PATCH', `/agents/${purchase.agentId}/revoke`)
+  for (const refused of [await ask('200.00'), await ask('300.00'), await ask('300.00', service.sandboxKey)])
+    assert.deepEqual([refused.status, refused.body], [409, { detail: 'agent_revoked' }])
+  const { body: all } = await service.call('GET', '/v1/approvals')
+  assert.deepEqual(
+    all.map(({ id }: { id: string }) => id),
+    [first.body.id],
+  )
+})
+
 test('An agent refused by a limit asks for a wider one, which takes effect when an owner approves it', async (t) => {
   const { service, purchase, agentKey: key, approverKey } = await prepare(t, null)
   const path = `/v1/mandates/${purchase.mandateId}`

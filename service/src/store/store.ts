@@ -592,7 +592,8 @@ export interface IncreaseRequest {
   readonly requester: Requester
 }
 
-export type IncreaseRefusal = 'not_found' | 'mandate_revoked' | 'nothing_to_increase' | 'too_many_approvals'
+export type IncreaseRefusal =
+  'not_found' | 'mandate_revoked' | 'agent_revoked' | 'nothing_to_increase' | 'too_many_approvals'
 
 export interface ApprovalFilter extends AgentFilter {
   readonly mandateId?: string | undefined

@@ -53,7 +53,7 @@ export function mandates(send: Send) {
     /**
      * Requests wider terms from the owner. Nothing changes until an owner approves; repeating the request
      * returns the same approval, so it is retried. Throws a `ConflictError` with code `nothing_to_increase`
-     * if the mandate already allows it.
+     * if the mandate already allows it, and with code `agent_revoked` if its agent is revoked.
      */
     requestIncrease: async (
       id: string,

@@ -135,6 +135,10 @@ const conflicts: Readonly<Record<string, { readonly reason_detail: string; reado
     reason_detail: 'Too many requests of this mandate wait for a decision.',
     remedy: 'Wait until a person has decided on some of them.',
   },
+  agent_revoked: {
+    reason_detail: 'The agent is permanently revoked.',
+    remedy: 'Stop buying: this agent may no longer pay. Tell the person you work for.',
+  },
   mandate_revoked: {
     reason_detail: 'The mandate is revoked.',
     remedy: 'Ask the person you work for to create a new mandate.',

@@ -24,6 +24,7 @@ import {
   type Read,
 } from '../operation.ts'
 import {
+  agents,
   approvals,
   auditEvents,
   mandates,
@@ -209,10 +210,13 @@ export const requestIncrease: Operation<IncreaseCall, ApprovalRow | IncreaseRefu
 
   reads(call, facts) {
     const { accountId, mandateId, approvalId } = call
-    const range = openOf({ accountId, id: mandateId })
+    const key = { accountId, id: mandateId }
+    const mandate = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
+    const range = openOf(key)
     const same = facts.knows(range) ? sameRequest(facts.rows(openApprovals, range), call) : undefined
     return [
-      lock(mandates, { accountId, id: mandateId }),
+      lock(mandates, key),
+      ...(mandate ? [look(agents, agentOf(mandate))] : []),
       range,
       ...(same ? [look(approvals, same)] : []),
       ...(facts.isRerun ? [look(approvals, { accountId, id: approvalId })] : []),
@@ -227,6 +231,7 @@ export const requestIncrease: Operation<IncreaseCall, ApprovalRow | IncreaseRefu
     const made = facts.isRerun ? facts.row(approvals, { accountId, id: approvalId }) : undefined
     if (made) return unchanged(made)
     if (mandate.status === 'revoked') return unchanged('mandate_revoked')
+    if (facts.row(agents, agentOf(mandate))?.status === 'revoked') return unchanged('agent_revoked')
     const wanted = { ...mandate, ...termsOfIncrease(increase) }
     if (wanted.maxTotalMicro < mandate.maxTotalMicro || !widensTerms(mandate, wanted))
       return unchanged('nothing_to_increase')
@@ -250,6 +255,10 @@ export const requestIncrease: Operation<IncreaseCall, ApprovalRow | IncreaseRefu
       ],
     }
   },
+}
+
+function agentOf({ accountId, agentId: id }: MandateRow) {
+  return { accountId, id }
 }
 
 function sameRequest(open: readonly OpenApprovalRow[], call: IncreaseCall): OpenApprovalRow | undefined {
