@@ -1713,7 +1713,7 @@ export interface MandateAmendment {
   limits?: Array<NewLimit>
   /** Shared budget in which its payments count from now on; null for none. Earlier payments count where they were booked. Only an owner changes it. */
   budget_id?: string | null
-  /** Whether all open proofs of the mandate end at once, so that what they hold does not stand in the way of a smaller budget. Default false: they stay. */
+  /** Whether all open proofs of the mandate end at once, also if no term changes, so that what they hold does not stand in the way of a smaller budget. Default false: they stay. */
   end_holds?: boolean
 }
 

@@ -275,7 +275,7 @@ export const MandateAmendment = Type.Object({
   end_holds: Type.Optional(
     Type.Boolean({
       description:
-        'Whether all open proofs of the mandate end at once, so that what they hold does not stand in the way of a smaller budget. Default false: they stay.',
+        'Whether all open proofs of the mandate end at once, also if no term changes, so that what they hold does not stand in the way of a smaller budget. Default false: they stay.',
     }),
   ),
 })
@@ -366,7 +366,7 @@ export const amendMandate = endpoint({
   body: MandateAmendment,
   responses: { 200: Mandate, 409: BelowCommitted },
   responseDescriptions: {
-    200: 'The mandate with its new terms. If its terms already were as requested, nothing has changed.',
+    200: 'The mandate with its new terms. If its terms already were as requested, and no open proofs had to end, nothing has changed.',
     409: 'The budget cannot be cut so far: the answer has the figures.',
   },
   errors: [

@@ -153,6 +153,32 @@ test('A cut below what is committed is refused with the figures; end_holds ends 
   assert.deepEqual([revoked.status, revoked.body], [409, { detail: 'mandate_revoked' }])
 })
 
+test('end_holds ends the open proofs although the terms stay the same; a retry ends no later ones', async (t) => {
+  const service = await startTestService(t)
+  const purchase = await preparePurchase(service)
+  const proof = await issueProof(service, purchase, '4.00')
+  const amend = (body: unknown, version: number) =>
+    service.call('PATCH', `/v1/mandates/${purchase.mandateId}`, {
+      body,
+      headers: { 'if-match': `"${version}"` },
+    })
+  const terms = { max_spend_total: '100.00', end_holds: true }
+  assert.equal((await amend(terms, 9)).status, 412, 'not the current version')
+  const ended = await amend(terms, 1)
+  assert.deepEqual([ended.status, ended.body.held_total, ended.body.version], [200, '0.00', 2], ended.text)
+  assert.equal((await verifyProof(service, proof)).body.reason, 'proof_expired')
+  const [event] = (await service.call('GET', '/v1/audit-log?type=mandate.amended')).body
+  assert.deepEqual(event.data, { version: 2, before: {}, after: {}, voided_holds: 1 })
+  const retried = await amend(terms, 1)
+  assert.deepEqual([retried.status, retried.body], [200, ended.body], 'the answer was lost')
+
+  const next = await issueProof(service, purchase, '4.00')
+  const late = await amend(terms, 1)
+  assert.deepEqual([late.status, late.body], [412, { detail: 'version_mismatch' }], 'a proof is open')
+  assert.equal((await amend({ end_holds: true }, 2)).body.held_total, '0.00')
+  assert.equal((await verifyProof(service, next)).body.reason, 'proof_expired')
+})
+
 test('A seller that an amendment removed cannot collect an open proof', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service)

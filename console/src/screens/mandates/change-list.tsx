@@ -30,6 +30,7 @@ export function ChangeList({
   readonly changes: readonly TermChange[]
   readonly budgetName: (id: string) => string | undefined
 }) {
+  if (changes.length === 0) return <p className="quiet">The terms stayed the same; open proofs were ended.</p>
   return (
     <ul className="change-list">
       {changes.map(({ name, before, after, direction }) => (

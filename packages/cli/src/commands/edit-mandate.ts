@@ -40,11 +40,11 @@ export function editCommand(recordColumns: readonly Column<Mandate>[], io: Io) {
     .option('--approve-first-purchase', 'a person must approve the first purchase at each seller')
     .option('--approvers <count>', 'how many people must approve: 1 or 2', parseApprovers)
     .option('--no-approval', 'no payment needs approval any more')
-    .option('--end-holds', 'end all open proofs, so that the total can be cut to what is spent')
+    .option('--end-holds', 'end all open proofs, also without another change')
     .option('--if-version <version>', 'change only this version; default: the current one', parseVersion)
     .action(async (id, options) => {
       const changes = changesOf(options)
-      if (Object.keys(changes).length === 0) {
+      if (Object.keys(changes).length === 0 && !options.endHolds) {
         throw new CommandError('name at least one term to change, such as --total', 'usage')
       }
       const { mandates } = await connect(options, io)

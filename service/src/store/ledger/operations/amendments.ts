@@ -1,6 +1,6 @@
 import { keepIds } from '../../../domain/limit-terms.ts'
 import type { Limit } from '../../../domain/limits.ts'
-import { changesOfTerms, widensTerms, wireTermsOf } from '../../../domain/mandate-terms.ts'
+import { changesOfTerms, widensTerms, wireTermsOf, type TermChanges } from '../../../domain/mandate-terms.ts'
 import type { AuditEvent, Scope } from '../../../domain/records.ts'
 import { subjectOfSeller } from '../../../domain/subjects.ts'
 import type { Amendment, AmendmentRefusal } from '../../store.ts'
@@ -113,8 +113,9 @@ export function amendTerms(mandate: MandateRow, call: TermsCall, facts: Facts): 
   if (budgetPath === 'budget_not_found') return refused(budgetPath)
   const wanted = { ...mandate, ...terms, limits: limitsOf(mandate, call), budgetPath }
   const changed = changesOfTerms(mandate, wanted)
-  // Also the answer to a retry: RFC 9110 allows it whatever the version.
-  if (!changed) return unchanged({ outcome: 'amended', mandate })
+  const endsOpen = call.endsHolds && mandate.openPayments > 0
+  // Also the answer to a retry: RFC 9110 allows it whatever the version. It never says that open proofs have ended.
+  if (!changed && !endsOpen) return unchanged({ outcome: 'amended', mandate })
   if (mandate.version !== expectedVersion) return refused('version_mismatch')
   if (!mayWiden && widensTerms(mandate, wanted)) return refused('widening_needs_owner')
   const bookings = new Bookings(mandate, facts)
@@ -136,7 +137,7 @@ export function amendTerms(mandate: MandateRow, call: TermsCall, facts: Facts): 
     updatedAtMs: event.createdAtMs,
   }
   bookings.mandate = amended
-  const data = { ...event.data, version, ...changed, voided_holds: ended }
+  const data = { ...event.data, version, ...(changed ?? noChanges), voided_holds: ended }
   return {
     outcome: { outcome: 'amended', mandate: amended },
     changes: [
@@ -149,6 +150,9 @@ export function amendTerms(mandate: MandateRow, call: TermsCall, facts: Facts): 
     ],
   }
 }
+
+/** Of an amendment that only ends open proofs. */
+const noChanges: TermChanges = { before: {}, after: {} }
 
 /** Counts earlier payments in limits that are added; whether there were few enough. Forgets limits that are removed. */
 function countEarlier(
