@@ -211,6 +211,35 @@ test('Where two approvals are required they come from two people, and no one app
   assert.equal((await askForProof(service, purchase, '6.00', { key: owner, approval: id })).status, 201)
 })
 
+test('When two approvals become required, requests that wait or are approved need a second person, too', async (t) => {
+  const { service, purchase, agentKey: key, approverKey } = await prepare(t, { above: '1.00' })
+  const other = { ...purchase, resourceUrl: `https://${merchantDomain}/other` }
+  const approved = (await askForProof(service, purchase, '6.00', { key })).body.approval.id
+  const waiting = (await askForProof(service, other, '6.00', { key })).body.approval.id
+  await decide(service, approved, 'approve', approverKey)
+  const amended = await service.call('PATCH', `/v1/mandates/${purchase.mandateId}`, {
+    body: { approval: { above: '1.00', required: 2 } },
+    headers: { 'if-match': '"1"' },
+  })
+  assert.equal(amended.status, 200, amended.text)
+  const refused = await askForProof(service, purchase, '6.00', { key, approval: approved })
+  assert.deepEqual([refused.status, refused.body.approval?.status], [402, 'pending'])
+  assert.equal(
+    (await decide(service, approved, 'approve', approverKey)).body.status,
+    'pending',
+    'the same person',
+  )
+  const first = await decide(service, waiting, 'approve', approverKey)
+  assert.deepEqual([first.body.status, first.body.required], ['pending', 2])
+  for (const [id, wanted] of [
+    [approved, purchase],
+    [waiting, other],
+  ] as const) {
+    assert.equal((await decide(service, id, 'approve')).body.status, 'approved')
+    assert.equal((await askForProof(service, wanted, '6.00', { key, approval: id })).status, 201)
+  }
+})
+
 test('Agents and merchants never decide, and an agent sees only its own requests', async (t) => {
   const { service, purchase, agentKey } = await prepare(t, { above: '1.00' })
   const other = await preparePurchase(service)

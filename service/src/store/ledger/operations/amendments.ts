@@ -1,7 +1,7 @@
 import { keepIds } from '../../../domain/limit-terms.ts'
 import type { Limit } from '../../../domain/limits.ts'
 import { changesOfTerms, widensTerms, wireTermsOf, type TermChanges } from '../../../domain/mandate-terms.ts'
-import type { AuditEvent, Scope } from '../../../domain/records.ts'
+import type { ApprovalTerms, AuditEvent, Scope } from '../../../domain/records.ts'
 import { subjectOfSeller } from '../../../domain/subjects.ts'
 import type { Amendment, AmendmentRefusal } from '../../store.ts'
 import {
@@ -16,13 +16,17 @@ import {
   type Read,
 } from '../operation.ts'
 import {
+  approvals,
   auditEvents,
   knownSellers,
   mandates,
   mandateVersions,
+  openApprovals,
   type MandateRow,
   type MandateVersionRow,
+  type OpenApprovalRow,
 } from '../tables.ts'
+import { openOf, openRowOf } from './approvals.ts'
 import { Bookings } from './bookings.ts'
 import { endPayments, expiredReads, releaseExpired } from './ended-payments.ts'
 import { addedLimits, bookedReads, bookedSince, countsFromMs, subjectReads } from './limits/booked-before.ts'
@@ -81,6 +85,7 @@ export function amendmentReads(
   return [
     ...readsOfPath({ accountId, environment, budgetPath }),
     ...(needsExpired(mandate, call) ? expiredReads(mandate, nowMs, facts) : []),
+    ...(asksMorePeople(mandate, call.terms) ? approvalReads(mandate, facts) : []),
     ...earlierReads(mandate, addedLimits(limitsOf(mandate, call), mandate.limits), nowMs, facts),
   ]
 }
@@ -146,6 +151,7 @@ export function amendTerms(mandate: MandateRow, call: TermsCall, facts: Facts): 
       ...(mandate.version === 1 ? [put(mandateVersions, versionOf(mandate, null, mandate.createdAtMs))] : []),
       put(mandateVersions, versionOf(amended, event.actor, event.createdAtMs)),
       ...sellersPaidBefore(mandate, amended, call.paidDomains),
+      ...(asksMorePeople(mandate, terms) ? approvalChanges(amended, facts) : []),
       put(auditEvents, { ...event, data }),
     ],
   }
@@ -171,6 +177,37 @@ function countEarlier(
   const lastMs = booked.reduce((last, { bookedAtMs }) => Math.max(last, bookedAtMs), nowMs)
   bookings.countEarlier(added, booked, Math.max(lastMs, before.usage?.bookedAtMs ?? 0))
   return true
+}
+
+/** Whether an amendment requires more people than before to approve a payment. */
+function asksMorePeople(before: MandateRow, { approval }: TermsCall['terms']): boolean {
+  return approval !== undefined && peopleOf(approval) > peopleOf(before.approval)
+}
+
+function peopleOf(approval: ApprovalTerms | null): number {
+  return approval?.required ?? 1
+}
+
+/** The approvals of payments that wait for people, or for their use. */
+function approvalReads(mandate: MandateRow, facts: Facts): readonly Read[] {
+  const range = openOf(mandate)
+  return [range, ...(facts.knows(range) ? unusedOf(mandate, facts).map((open) => look(approvals, open)) : [])]
+}
+
+function unusedOf(mandate: MandateRow, facts: Facts): readonly OpenApprovalRow[] {
+  const open = facts.rows(openApprovals, openOf(mandate))
+  return open.filter(({ status, amountMicro }) => amountMicro !== null && status !== 'denied')
+}
+
+/** They need as many people as the mandate does now: an approval by too few of them waits for more. */
+function approvalChanges(mandate: MandateRow, facts: Facts): readonly Change[] {
+  const required = peopleOf(mandate.approval)
+  return unusedOf(mandate, facts).flatMap((open) => {
+    const approval = facts.row(approvals, open)
+    if (!approval || approval.required >= required) return []
+    const row = { ...approval, required, status: 'pending' as const }
+    return [put(approvals, row), put(openApprovals, openRowOf(row, open.question))]
+  })
 }
 
 /** Sellers that were already paid need no approval if first purchases begin to need it. */
