@@ -1588,7 +1588,7 @@ export interface NewLimit {
   max_amount?: string | null
   /** Max number of payments in a window; null or omitted for none. */
   max_count?: number | null
-  /** Counts apart for each host of a resource (`seller`), or for each URL without its query (`resource`); null or omitted for all together. Not for shared budgets. */
+  /** Counts apart for each host of a resource (`seller`), or for each normalized URL without its query (`resource`); null or omitted for all together. Not for shared budgets. */
   per?: 'seller' | 'resource' | null
   /** What happens to a payment that does not fit: `deny` (default) refuses it, `require_approval` asks a person, `notify` approves it and records an event once a period. */
   action?: 'deny' | 'require_approval' | 'notify'

@@ -105,7 +105,12 @@ function readPatterns(patterns: readonly string[]): ReadonlyMap<string, OriginPa
 const parsedLists = new WeakMap<readonly string[], ReadonlyMap<string, OriginPatterns>>()
 
 function originOf({ protocol, hostname, port }: URL): string {
-  return `${protocol}//${normalizeHostName(hostname)}:${port}`
+  return `${protocol}//${normalizeHostName(hostname)}${port === '' ? '' : `:${port}`}`
+}
+
+/** The spelling that equal URLs share, without user name, query and fragment. */
+export function normalizeResource(url: URL): string {
+  return `${originOf(url)}${normalizePath(url.pathname)}`
 }
 
 /**

@@ -2,22 +2,19 @@ import { createHash } from 'node:crypto'
 
 import { normalizeHostName } from './host-name.ts'
 import type { LimitSubject } from './limits.ts'
+import { normalizeResource } from './resource-patterns.ts'
 
 /** Max characters of a subject. Longer ones are hashed, so that they fit into every index. */
 const maxLength = 300
 
 /**
  * The text under which a limit `per` seller or resource counts a payment: the host of its resource, or the
- * URL of the resource without query and fragment.
+ * normalized URL of the resource without query and fragment, so that another spelling does not count apart.
  */
 export function subjectOf(per: LimitSubject, resourceUrl: string): string {
   const url = URL.canParse(resourceUrl) ? new URL(resourceUrl) : undefined
   const text =
-    per === 'seller'
-      ? normalizeHostName(url?.hostname ?? '')
-      : url
-        ? `${url.origin}${url.pathname}`
-        : resourceUrl
+    per === 'seller' ? normalizeHostName(url?.hostname ?? '') : url ? normalizeResource(url) : resourceUrl
   return named(per, text)
 }
 
