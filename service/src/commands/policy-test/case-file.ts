@@ -49,15 +49,19 @@ export function readCases(text: string, file: string): PolicyCase[] {
   // Amounts are text: 10.0 is not 10.00.
   visit(document, {
     Pair(_, { key, value }) {
-      if (isScalar(key) && isScalar(value) && isText(String(key.value)))
-        value.value = value.source ?? value.value
+      if (isScalar(key) && isText(String(key.value))) toText(value)
       if (isScalar(key) && key.value === 'metadata' && isMap(value)) {
-        for (const { value: own } of value.items) if (isScalar(own)) own.value = own.source ?? own.value
+        for (const { value: own } of value.items) toText(own)
       }
     },
   })
   const reader = new CaseReader(fail)
   return reader.cases(document.toJS())
+}
+
+/** Takes a scalar as it is written; null stays null. */
+function toText(node: unknown): void {
+  if (isScalar(node) && node.value !== null) node.value = node.source ?? node.value
 }
 
 const ofMandate = Object.keys(NewMandate.properties).filter((name) => name !== 'agent_id')
@@ -67,16 +71,24 @@ const ofPayment = [
 
 /** Fields whose scalars are text, however they are written: amounts, times and names. */
 function isText(name: string): boolean {
-  return name === 'name' || name === 'at' || name === 'max_amount' || textFields.has(name)
+  return ['name', 'at', 'max_amount', 'above'].includes(name) || textFields.has(name)
 }
 
 const textFields = new Set(
   [NewMandate, ProposedPayment, ProofRequest].flatMap(({ properties }) =>
-    Object.entries(properties).flatMap(([name, schema]) =>
-      (schema as { readonly type?: unknown }).type === 'string' ? [name] : [],
-    ),
+    Object.entries(properties).flatMap(([name, schema]) => (takesText(schema as FieldSchema) ? [name] : [])),
   ),
 )
+
+interface FieldSchema {
+  readonly type?: unknown
+  /** Of a field that may be null. */
+  readonly anyOf?: readonly FieldSchema[]
+}
+
+function takesText({ type, anyOf = [] }: FieldSchema): boolean {
+  return type === 'string' || anyOf.some(takesText)
+}
 
 class CaseReader {
   readonly #fail: (place: string, why: string) => never

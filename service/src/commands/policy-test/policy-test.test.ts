@@ -80,6 +80,30 @@ cases:
   ])
 })
 
+test('Amounts, categories and orders need no quotes, and null is never text', async () => {
+  const { output, exitCode } = await run([
+    `${base}
+cases:
+  - { name: above, mandate: { approval: { above: 3.00 } }, expect: approval_required }
+  - { name: category, mandate: { allowed_categories: ['12'] }, payment: { category: 12 }, expect: approved }
+  - { name: order, payment: { order_id: 12 }, expect: approved }
+  - { name: no order, payment: { order_id: null }, expect: approved }
+  - { name: no seller, payment: { merchant_domain: null }, expect: approved }
+`,
+  ])
+  assert.equal(exitCode, 1)
+  assert.deepEqual(output.split('\n'), [
+    'cases-0.yaml',
+    '  ✔ above',
+    '  ✔ category',
+    '  ✔ order',
+    '  ✔ no order',
+    '  ✖ no seller',
+    '      the payment is not valid: merchant_domain: Input should be a valid string',
+    '5 cases, 1 failed',
+  ])
+})
+
 test('With --json each case has its decision', async () => {
   const { output } = await run([`${base}cases: [{ name: fits, expect: approved }]`], { json: true })
   assert.deepEqual(JSON.parse(output), {
