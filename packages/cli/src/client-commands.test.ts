@@ -594,6 +594,19 @@ test('A person finds pending approvals, approves one, and an agent pays; a manda
   )
 })
 
+test('An edit of one rule of approval keeps the others', async (context) => {
+  const rules = { above: '10.00', first_purchase_at_seller: true, required: 2 }
+  const { mandateId } = await preparePurchase(service, { approval: rules })
+  const edit = (options: string) => json(context, ...words(`mandates edit ${mandateId} ${options}`))
+  const lower = { ...rules, above: '5.00' }
+  assert.deepEqual((await edit('--approve-above 5.00')).approval, lower)
+  const one = { ...lower, required: 1 }
+  assert.deepEqual((await edit('--approvers 1 --if-version 2')).approval, one)
+  assert.deepEqual((await edit('--no-approve-above')).approval, { ...one, above: null })
+  const none = { above: null, first_purchase_at_seller: false, required: 1 }
+  assert.deepEqual((await edit('--no-approve-first-purchase')).approval, none)
+})
+
 test('An agent asks for a wider limit, which the list shows in the syntax of its option', async (context) => {
   const purchase = await preparePurchase(service)
   await json(context, ...words(`mandates edit ${purchase.mandateId} --limit 2.00/day --limit 3x/1h`))

@@ -37,20 +37,28 @@ export function editCommand(recordColumns: readonly Column<Mandate>[], io: Io) {
     .option('--budget <budget-id>', 'shared budget that its payments count in from now on')
     .option('--no-budget', 'no shared budget any more')
     .option('--approve-above <amount>', 'a person must approve payments above this amount')
+    .option('--no-approve-above', 'no amount needs approval any more')
     .option('--approve-first-purchase', 'a person must approve the first purchase at each seller')
+    .option('--no-approve-first-purchase', 'first purchases need no approval any more')
     .option('--approvers <count>', 'how many people must approve: 1 or 2', parseApprovers)
     .option('--no-approval', 'no payment needs approval any more')
     .option('--end-holds', 'end all open proofs, also without another change')
     .option('--if-version <version>', 'change only this version; default: the current one', parseVersion)
     .action(async (id, options) => {
-      const changes = changesOf(options)
-      if (Object.keys(changes).length === 0 && !options.endHolds) {
+      const given = changesOf(options)
+      if (Object.keys(given).length === 0 && !asksApproval(options) && !options.endHolds) {
         throw new CommandError('name at least one term to change, such as --total', 'usage')
       }
       const { mandates } = await connect(options, io)
       const signal = io.interruption()
-      const version = options.ifVersion ?? (await mandates.get(id, { signal })).version
-      const body = { ...changes, ...(options.endHolds && { end_holds: true }) }
+      const needsRead = options.ifVersion === undefined || asksApproval(options)
+      const before = needsRead ? await mandates.get(id, { signal }) : undefined
+      const version = options.ifVersion ?? before?.version ?? 0
+      const body = {
+        ...given,
+        ...editedApproval(options, before),
+        ...(options.endHolds && { end_holds: true }),
+      }
       showRecord(recordColumns, await mandates.amend(id, version, body, { signal }), options, io)
     })
 }
@@ -71,7 +79,30 @@ export function approvalOf({ approveAbove, approveFirstPurchase, approvers }: Ap
   }
 }
 
-interface EditOptions extends ApprovalOptions {
+/** Whether an option changes a rule of approval, and leaves the others. */
+function asksApproval({ approval, approveAbove, approveFirstPurchase, approvers }: EditOptions): boolean {
+  const rules = [approveAbove, approveFirstPurchase, approvers]
+  return approval && rules.some((rule) => rule !== undefined)
+}
+
+/** The rules of approval as a whole, as an amendment has them. */
+function editedApproval(
+  options: EditOptions,
+  before: Pick<Mandate, 'approval'> | undefined,
+): Pick<MandateAmendment, 'approval'> {
+  if (!asksApproval(options)) return {}
+  const { approveAbove, approveFirstPurchase, approvers } = options
+  return {
+    approval: {
+      ...before?.approval,
+      ...(approveAbove !== undefined && { above: typeof approveAbove === 'string' ? approveAbove : null }),
+      ...(approveFirstPurchase !== undefined && { first_purchase_at_seller: approveFirstPurchase }),
+      ...(approvers !== undefined && { required: approvers }),
+    },
+  }
+}
+
+interface EditOptions {
   readonly purpose?: string | undefined
   readonly total?: string | undefined
   readonly perPayment?: string | undefined
@@ -82,6 +113,11 @@ interface EditOptions extends ApprovalOptions {
   readonly resource?: string[] | undefined
   readonly metadata?: Record<string, string> | undefined
   readonly limit?: NewLimit[] | undefined
+  /** False with `--no-approve-above`. */
+  readonly approveAbove?: string | boolean | undefined
+  /** False with `--no-approve-first-purchase`. */
+  readonly approveFirstPurchase?: boolean | undefined
+  readonly approvers?: number | undefined
   /** False with `--no-limits`. */
   readonly limits: boolean
   /** False with `--no-budget`. */
@@ -91,7 +127,6 @@ interface EditOptions extends ApprovalOptions {
 }
 
 function changesOf(options: EditOptions): MandateAmendment {
-  const approval = options.approval ? approvalOf(options) : null
   const limits = options.limits ? options.limit : []
   const { budget } = options
   return {
@@ -107,7 +142,7 @@ function changesOf(options: EditOptions): MandateAmendment {
     ...(limits && { limits }),
     ...(typeof budget === 'string' && { budget_id: budget }),
     ...(budget === false && { budget_id: null }),
-    ...(approval !== undefined && { approval }),
+    ...(!options.approval && { approval: null }),
   }
 }
 
