@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 
 import {
   askForProof,
@@ -101,4 +102,25 @@ test('A limit below what is committed is a 409 with the figures, unless open pro
   const lower = [{ window: 'lifetime', max_amount: '1.00' }]
   assert.equal((await change(service, id, 2, { limits: lower, end_holds: true })).status, 200)
   assert.equal((await askForProof(service, purchase, '0.10')).body.reason_code, 'shared_budget_exceeded')
+})
+
+test('What a freeze has ended counts until its mandate asks again, or until it would have expired', async (t) => {
+  const service = await startTestService(t)
+  const { id } = await createBudget(service, [{ window: 'lifetime', max_amount: '5.00' }])
+  const first = await preparePurchase(service, { budget_id: id })
+  const second = await preparePurchase(service, { budget_id: id })
+  const freezeAndUnfreeze = async () => {
+    for (const step of ['freeze', 'unfreeze'])
+      assert.equal((await service.call('POST', `/v1/budgets/${id}/${step}`)).status, 200)
+  }
+  await issueProof(service, first, '4.00')
+  await freezeAndUnfreeze()
+  assert.equal((await askForProof(service, second, '4.00')).body.reason_code, 'shared_budget_exceeded')
+  await issueProof(service, first, '1.00')
+  await issueProof(service, second, '4.00')
+  await freezeAndUnfreeze()
+  service.clock.nowMs += 7 * 60_000
+  const committed = async () => (await service.call('GET', `/v1/budgets/${id}`)).body.usage[0].committed
+  // The sweep runs every second.
+  while ((await committed()) !== '0.00') await setTimeout(50)
 })
