@@ -109,6 +109,41 @@ storeConformance((open) => {
     assert.equal((await ledger.store.findApproval({ ...mandate, id }))?.status, 'approved')
   })
 
+  test('If a mandate begins to require two people while proofs use an approval, it is used once or waits again', async (context) => {
+    const ledger = await open(context)
+    const { sandbox } = await ledger.tenant()
+    for (let round = 0; round < 4; round++) {
+      const mandate = await ledger.mandate(sandbox, above('1.00'))
+      const approvalId = await approved(ledger, mandate)
+      const waiting = await ask(ledger, mandate, '3.00')
+      const use = () => ledger.ask(mandate, '2.00', { approvalId })
+      const amend = () => ledger.amend(mandate, above('1.00', { required: 2 }))
+      const outcomes = await Promise.all(
+        (round % 2 === 0 ? [amend, use, use] : [use, amend, use]).map((act) => act()),
+      )
+      const issued = outcomes.filter((outcome) => isIssued(outcome)).length
+      const find = async (id: string) =>
+        (await ledger.store.findApproval({ ...mandate, id })) ?? assert.fail()
+      const { status, required } = await find(approvalId)
+      assert.deepEqual([status, required], issued === 1 ? ['consumed', 1] : ['pending', 2])
+      assert.equal((await find(waiting)).required, 2)
+      assert.equal(isIssued(await use()), false, 'one person is too few')
+      if (issued === 1) continue
+      await ledger.decide(mandate, approvalId, 'approved', { person: 'grace' })
+      assert.equal(isIssued(await use()), true)
+    }
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
+
+  test('A revoked agent gets no request for wider terms', async (context) => {
+    const ledger = await open(context)
+    const { sandbox } = await ledger.tenant()
+    const mandate = await ledger.mandate(sandbox)
+    await ledger.revokeAgent({ ...mandate, id: mandate.agentId })
+    assert.equal(await ledger.requestIncrease(mandate, { maxTotalText: '200.00' }), 'agent_revoked')
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
+
   test('Approvals are listed by status, mandate and agent, newest first, within one scope', async (context) => {
     const ledger = await open(context)
     const { sandbox, production } = await ledger.tenant()
