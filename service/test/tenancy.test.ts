@@ -154,6 +154,7 @@ async function prepareWorlds(service: TestService): Promise<World[]> {
           owner: await issue({ role: 'owner' }),
           agent: await issue({ role: 'agent', agent_id: records.agent_id }),
           merchant: await issue({ role: 'merchant' }),
+          approver: await issue({ role: 'approver' }),
         },
       })
     }
