@@ -204,6 +204,9 @@ test('A freeze permanently voids open proofs below the budget, and nothing is pa
         expected_amount: issued.proof.amount,
       },
     })
+  const statusOfProof = async () =>
+    (await service.call('GET', `/v1/payments/proofs/${issued.proof.nonce}`)).body.status
+  assert.equal(await statusOfProof(), 'voided')
   assert.deepEqual((await verify()).body, { verified: false, reason: 'proof_expired' })
   const refused = await purchase.ask()
   assert.equal(refused.body.reason_code, 'budget_frozen')

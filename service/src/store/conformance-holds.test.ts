@@ -289,6 +289,25 @@ storeConformance((open) => {
     assert.deepEqual(await statuses(ledger, [before, after]), ['voided', 'captured'])
   })
 
+  test('A hold below a frozen budget is voided at once, and stays so after its time', async (context) => {
+    const ledger = await open(context)
+    const { sandbox } = await ledger.tenant()
+    const budget = { ...sandbox, id: ledger.ids.next('budget') }
+    const times = { createdAtMs: 0, updatedAtMs: 0, frozenAtMs: null, version: 1 }
+    const created = ledger.newEvent(sandbox, 'budget.created', budget.id)
+    await ledger.store.createBudget({ ...budget, ...times, name: 'Team', ancestors: [], limits: [] }, created)
+    const mandate = await ledger.mandate(sandbox, { budgetPath: [budget.id] })
+    const hold = await ledger.hold(mandate)
+    assert.deepEqual(await statuses(ledger, [hold]), ['open'])
+    await ledger.store.freezeBudget(budget, true, ledger.newEvent(sandbox, 'budget.frozen', budget.id))
+    assert.deepEqual(await statuses(ledger, [hold]), ['voided'])
+    ledger.clock.nowMs = hold.expiresAtMs + 1
+    assert.equal(await ledger.sweep(), 1)
+    assert.deepEqual(await statuses(ledger, [hold]), ['voided'])
+    assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '0.00' })
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
+
   test('A hold that was issued days ago and expires in days is counted and shown as open', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()

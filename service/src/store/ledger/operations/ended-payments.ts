@@ -2,7 +2,7 @@ import type { MicroUsdc } from '../../../domain/money.ts'
 import { look, put, remove, type Change, type Facts, type RangeRead, type Read } from '../operation.ts'
 import { authorizations, payments, type MandateRow, type PaymentRow } from '../tables.ts'
 import { authorizationOf, overdueOf } from './authorization-rows.ts'
-import { bookingReads, type Bookings } from './bookings.ts'
+import { bookingReads, isEndedByBudget, type Bookings } from './bookings.ts'
 
 // Payments that end without a capture: they expire, or all open ones of a mandate end at once.
 
@@ -160,7 +160,9 @@ export function endPayments(
   facts: Facts,
   nowMs: number,
 ): { readonly changes: readonly Change[]; readonly voided: number } {
-  const { changes } = releaseExpired(bookings, facts, nowMs)
+  // What a frozen budget has ended is void, even if it has expired since.
+  const release = isEndedByBudget(bookings.mandate, facts) ? releaseOverdue : releaseExpired
+  const { changes } = release(bookings, facts, nowMs)
   const voided = bookings.mandate.openPayments
   bookings.endAll()
   return { changes, voided }

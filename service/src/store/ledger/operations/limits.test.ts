@@ -6,6 +6,8 @@ import type { Limit } from '../../../domain/limits.ts'
 import { parseAmount } from '../../../domain/money.ts'
 import type { Mandate } from '../../../domain/records.ts'
 import { auditEvents, mandates, subjectUsage } from '../tables.ts'
+import { evaluate } from './evaluations.ts'
+import { readMandateUsage } from './limits/limit-usage.ts'
 import { createMandate, moveMandate, releaseExpiredPayments } from './mandates.ts'
 import { issueProof } from './payments.ts'
 import { voidPayment } from './voids.ts'
@@ -98,6 +100,22 @@ test('Voided and expired payments release amount and count, and a stop releases 
   assert.equal((await pay(setup, mandate)).outcome.decision, 'approved')
   assert.equal((await pay(setup, mandate)).outcome.decision, 'approved')
   assert.equal((await pay(setup, mandate)).outcome.decision, 'denied')
+})
+
+test('What has expired does not count in an evaluation or in the usage, even before it is released', async () => {
+  const setup = await openMemoryLedger()
+  const mandate = await mandateWith(setup, [maxAmount('2.00')])
+  const { hold } = await pay(setup, mandate, '2.00')
+  const key = { accountId: mandate.accountId, environment: mandate.environment, id: mandate.id }
+  const look = async () => {
+    const createdAtMs = setup.clock.nowMs
+    const proposal = { ...hold, id: 'unused', merchantDomain: 'shop.example', createdAtMs, isDryRun: true }
+    const [usage] = await setup.run(readMandateUsage, { mandate: key, atMs: createdAtMs })
+    return [(await setup.run(evaluate, proposal)).decision, usage?.committed?.amountMicro]
+  }
+  assert.deepEqual(await look(), ['denied', 2_000_000n])
+  setup.clock.nowMs = hold.expiresAtMs + 1
+  assert.deepEqual(await look(), ['approved', 0n])
 })
 
 test('A limit per seller counts each host separately, also after a stop', async () => {

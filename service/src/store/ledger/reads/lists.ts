@@ -30,9 +30,20 @@ import {
   sellerDomains,
   sellers,
   sessions,
+  type MandateUsage,
 } from '../tables.ts'
 import { clockSlackMs } from './transactions.ts'
-import { boundOf, columnsOf, findRows, idFrom, idOf, rowOf, tableOf, type ReadDialect } from './dialect.ts'
+import {
+  boundOf,
+  columnsOf,
+  findRows,
+  idFrom,
+  idOf,
+  rowOf,
+  tableOf,
+  valueOf,
+  type ReadDialect,
+} from './dialect.ts'
 import {
   toAccount,
   toAgent,
@@ -235,11 +246,33 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
     nonce,
   }: Scope & { readonly nonce: string }): Promise<Hold | undefined> {
     const { rows } = await sql<EpochRow>`
-      select ${columnsOf(payments, 'p')}, m.epoch as epoch_now from ${from(payments)} p
+      select ${columnsOf(payments, 'p')}, m.epoch as epoch_now, m.usage from ${from(payments)} p
         join ${from(mandates)} m on m.account_id = p.account_id and m.id = p.mandate_id
       where p.account_id = ${id('account', accountId)} and p.nonce = ${id('nonce', nonce)}
         and p.environment = ${environment}`.execute(db)
-    return rows[0] && toHold(rowOf(payments, rows[0]), Number(rows[0].epoch_now))
+    const [row] = rows
+    if (!row) return undefined
+    const hold = toHold(rowOf(payments, row), Number(row.epoch_now))
+    if (hold.status !== 'open' || row.usage === null) return hold
+    const isEnded = await isEndedByBudget(
+      accountId,
+      valueOf(mandates.columns.usage, row.usage) as MandateUsage,
+    )
+    return isEnded ? { ...hold, status: 'voided' } : hold
+  }
+
+  /** Whether a budget was frozen after the open payments of a mandate were booked in it. */
+  async function isEndedByBudget(accountId: string, usage: MandateUsage): Promise<boolean> {
+    const epochs = Object.entries(usage.budgets)
+    if (epochs.length === 0) return false
+    const ids = epochs.map(([budgetId]) => id('budget', budgetId))
+    const rows = await findRows(
+      db,
+      budgets,
+      sql`select ${columnsOf(budgets)} from ${from(budgets)}
+        where account_id = ${id('account', accountId)} and id in (${sql.join(ids)})`,
+    )
+    return epochs.some(([budgetId, { epoch }]) => rows.find((one) => one.id === budgetId)?.epoch !== epoch)
   }
 
   /**
@@ -278,7 +311,7 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
 }
 
 type ClockRow = Readonly<Record<string, unknown>> & { readonly clock_offset_ms: unknown }
-type EpochRow = Readonly<Record<string, unknown>> & { readonly epoch_now: unknown }
+type EpochRow = Readonly<Record<string, unknown>> & { readonly epoch_now: unknown; readonly usage: unknown }
 type RegisteredRow = Readonly<Record<string, unknown>> & { readonly registered_id: unknown }
 
 function hasTexts(metadata: Metadata | null, wanted: Metadata): boolean {

@@ -2,27 +2,33 @@ import { usageOf, type LimitFacts, type LimitUsage } from '../../../../domain/li
 import type { ProposedBooking, RecordKey } from '../../../store.ts'
 import { look, unchanged, type Facts, type Operation, type Read } from '../../operation.ts'
 import { agents, budgets, budgetUsage, mandates } from '../../tables.ts'
-import { bookingReads, Bookings } from '../bookings.ts'
+import { bookingReads, Bookings, isCounted, isEndedByBudget } from '../bookings.ts'
+import { endPayments, expiredReads, releaseExpired } from '../ended-payments.ts'
 
 // Limit usage read without a lock: for answers, and for decisions that hold nothing.
 
 /** The reads of `proposedLimits`, once the mandate and its agent are read. */
 export function proposalReads(proposed: ProposedBooking, facts: Facts): readonly Read[] {
-  const { accountId, agentId, mandateId, resourceUrl } = proposed
+  const { accountId, agentId, mandateId, resourceUrl, atMs } = proposed
   if (!facts.knows(look(mandates, { accountId, id: mandateId }))) return []
   const mandate = facts.row(mandates, { accountId, id: mandateId })
   const agent = facts.row(agents, { accountId, id: agentId })
-  if (!mandate) return []
-  return bookingReads(mandate, [], { agent, resourceUrl }).map((read) => ({ ...read, isLocked: false }))
+  if (!mandate || !isCounted(mandate, agent)) return []
+  const counted = bookingReads(mandate, [], { agent, resourceUrl })
+  return [...counted, ...expiredReads(mandate, atMs, facts)].map((read) => ({ ...read, isLocked: false }))
 }
 
-/** What checks 10 and 11 compare. */
+/** What checks 10 and 11 compare, without the mandate's payments that have ended but are not released yet. */
 export function proposedLimits(proposed: ProposedBooking, facts: Facts): LimitFacts | undefined {
   const { accountId, agentId, mandateId, resourceUrl, atMs } = proposed
   const mandate = facts.row(mandates, { accountId, id: mandateId })
   if (!mandate) return undefined
   const agent = facts.row(agents, { accountId, id: agentId })
-  return new Bookings(mandate, facts).limitFacts({ resourceUrl, nowMs: atMs }, agent)
+  if (!isCounted(mandate, agent)) return undefined
+  const bookings = new Bookings(mandate, facts)
+  if (isEndedByBudget(mandate, facts)) endPayments(bookings, facts, atMs)
+  else releaseExpired(bookings, facts, atMs)
+  return bookings.limitFacts({ resourceUrl, nowMs: atMs }, agent)
 }
 
 /** What checks 10 and 11 would compare for a payment. */
