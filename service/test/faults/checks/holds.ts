@@ -3,8 +3,11 @@ import type { Complain } from '../complaint.ts'
 import { isDone, isFateUnknown, latestMs, type Dossier } from '../dossier.ts'
 import type { CallOf, HoldContent } from '../history.ts'
 
-/** How long after its end an expired hold may still be open: the sweep runs every second. */
-export const sweptWithinMs = 5 * 60_000
+/**
+ * How long after its end an expired hold may still be open. The sweep runs every second, but histories move the clock by six
+ * minutes at once.
+ */
+export const sweptWithinMs = 7 * 60_000
 
 /** Every hold was requested, and is captured, expired, voided or legitimately open. */
 export function checkHolds(dossier: Dossier, complain: Complain): void {
