@@ -63,10 +63,10 @@ const indexEntries = 'index entries'
 const probeCommit = 'probe commit'
 
 /**
- * This many calls are sent at once, without waiting for the turn of the event loop to end, so that the thread
- * can start. A larger batch costs less per call: it is one message, one commit and one sync.
+ * This many calls are sent without waiting for the turn of the event loop to end, so that the thread can start. A larger
+ * batch costs less per call, because it is one message, one commit and one sync; with 64 the thread idles too long (bench/tuning.md).
  */
-const sentTogether = 64
+const sentTogether = 32
 
 /**
  * The ledger in a SQLite file, in a separate thread: while it writes and the disk makes it durable, this
@@ -136,7 +136,7 @@ export class SqliteLedger {
     }
     const number = this.#freeNumbers.pop() ?? this.#calls.length
     this.#packer.add(label, number, value)
-    if (this.#packer.count === 1) setImmediate(() => this.#sendIfIdle())
+    if (this.#packer.count === 1) setImmediate(() => this.#send())
     if (this.#packer.count === sentTogether) this.#send()
     // A call in progress keeps the process alive; an idle thread does not.
     if (waiting === 0) this.#worker.ref()
@@ -162,20 +162,13 @@ export class SqliteLedger {
     await ended
   }
 
-  /**
-   * The thread replies to what it was sent, and then the rest is sent in one message: each message wakes it
-   * up.
-   */
-  #sendIfIdle(): void {
-    if (this.waiting === this.#packer.count) this.#send()
-  }
-
   #send(): void {
     if (this.#packer.count > 0) this.#worker.postMessage(this.#packer.take() satisfies Message)
   }
 
   #settle(replies: Replies): void {
     const { written } = replies
+    // The thread continues while this one answers.
     this.#send()
     let isFirst = true
     this.#unpacker.unpack(replies, (label, number, value) => {
