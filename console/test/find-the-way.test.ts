@@ -60,7 +60,9 @@ test('Finding the way: soon there, by filters, by typing, by keyboard alone, wit
     await visitor.go('sandbox/transactions')
     await page.keyboard.press('/')
     await page.keyboard.type('heat pumps')
-    await page.getByRole('option', { name: /Papers on heat pumps/ }).waitFor()
+    // Enter opens what is highlighted.
+    const found = page.getByRole('option', { name: /Papers on heat pumps/ })
+    await found.and(page.locator('[data-highlighted]')).waitFor()
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Papers on heat pumps' }).waitFor()
     await page.keyboard.press('Control+k')
