@@ -186,12 +186,13 @@ export function settleLateAttempt<Replay>(
 export function readsOfAttempt(call: AttemptCall, facts: Facts): Read[] {
   const { payerId, caller, nonce, agentId, mandateId } = call
   const agentKey = { accountId: payerId, id: agentId }
-  const agent = facts.knows(look(agents, agentKey)) ? facts.row(agents, agentKey) : undefined
+  const agentRead = look(agents, agentKey)
+  const agent = facts.knows(agentRead) ? facts.row(agents, agentKey) : undefined
   return [
     look(accounts, { id: caller.accountId }),
     look(accounts, { id: payerId }),
     look(apiKeys, keyOf(caller)),
-    look(agents, agentKey),
+    agentRead,
     look(sellerDomains, domainOf({ ...call, environment: caller.environment })),
     lock(mandates, { accountId: payerId, id: mandateId }),
     look(payments, { accountId: payerId, nonce }),
