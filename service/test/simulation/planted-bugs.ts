@@ -568,12 +568,17 @@ function seeing(table: Table, spoil: (row: Row) => Row): Spoiling {
 function seenWith(facts: Facts, spoil: (table: Table, row: Row) => Row): Facts {
   return {
     isRerun: facts.isRerun,
-    knows: (read) => facts.knows(read),
-    rows: (of, range) => facts.rows(of, range),
+    rows: (range) => facts.rows(range),
     row: (of, key) => {
       const row = facts.row(of, key)
       return row && (spoil(of, row) as typeof row)
     },
+    lockedRow: (of, key) => {
+      const row = facts.lockedRow(of, key)
+      return row && (spoil(of, row) as typeof row)
+    },
+    read: (reads) => facts.read(reads),
+    each: (items, work) => facts.each(items, work),
   }
 }
 

@@ -1,6 +1,17 @@
 import type { NetChange, ReadAnswer } from './driver.ts'
 import { KeyMap } from './key-map.ts'
-import { readText, type Change, type Facts, type RangeRead, type Read, type RowRead } from './operation.ts'
+import {
+  lock,
+  look,
+  readText,
+  type Change,
+  type Decision,
+  type Facts,
+  type Operation,
+  type RangeRead,
+  type Read,
+  type RowRead,
+} from './operation.ts'
 import type { Table, TableKey, TableRow } from './table.ts'
 
 type Row = Readonly<Record<string, unknown>>
@@ -27,8 +38,6 @@ interface RangePlaces {
 /** What a batch requests, what was found, and what its operations have changed. */
 export class BatchFacts implements Facts {
   readonly isRerun: boolean
-  /** How often operations have used the facts, or checked whether there are any. */
-  looks = 0
   readonly #places = new KeyMap<Place>()
   readonly #ranges = new Map<string, RangePlaces>()
   #asked: (Place | RangePlaces)[] = []
@@ -36,6 +45,8 @@ export class BatchFacts implements Facts {
   /** The rows that the batch adds. */
   readonly #added = new Map<Table, Place[]>()
   #isLearned = false
+  /** What the operation that is deciding has requested. */
+  #requested: Read[] = []
 
   constructor({ isRerun }: { readonly isRerun: boolean }) {
     this.isRerun = isRerun
@@ -105,24 +116,64 @@ export class BatchFacts implements Facts {
     return place
   }
 
-  knows(read: Read): boolean {
-    this.looks += 1
-    return read.kind === 'row'
-      ? this.#places.get(read.table, read.key)?.isKnown === true
-      : this.#ranges.get(readText(read))?.found !== undefined
+  /** Undefined if the operation uses rows that have not been read: `requested` then names them. */
+  decide<Call, Outcome>({ decide }: Operation<Call, Outcome>, call: Call): Decision<Outcome> | undefined {
+    if (this.#requested.length > 0) this.#requested = []
+    try {
+      return decide(call, this)
+    } catch (error) {
+      if (error !== unread) throw error
+      return undefined
+    }
+  }
+
+  /** What the last operation has requested in its decision. */
+  get requested(): readonly Read[] {
+    return this.#requested
+  }
+
+  read(reads: readonly Read[]): void {
+    for (const read of reads) this.#requested.push(read)
+    if (!reads.every((read) => this.#has(read))) throw unread
+  }
+
+  each<Item>(items: readonly Item[], work: (item: Item) => void): void {
+    let isMissing = false
+    for (const item of items) {
+      try {
+        work(item)
+      } catch (error) {
+        if (error !== unread) throw error
+        isMissing = true
+      }
+    }
+    if (isMissing) throw unread
+  }
+
+  #stopFor(read: Read): never {
+    this.#requested.push(read)
+    throw unread
+  }
+
+  #has(read: Read): boolean {
+    if (read.kind === 'range') return this.#ranges.get(readText(read))?.found !== undefined
+    const place = this.#places.get(read.table, read.key)
+    return place?.isKnown === true && (!read.isLocked || place.read?.isLocked === true)
   }
 
   row<Of extends Table>(table: Of, key: TableKey<Of>): TableRow<Of> | undefined {
-    this.looks += 1
     const place = this.#places.get(table, key)
-    if (!place?.isKnown) throw new Error(`${table.name} ${JSON.stringify(key)} was not asked for`)
+    if (!place?.isKnown) return this.#stopFor(look(table, key))
     return place.now as TableRow<Of> | undefined
   }
 
-  rows<Of extends Table>(_table: Of, range: RangeRead): readonly TableRow<Of>[] {
-    this.looks += 1
-    const places = this.#ranges.get(readText(range))?.found
-    if (!places) throw new Error(`a range of ${range.table.name} was not asked for`)
+  lockedRow<Of extends Table>(table: Of, key: TableKey<Of>): TableRow<Of> | undefined {
+    this.read([lock(table, key)])
+    return this.row(table, key)
+  }
+
+  rows<Of extends Table>(range: RangeRead<Of>): readonly TableRow<Of>[] {
+    const places = this.#ranges.get(readText(range))?.found ?? this.#stopFor(range)
     const added = (this.#added.get(range.table) ?? []).filter(
       ({ before, now }) => before === undefined && now !== undefined && isWithin(range, now),
     )
@@ -156,6 +207,9 @@ export class BatchFacts implements Facts {
     return this.#changed.filter(({ before, now }) => before !== now)
   }
 }
+
+/** Ends a decision that uses rows that have not been read. Made once, because many calls of a batch may throw it. */
+const unread = new Error('a row has not been read')
 
 function learnRow(place: Place, row: Row | undefined): Place {
   place.isKnown = true

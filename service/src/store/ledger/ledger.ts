@@ -80,10 +80,10 @@ interface Waiting {
   isRerun: boolean
   /** How often it was postponed because its row was locked and too many others were waited for. */
   delays: number
-  /** Whether it has requested everything: its reads do not depend on what is found. */
-  hasFixedReads: boolean
-  /** What it requested last. */
+  /** The rows that it names. */
   reads: readonly Read[]
+  /** What it requested when it was last decided. */
+  requested: readonly Read[]
   /** The properties by which batches select calls; known once its reads are. */
   traits?: Traits
 }
@@ -197,8 +197,8 @@ export class Ledger {
       deadlineMs: this.#stopwatch.nowMs() + patienceMs,
       isRerun: false,
       delays: 0,
-      hasFixedReads: false,
       reads: [],
+      requested: [],
     })
   }
 
@@ -219,7 +219,7 @@ export class Ledger {
 
   #blockedRowOf({ operation, call }: Waiting): BlockedRow | undefined {
     return operation
-      .reads(call, new BatchFacts({ isRerun: false }))
+      .reads(call, { isRerun: false })
       .map(readText)
       .flatMap((name) => [name, ...this.#laterLocks.of(operation.name, name)])
       .map((name) => this.#blockedRows.get(name))
@@ -391,10 +391,10 @@ export class Ledger {
   }
 
   /** Remembers which rows a call has locked, for calls like it. */
-  #noteLocks({ operation, reads }: Waiting): void {
-    const locked = reads.filter(({ isLocked }) => isLocked)
-    if (locked.length === 0 || (locked.length === 1 && this.#laterLocks.isEmpty)) return
-    this.#laterLocks.note(operation.name, locked.map(readText))
+  #noteLocks(one: Waiting): void {
+    const locks = locksOf(one)
+    if (locks.length === 0 || (locks.length === 1 && this.#laterLocks.isEmpty)) return
+    this.#laterLocks.note(one.operation.name, locks)
   }
 
   #moveToRow(one: Waiting, name: string): void {
@@ -427,7 +427,7 @@ function findTraits(
   { operation, call }: Waiting,
   { groupOf, laterLocks }: { readonly groupOf: LedgerOptions['groupOf']; readonly laterLocks: LaterLocks },
 ): Traits {
-  const reads = operation.reads(call, new BatchFacts({ isRerun: false }))
+  const reads = operation.reads(call, { isRerun: false })
   const locked = reads.filter(({ isLocked }) => isLocked)
   const read = locked[0] ?? reads[0]
   const values = read?.kind === 'range' ? read.where : read?.key
@@ -446,7 +446,7 @@ const maxPauseMs = 500
  * A read that depends on others takes as many steps. Beyond this, a batch leaves requests to the next one; for a
  * single call it is a bug.
  */
-const maxSteps = 8
+const maxSteps = 16
 
 interface Attempt {
   readonly answers: ReadonlyMap<Waiting, unknown>
@@ -462,17 +462,17 @@ async function decideAndCommit(
   const facts = new BatchFacts({ isRerun: batch.some(({ isRerun }) => isRerun) })
   const blocked = new Map<Waiting, string>()
   let free = [...batch]
-  for (const one of free) one.hasFixedReads = false
-  addReads(free, facts)
+  for (const one of free) {
+    one.reads = one.operation.reads(one.call, facts)
+    one.requested = []
+    for (const read of one.reads) facts.ask(read)
+  }
   for (let step = 0; step < maxSteps; step++) {
     const answer = await transaction.read(facts.reads, { waitsForLocks })
     if (answer.blocked.size > 0) {
       const names = new Set([...answer.blocked].map(readText))
       free = free.filter((one) => {
-        const name = one.operation
-          .reads(one.call, facts)
-          .map(readText)
-          .find((text) => names.has(text))
+        const name = [...one.reads, ...one.requested].map(readText).find((text) => names.has(text))
         if (name !== undefined) blocked.set(one, name)
         return name === undefined
       })
@@ -494,11 +494,12 @@ async function decideAndCommit(
 function decideAll(batch: readonly Waiting[], facts: BatchFacts): ReadonlyMap<Waiting, unknown> {
   const answers = new Map<Waiting, unknown>()
   for (const [index, one] of batch.entries()) {
-    if (addReads([one], facts)) {
-      addReadsOfOthers(batch.slice(index), facts)
+    const decision = facts.decide(one.operation, one.call)
+    one.requested = facts.requested
+    if (!decision) {
+      requestMore(batch.slice(index), facts)
       return answers
     }
-    const decision = one.operation.decide(one.call, facts)
     facts.apply(decision.changes)
     answers.set(one, decision.outcome)
   }
@@ -506,32 +507,30 @@ function decideAll(batch: readonly Waiting[], facts: BatchFacts): ReadonlyMap<Wa
 }
 
 /**
- * Also adds the reads of calls for other rows, so that they are not discovered one per step. What a call
- * reads after another call for the same row depends on that call.
+ * Requests what the first call needs, and what later calls for other rows need, so that they are not discovered one per step.
+ * What a call reads after another call for the same row depends on that call.
  */
-function addReadsOfOthers(batch: readonly Waiting[], facts: BatchFacts): void {
-  const locked = new Set<string>()
+function requestMore(batch: readonly Waiting[], facts: BatchFacts): void {
+  const taken = new Set<string>()
+  const isTaken = (one: Waiting) => locksOf(one).some((name) => taken.has(name))
   for (const one of batch) {
-    if (one.hasFixedReads) continue
-    const reads = one.operation.reads(one.call, facts)
-    const names = reads.filter(({ isLocked }) => isLocked).map(readText)
-    if (names.some((name) => locked.has(name))) continue
-    for (const name of names) locked.add(name)
-    for (const read of reads) facts.ask(read)
+    if (isTaken(one)) continue
+    try {
+      facts.decide(one.operation, one.call)
+    } catch {
+      // A call that fails is decided again in its turn, and fails then.
+      continue
+    }
+    one.requested = facts.requested
+    if (isTaken(one)) continue
+    for (const name of locksOf(one)) taken.add(name)
+    for (const read of one.requested) facts.ask(read)
   }
 }
 
-/** Adds the reads of the calls; returns whether any of them is new, or newly locked. */
-function addReads(batch: readonly Waiting[], facts: BatchFacts): boolean {
-  let isNew = false
-  for (const one of batch) {
-    if (one.hasFixedReads) continue
-    const { looks } = facts
-    one.reads = one.operation.reads(one.call, facts)
-    for (const read of one.reads) if (facts.ask(read)) isNew = true
-    one.hasFixedReads = facts.looks === looks
-  }
-  return isNew
+/** The names of the rows that a call locks. */
+function locksOf({ reads, requested }: Pick<Waiting, 'reads' | 'requested'>): readonly string[] {
+  return [...reads, ...requested].filter(({ isLocked }) => isLocked).map(readText)
 }
 
 function unavailable(reason: string, cause?: unknown): StoreUnavailableError {

@@ -13,9 +13,9 @@ export interface RowRead {
  * A range of rows in the order of a column: those whose `where` columns have these values, from after `after` up to
  * and including `upTo`, at most `limit`. The table has an index on `where` and `orderBy`.
  */
-export interface RangeRead {
+export interface RangeRead<Of extends Table = Table> {
   readonly kind: 'range'
-  readonly table: Table
+  readonly table: Of
   readonly where: Readonly<Record<string, unknown>>
   readonly orderBy: string
   readonly after?: string | number | undefined
@@ -36,6 +36,14 @@ export function lock<Of extends Table>(table: Of, key: TableKey<Of>): RowRead {
   return { kind: 'row', table, key, isLocked: true }
 }
 
+/** Reads a range of rows, without locks unless it says so. */
+export function range<Of extends Table>(
+  table: Of,
+  bounds: Omit<RangeRead, 'kind' | 'table' | 'isLocked'> & { readonly isLocked?: boolean },
+): RangeRead<Of> {
+  return { kind: 'range', table, isLocked: false, ...bounds }
+}
+
 /** A change: a row to add or replace, or one to remove. */
 export interface Change {
   readonly kind: 'put' | 'remove'
@@ -51,13 +59,20 @@ export function remove<Of extends Table>(table: Of, row: TableRow<Of>): Change {
   return { kind: 'remove', table, row }
 }
 
-/** The rows that the operations of a batch see: each as the earlier operations left it. */
+/**
+ * The rows that the operations of a batch see: each as the earlier operations left it. An operation that uses rows that have
+ * not been read ends there; once they are read, it decides again from the start.
+ */
 export interface Facts {
-  /** Undefined if there is none. Throws for a row that was not requested, which is a bug. */
+  /** Undefined if there is none. */
   row<Of extends Table>(table: Of, key: TableKey<Of>): TableRow<Of> | undefined
-  rows<Of extends Table>(table: Of, range: RangeRead): readonly TableRow<Of>[]
-  /** Whether a row was requested, so that an operation can request in steps. */
-  knows(read: Read): boolean
+  /** The row, locked until the transaction ends. */
+  lockedRow<Of extends Table>(table: Of, key: TableKey<Of>): TableRow<Of> | undefined
+  rows<Of extends Table>(range: RangeRead<Of>): readonly TableRow<Of>[]
+  /** Reads rows that are used next in one step, instead of a step for each. */
+  read(reads: readonly Read[]): void
+  /** Works on several items. What they read that depends on other rows is read in the same steps. */
+  each<Item>(items: readonly Item[], work: (item: Item) => void): void
   /**
    * Whether an earlier attempt of this batch may have been committed: then operations look for their own rows first.
    */
@@ -73,11 +88,9 @@ export interface Decision<Outcome> {
 /** One business operation in one transaction, as two pure functions: no SQL, no clock, no database. */
 export interface Operation<Call, Outcome> {
   readonly name: string
-  /**
-   * The rows that it needs. Called again with what was found until it requests nothing new, so a read can depend on
-   * another.
-   */
-  readonly reads: (call: Call, facts: Facts) => readonly Read[]
+  /** The rows that the call names: they are read in the first step, before it is decided. */
+  readonly reads: (call: Call, attempt: Pick<Facts, 'isRerun'>) => readonly Read[]
+  /** Reads the rows that depend on others as it uses them, and is then called again. */
   readonly decide: (call: Call, facts: Facts) => Decision<Outcome>
 }
 

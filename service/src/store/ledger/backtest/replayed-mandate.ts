@@ -5,7 +5,7 @@ import type { Change, Facts, RangeRead } from '../operation.ts'
 import { Bookings } from '../operations/bookings.ts'
 import { releaseExpired } from '../operations/ended-payments.ts'
 import { refundPayment } from '../operations/payment-rows.ts'
-import { keyText, type Table, type TableRow } from '../table.ts'
+import { keyText, type Table, type TableKey, type TableRow } from '../table.ts'
 import {
   mandates,
   payments,
@@ -176,15 +176,21 @@ export class ReplayedMandate {
 
   readonly #facts: Facts = {
     isRerun: false,
-    knows: () => true,
-    row: <Of extends Table>(table: Of, key: object) => this.#find(table, key) as TableRow<Of> | undefined,
-    rows: <Of extends Table>(_table: Of, range: RangeRead) =>
-      this.#expiringIn(range) as unknown as TableRow<Of>[],
+    row: (table, key) => this.#find(table, key),
+    lockedRow: (table, key) => this.#find(table, key),
+    rows: <Of extends Table>(range: RangeRead<Of>) => this.#expiringIn(range) as unknown as TableRow<Of>[],
+    // All of them are in memory.
+    read: () => undefined,
+    each: (items, work) => items.forEach(work),
   }
 
-  #find(table: Table, key: object): unknown {
-    if (table.name === mandates.name) return this.#mandate
-    return table.name === subjectUsage.name ? this.#subjects.get(keyText(table, key as never)) : undefined
+  #find<Of extends Table>(table: Of, key: TableKey<Of>): TableRow<Of> | undefined {
+    const row: unknown = table.name === mandates.name ? this.#mandate : this.#subjectUsage(table, key)
+    return row as TableRow<Of> | undefined
+  }
+
+  #subjectUsage(table: Table, key: Readonly<Record<string, unknown>>): SubjectUsageRow | undefined {
+    return table.name === subjectUsage.name ? this.#subjects.get(keyText(table, key)) : undefined
   }
 
   /** The open payments that expire in a range. */

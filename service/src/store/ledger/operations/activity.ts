@@ -13,7 +13,17 @@ import {
   type ActivitySum,
 } from '../activity.ts'
 import type { NetChange } from '../driver.ts'
-import { lock, look, put, remove, unchanged, type Change, type Facts, type Operation } from '../operation.ts'
+import {
+  lock,
+  look,
+  put,
+  range,
+  remove,
+  unchanged,
+  type Change,
+  type Facts,
+  type Operation,
+} from '../operation.ts'
 import { keyText } from '../table.ts'
 import {
   activity,
@@ -147,22 +157,17 @@ export interface AddUpCall {
 export const addUpActivity: Operation<AddUpCall, number> = {
   name: 'addUpActivity',
 
-  reads(call, facts) {
-    const range = partsIn(call)
-    if (!facts.knows(range)) return [range]
-    const { sellers, sums } = additionsOf(call, facts)
-    return [
-      range,
-      ...sellers.map((seller) => look(paidSellers, seller)),
-      ...sums.map((sum) => lock(activity, keyOf(call, sum))),
-    ]
-  },
+  reads: (call) => [partsIn(call)],
 
   decide(call, facts) {
-    const found = facts.rows(activityParts, partsIn(call))
+    const found = facts.rows(partsIn(call))
     if (found.length === 0) return unchanged(0)
     const changes: Change[] = found.map((row) => remove(activityParts, row))
     const { sellers, sums } = additionsOf(call, facts)
+    facts.read([
+      ...sellers.map((seller) => look(paidSellers, seller)),
+      ...sums.map((sum) => lock(activity, keyOf(call, sum))),
+    ])
     for (const seller of sellers) {
       if (!facts.row(paidSellers, seller)) changes.push(put(paidSellers, seller))
     }
@@ -202,7 +207,7 @@ interface Additions {
 const latestAdditions = new WeakMap<AddUpCall, Additions>()
 
 function additionsOf(call: AddUpCall, facts: Facts): Additions {
-  const rows = facts.rows(activityParts, partsIn(call))
+  const rows = facts.rows(partsIn(call))
   const latest = latestAdditions.get(call)
   if (latest?.rows.length === rows.length && latest.rows.every((row, index) => row === rows[index])) {
     return latest
@@ -221,14 +226,6 @@ function keyOf({ accountId }: AddUpCall, { environment, dimension, subject, star
   return { accountId, environment, dimension, subject, startsAtMs }
 }
 
-function partsIn({ accountId, upToId, limit }: AddUpCall) {
-  return {
-    kind: 'range',
-    table: activityParts,
-    where: { accountId },
-    orderBy: 'id',
-    upTo: upToId,
-    limit,
-    isLocked: true,
-  } as const
+function partsIn({ accountId, upToId: upTo, limit }: AddUpCall) {
+  return range(activityParts, { where: { accountId }, orderBy: 'id', upTo, limit, isLocked: true })
 }

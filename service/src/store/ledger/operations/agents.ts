@@ -1,6 +1,6 @@
 import type { Agent, AuditEvent } from '../../../domain/records.ts'
 import type { RecordKey } from '../../store.ts'
-import { lock, look, put, unchanged, type Operation } from '../operation.ts'
+import { lock, put, unchanged, type Operation } from '../operation.ts'
 import { agentAccounts, agents, auditEvents, type AgentRow } from '../tables.ts'
 
 export interface NewAgent {
@@ -10,7 +10,7 @@ export interface NewAgent {
 
 export const createAgent: Operation<NewAgent, 'created'> = {
   name: 'createAgent',
-  reads: ({ agent }, facts) => (facts.isRerun ? [look(agents, agent)] : []),
+  reads: () => [],
   decide({ agent, event }, facts) {
     const earlier = facts.isRerun ? facts.row(agents, agent) : undefined
     if (earlier && (earlier.name !== agent.name || earlier.environment !== agent.environment)) {

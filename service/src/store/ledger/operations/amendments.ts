@@ -13,7 +13,6 @@ import {
   type Decision,
   type Facts,
   type Operation,
-  type Read,
 } from '../operation.ts'
 import {
   approvals,
@@ -28,9 +27,9 @@ import {
 } from '../tables.ts'
 import { openOf, openRowOf } from './approvals.ts'
 import { Bookings } from './bookings.ts'
-import { endPayments, expiredReads, releaseExpired } from './ended-payments.ts'
-import { addedLimits, bookedReads, bookedSince, countsFromMs, subjectReads } from './limits/booked-before.ts'
-import { pathOf, readsOfPath } from './limits/budgets.ts'
+import { endPayments, releaseExpired } from './ended-payments.ts'
+import { addedLimits, bookedSince, countsFromMs, subjectReads } from './limits/booked-before.ts'
+import { pathOf } from './limits/budgets.ts'
 import { committedOf } from './payment-rows.ts'
 
 export interface AmendCall extends Scope, Amendment {
@@ -50,15 +49,7 @@ export type AmendOutcome = { readonly outcome: 'amended'; readonly mandate: Mand
 export const amendMandate: Operation<AmendCall, AmendOutcome> = {
   name: 'amendMandate',
 
-  reads(call, facts) {
-    const key = keyOf(call)
-    const mandate = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
-    return [
-      lock(mandates, key),
-      ...amendmentReads(mandate, call, facts),
-      ...(facts.isRerun ? [look(auditEvents, call.event)] : []),
-    ]
-  },
+  reads: (call) => [lock(mandates, keyOf(call))],
 
   decide(call, facts) {
     const { environment, agentId, event } = call
@@ -72,45 +63,13 @@ export const amendMandate: Operation<AmendCall, AmendOutcome> = {
   },
 }
 
-/** The reads of `amendTerms` for a mandate that is locked. */
-export function amendmentReads(
-  mandate: MandateRow | undefined,
-  call: TermsCall,
-  facts: Facts,
-): readonly Read[] {
-  if (!mandate) return []
-  const { accountId, environment } = mandate
-  const { budgetPath = null } = call.terms
-  const nowMs = call.event.createdAtMs
-  return [
-    ...readsOfPath({ accountId, environment, budgetPath }),
-    ...(needsExpired(mandate, call) ? expiredReads(mandate, nowMs, facts) : []),
-    ...(asksMorePeople(mandate, call.terms) ? approvalReads(mandate, facts) : []),
-    ...earlierReads(mandate, addedLimits(limitsOf(mandate, call), mandate.limits), nowMs, facts),
-  ]
-}
-
-/** The reads of payments that added limits count. */
-function earlierReads(
-  mandate: MandateRow,
-  added: readonly Limit[],
-  nowMs: number,
-  facts: Facts,
-): readonly Read[] {
-  if (added.length === 0) return []
-  const fromMs = countsFromMs(added, nowMs)
-  const reads = bookedReads(mandate, fromMs, facts)
-  if (!reads.every((read) => facts.knows(read))) return reads
-  return [...reads, ...subjectReads(mandate, added, bookedSince(mandate, fromMs, facts) ?? [])]
-}
-
 /** The limits that an amendment leaves. */
 function limitsOf({ limits }: MandateRow, { terms }: TermsCall): readonly Limit[] | null {
   if (terms.limits === undefined) return limits
   return terms.limits === null || terms.limits.length === 0 ? null : keepIds(terms.limits, limits ?? [])
 }
 
-/** The decision on an amendment of a mandate that is not revoked. Needs `amendmentReads`. */
+/** The decision on an amendment of a mandate that is locked and not revoked. */
 export function amendTerms(mandate: MandateRow, call: TermsCall, facts: Facts): Decision<AmendOutcome> {
   const { terms, expectedVersion, mayWiden, event } = call
   const budgetPath =
@@ -174,6 +133,7 @@ function countEarlier(
   const { epoch } = bookings.mandate
   const booked = bookedSince(before, countsFromMs(added, nowMs), facts, { epoch, changed: changes })
   if (!booked) return false
+  facts.read(subjectReads(before, added, booked))
   const lastMs = booked.reduce((last, { bookedAtMs }) => Math.max(last, bookedAtMs), nowMs)
   bookings.countEarlier(added, booked, Math.max(lastMs, before.usage?.bookedAtMs ?? 0))
   return true
@@ -189,20 +149,17 @@ function peopleOf(approval: ApprovalTerms | null): number {
 }
 
 /** The approvals of payments that wait for people, or for their use. */
-function approvalReads(mandate: MandateRow, facts: Facts): readonly Read[] {
-  const range = openOf(mandate)
-  return [range, ...(facts.knows(range) ? unusedOf(mandate, facts).map((open) => look(approvals, open)) : [])]
-}
-
 function unusedOf(mandate: MandateRow, facts: Facts): readonly OpenApprovalRow[] {
-  const open = facts.rows(openApprovals, openOf(mandate))
+  const open = facts.rows(openOf(mandate))
   return open.filter(({ status, amountMicro }) => amountMicro !== null && status !== 'denied')
 }
 
 /** They need as many people as the mandate does now: an approval by too few of them waits for more. */
 function approvalChanges(mandate: MandateRow, facts: Facts): readonly Change[] {
   const required = peopleOf(mandate.approval)
-  return unusedOf(mandate, facts).flatMap((open) => {
+  const unused = unusedOf(mandate, facts)
+  facts.read(unused.map((open) => look(approvals, open)))
+  return unused.flatMap((open) => {
     const approval = facts.row(approvals, open)
     if (!approval || approval.required >= required) return []
     const row = { ...approval, required, status: 'pending' as const }
@@ -236,14 +193,9 @@ function makeRoom(
     const { voided: ended, changes } = endPayments(bookings, facts, nowMs)
     return { ended, changes }
   }
-  if (!needsExpired(bookings.mandate, call)) return { ended: 0, changes: [] }
+  const { maxTotalMicro = bookings.mandate.maxTotalMicro } = call.terms
+  if (committedOf(bookings.mandate) <= maxTotalMicro) return { ended: 0, changes: [] }
   return { ended: 0, changes: releaseExpired(bookings, facts, nowMs).changes }
-}
-
-function needsExpired(mandate: MandateRow | undefined, { endsHolds, terms }: TermsCall): boolean {
-  if (!mandate || endsHolds) return endsHolds
-  const { maxTotalMicro = mandate.maxTotalMicro } = terms
-  return committedOf(mandate) > maxTotalMicro
 }
 
 function versionOf(mandate: MandateRow, changedBy: string | null, createdAtMs: number): MandateVersionRow {

@@ -12,13 +12,12 @@ export interface KeyIssue {
 export const issueApiKey: Operation<KeyIssue, 'created' | 'not_found' | 'agent_revoked'> = {
   name: 'issueApiKey',
 
-  reads: ({ key }, facts) => {
+  reads: ({ key }) => {
     const account = { id: key.accountId }
     return [
       // The account counts its working owner keys.
       isOwnerKey(key) ? lock(accounts, account) : look(accounts, account),
       ...(key.agentId === null ? [] : [lock(agents, { accountId: key.accountId, id: key.agentId })]),
-      ...(facts.isRerun ? [look(apiKeys, key)] : []),
     ]
   },
 

@@ -21,7 +21,6 @@ import {
   type Decision,
   type Facts,
   type Operation,
-  type Read,
 } from '../operation.ts'
 import {
   agents,
@@ -33,7 +32,7 @@ import {
   type MandateRow,
   type OpenApprovalRow,
 } from '../tables.ts'
-import { amendmentReads, amendTerms, type TermsCall } from './amendments.ts'
+import { amendTerms, type TermsCall } from './amendments.ts'
 import { openOf, openRowOf } from './approvals.ts'
 
 // Decisions by people. A decision locks the mandate, like every operation that changes an approval.
@@ -53,12 +52,10 @@ export interface DecideCall extends ApprovalVerdictCall {
 export const decideApproval: Operation<DecideCall, ApprovalRow | ApprovalRefusal> = {
   name: 'decideApproval',
 
-  reads: (call, facts) => [
+  reads: (call) => [
     lock(mandates, mandateOf(call)),
     look(approvals, keyOf(call)),
     look(openApprovals, openKeyOf(call)),
-    ...increaseReads(call, facts),
-    ...(facts.isRerun ? [look(auditEvents, call.event)] : []),
   ],
 
   decide(call, facts) {
@@ -73,15 +70,6 @@ export const decideApproval: Operation<DecideCall, ApprovalRow | ApprovalRefusal
     if (approval.requester === call.person) return unchanged('own_request')
     return call.verdict === 'approved' ? approve(approval, mandate, call, facts) : deny(approval, call, facts)
   },
-}
-
-/** What the amendment of an approved increase reads. */
-function increaseReads(call: DecideCall, facts: Facts): readonly Read[] {
-  const [ofMandate, ofApproval] = [look(mandates, mandateOf(call)), look(approvals, keyOf(call))]
-  if (call.verdict !== 'approved' || !facts.knows(ofMandate) || !facts.knows(ofApproval)) return []
-  const approval = facts.row(approvals, keyOf(call))
-  if (approval?.kind !== 'increase' || approval.mandateId !== call.mandateId) return []
-  return amendmentReads(facts.row(mandates, mandateOf(call)), amendmentOf(approval, call), facts)
 }
 
 /** Whether this person has already decided the same, or anyone has denied it: then nothing changes. */
@@ -208,19 +196,9 @@ export interface IncreaseCall extends Scope {
 export const requestIncrease: Operation<IncreaseCall, ApprovalRow | IncreaseRefusal> = {
   name: 'requestIncrease',
 
-  reads(call, facts) {
-    const { accountId, mandateId, approvalId } = call
+  reads: ({ accountId, mandateId }) => {
     const key = { accountId, id: mandateId }
-    const mandate = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
-    const range = openOf(key)
-    const same = facts.knows(range) ? sameRequest(facts.rows(openApprovals, range), call) : undefined
-    return [
-      lock(mandates, key),
-      ...(mandate ? [look(agents, agentOf(mandate))] : []),
-      range,
-      ...(same ? [look(approvals, same)] : []),
-      ...(facts.isRerun ? [look(approvals, { accountId, id: approvalId })] : []),
-    ]
+    return [lock(mandates, key), openOf(key)]
   },
 
   decide(call, facts) {
@@ -236,7 +214,7 @@ export const requestIncrease: Operation<IncreaseCall, ApprovalRow | IncreaseRefu
     if (wanted.maxTotalMicro < mandate.maxTotalMicro || !widensTerms(mandate, wanted))
       return unchanged('nothing_to_increase')
     const nowMs = call.event.createdAtMs
-    const found = facts.rows(openApprovals, openOf(mandate))
+    const found = facts.rows(openOf(mandate))
     const open = found.filter(({ expiresAtMs }) => expiresAtMs > nowMs)
     const same = sameRequest(open, call)
     const first = same && facts.row(approvals, same)

@@ -12,7 +12,7 @@ import type { Hold } from '../../../domain/records.ts'
 import { subjectOf } from '../../../domain/subjects.ts'
 import { idBytes, idText, type IdKind } from '../../../domain/type-id.ts'
 import type { AskedApproval, Requester } from '../../store.ts'
-import { look, put, remove, type Change, type Facts, type RangeRead, type Read } from '../operation.ts'
+import { look, put, range, remove, type Change, type Facts, type Read } from '../operation.ts'
 import {
   approvals,
   auditEvents,
@@ -40,26 +40,6 @@ export interface AskingCall {
   readonly requester?: Requester | undefined
 }
 
-/**
- * The reads of `ApprovalGate`: empty unless a person may have to approve the payment. Needs `bookingReads`.
- */
-export function approvalReads(
-  { hold, approvalId }: AskingCall,
-  mandate: MandateRow,
-  agent: AgentRow | undefined,
-  facts: Facts,
-): readonly Read[] {
-  if (!canNeedApproval(mandate, agent, facts)) return []
-  const sellerReads = readsOfSeller(mandate, hold, facts)
-  if (!sellerReads.every((read) => facts.knows(read))) return sellerReads
-  // A seller known only by an open payment may be new again when open payments end.
-  const mayBeNew = mandate.approval?.firstPurchaseAtSeller && !sellerOf(hold, mandate, facts).isPaid
-  if (!mayBeNew && !reasonFor(hold, mandate, agent, facts)) return sellerReads
-  const { accountId } = mandate
-  const given = approvalId === undefined ? [] : [look(approvals, { accountId, id: approvalId })]
-  return [...sellerReads, openOf(mandate), ...given]
-}
-
 /** Whether a mandate can require approval at all. */
 function canNeedApproval(mandate: MandateRow, agent: AgentRow | undefined, facts: Facts): boolean {
   if (mandate.approval !== null || mandate.limits?.some(asks)) return true
@@ -71,7 +51,7 @@ function asks({ action }: Pick<Limit, 'action'>): boolean {
   return action === 'require_approval'
 }
 
-/** Why a person must approve the payment, if it passes all other checks. Expired payments still count here. */
+/** Why a person must approve the payment, if it passes all other checks. */
 function reasonFor(
   hold: Hold,
   mandate: MandateRow,
@@ -91,7 +71,7 @@ export interface ApprovalGate extends ApprovalFacts {
   readonly usable: ApprovalRow | undefined
 }
 
-/** Undefined if the payment needs no approval. Needs `approvalReads`, with the mandate as it was read. */
+/** Undefined if the payment needs no approval. Needs `bookingReads`. */
 export function approvalGate(
   call: AskingCall,
   mandate: MandateRow,
@@ -104,9 +84,17 @@ export function approvalGate(
   if (!reasonFor(hold, mandate, agent, facts)) {
     return { isKnownSeller, isApproved: false, usable: undefined }
   }
+  readApprovals(call, mandate, facts)
   const given = givenApproval(call, mandate, facts)
   const isUsable = given && whyUnusable(given, hold) === undefined
   return { isKnownSeller, isApproved: isUsable === true, usable: isUsable ? given : undefined }
+}
+
+/** Reads the open approvals of a mandate and the one that the agent was given, in one step. */
+function readApprovals({ approvalId }: AskingCall, mandate: MandateRow, facts: Facts): void {
+  const { accountId } = mandate
+  const given = approvalId === undefined ? [] : [look(approvals, { accountId, id: approvalId })]
+  facts.read([openOf(mandate), ...given])
 }
 
 /**
@@ -150,7 +138,7 @@ export function askForApproval(
     const remark = 'There is no such approval under this mandate; ask again without approval_id.'
     return { approval: undefined, remark, changes: [] }
   }
-  const found = facts.rows(openApprovals, openOf(mandate))
+  const found = facts.rows(openOf(mandate))
   const over = found.filter(({ expiresAtMs }) => !(expiresAtMs > nowMs))
   const open = found.filter(({ expiresAtMs }) => expiresAtMs > nowMs)
   const same = sameQuestion(open, hold)
@@ -185,13 +173,11 @@ export function askForApproval(
 
 /** The approval that an earlier attempt of this call has found or made; undefined if there is none. */
 export function findApproval(call: AskingCall, mandate: MandateRow, facts: Facts): AskedApproval | undefined {
-  const range = openOf(mandate)
-  // By now it may no longer need approval.
-  if (!facts.knows(range)) return undefined
+  readApprovals(call, mandate, facts)
   const nowMs = call.hold.issuedAtMs
   const given = givenApproval(call, mandate, facts)
   if (given || call.approvalId !== undefined) return given && askedOf(given, nowMs)
-  const open = facts.rows(openApprovals, range).filter(({ expiresAtMs }) => expiresAtMs > nowMs)
+  const open = facts.rows(openOf(mandate)).filter(({ expiresAtMs }) => expiresAtMs > nowMs)
   const same = sameQuestion(open, call.hold)
   return same && askedOf(same, nowMs)
 }
@@ -200,15 +186,8 @@ export function findApproval(call: AskingCall, mandate: MandateRow, facts: Facts
 const maxOpenApprovals = 100
 
 /** The open approvals of a mandate. */
-export function openOf({ accountId, id: mandateId }: Pick<MandateRow, 'accountId' | 'id'>): RangeRead {
-  return {
-    kind: 'range',
-    table: openApprovals,
-    where: { accountId, mandateId },
-    orderBy: 'id',
-    limit: 2 * maxOpenApprovals,
-    isLocked: false,
-  }
+export function openOf({ accountId, id: mandateId }: Pick<MandateRow, 'accountId' | 'id'>) {
+  return range(openApprovals, { where: { accountId, mandateId }, orderBy: 'id', limit: 2 * maxOpenApprovals })
 }
 
 /** The request that an approval of a payment answers, without its amount. */
@@ -299,7 +278,7 @@ export function openRowOf(row: ApprovalRow, question: string): OpenApprovalRow {
 }
 
 function removalOf(row: ApprovalRow, facts: Facts): readonly Change[] {
-  const open = facts.rows(openApprovals, openOf({ accountId: row.accountId, id: row.mandateId }))
+  const open = facts.rows(openOf({ accountId: row.accountId, id: row.mandateId }))
   return open.filter(({ id }) => id === row.id).map((one) => remove(openApprovals, one))
 }
 
@@ -330,16 +309,9 @@ function eventOf(
 /** What is bought, and when. */
 type Purchase = Pick<Hold, 'resourceUrl' | 'issuedAtMs'>
 
-/** The row of a payment's seller, and the payments that it names. */
-export function readsOfSeller(mandate: MandateRow, purchase: Purchase, facts: Facts): readonly Read[] {
-  if (!mandate.approval?.firstPurchaseAtSeller) return []
-  const key = sellerKey(mandate, purchase)
-  const row = facts.knows(look(knownSellers, key)) ? facts.row(knownSellers, key) : undefined
-  const { accountId } = mandate
-  return [
-    look(knownSellers, key),
-    ...(row?.nonces ?? []).map((nonce) => look(payments, { accountId, nonce })),
-  ]
+/** The first read of `isKnownSeller`. */
+export function sellerReads(mandate: MandateRow, purchase: Purchase): readonly Read[] {
+  return mandate.approval?.firstPurchaseAtSeller ? [look(knownSellers, sellerKey(mandate, purchase))] : []
 }
 
 function sellerKey({ accountId, id: mandateId }: MandateRow, { resourceUrl }: Pick<Hold, 'resourceUrl'>) {
@@ -356,7 +328,7 @@ interface Seller {
   readonly isPaid: boolean
 }
 
-/** Whether a first purchase from the seller needs no approval. Needs `readsOfSeller`. */
+/** Whether a first purchase from the seller needs no approval. */
 export function isKnownSeller(mandate: MandateRow, purchase: Purchase, facts: Facts): boolean {
   return sellerOf(purchase, mandate, facts).isKnown
 }
@@ -368,6 +340,7 @@ function sellerOf(purchase: Purchase, mandate: MandateRow, facts: Facts): Seller
   if (!row) return none
   if (row.nonces === null) return { isKnown: true, row, open: [], isPaid: true }
   const { accountId } = mandate
+  facts.read(row.nonces.map((nonce) => look(payments, { accountId, nonce })))
   const found = row.nonces.flatMap((nonce) => facts.row(payments, { accountId, nonce }) ?? [])
   const left = found.filter((payment) => isAlive(payment, mandate, purchase.issuedAtMs))
   const isPaid = left.some(({ status }) => status === 'captured')

@@ -1,4 +1,4 @@
-import type { RangeRead } from '../operation.ts'
+import { range } from '../operation.ts'
 import { authorizations, type MandateRow, type PaymentRow } from '../tables.ts'
 
 // Each authorized payment of a mandate has a row in `authorizations`, ordered by deadline.
@@ -12,14 +12,11 @@ export function authorizationOf({ accountId, mandateId, captureDeadlineMs, nonce
 }
 
 /** The first authorized payments of a mandate whose deadline has passed. */
-export function overdueOf({ accountId, id: mandateId }: MandateRow, nowMs: number): RangeRead {
-  return {
-    kind: 'range',
-    table: authorizations,
+export function overdueOf({ accountId, id: mandateId }: MandateRow, upTo: number) {
+  return range(authorizations, {
     where: { accountId, mandateId },
     orderBy: 'deadlineMs',
-    upTo: nowMs,
+    upTo,
     limit: maxReleased,
-    isLocked: false,
-  }
+  })
 }

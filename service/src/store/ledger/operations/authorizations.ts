@@ -6,7 +6,6 @@ import {
   lock,
   look,
   put,
-  remove,
   unchanged,
   type Change,
   type Facts,
@@ -26,7 +25,7 @@ import {
 } from '../tables.ts'
 import { capturedTextOf, toHold } from '../reads/records.ts'
 import { authorizationOf } from './authorization-rows.ts'
-import { bookingReads, Bookings } from './bookings.ts'
+import { Bookings } from './bookings.ts'
 import {
   checkAttempt,
   collectedBy,
@@ -41,6 +40,7 @@ import {
   type AttemptCall,
   type Collectable,
 } from './captures.ts'
+import { endAuthorized } from './ended-payments.ts'
 import { capturedOf, isRefunded, statusOf } from './payment-rows.ts'
 
 export interface AuthorizeCall extends AttemptCall {
@@ -53,9 +53,9 @@ export interface AuthorizeCall extends AttemptCall {
 export const authorize: Operation<AuthorizeCall, AuthorizeOutcome> = {
   name: 'authorize',
 
-  reads: (call, facts) => [
-    ...readsOfAttempt(call, facts),
-    ...(facts.isRerun ? [look(auditEvents, eventOf(call))] : []),
+  reads: (call, { isRerun }) => [
+    ...readsOfAttempt(call),
+    ...(isRerun ? [look(auditEvents, eventOf(call))] : []),
   ],
 
   decide(call, facts) {
@@ -151,12 +151,7 @@ export interface SettleCall extends AuthorizedCall {
 export const captureAuthorized: Operation<SettleCall, SettleOutcome | PaidElsewhere> = {
   name: 'captureAuthorized',
 
-  reads: (call, facts) =>
-    readsOfAuthorized(
-      call,
-      facts,
-      ({ amountMicro }) => call.amountMicro !== null && call.amountMicro < amountMicro,
-    ),
+  reads: readsOfAuthorized,
 
   decide(call, facts) {
     const found = findAuthorized(call, facts)
@@ -188,12 +183,11 @@ export const captureAuthorized: Operation<SettleCall, SettleOutcome | PaidElsewh
       idempotencyKey: call.idempotencyKey,
       capturedMicro: amountMicro < payment.amountMicro ? amountMicro : null,
     }
+    const bookings = new Bookings(mandate, facts)
+    const changes = endAuthorized(bookings, payment, captured, facts)
     return {
       outcome: settled('captured', captured),
-      changes: [
-        ...changesOfEnd(found, captured, facts, { spentMicro: amountMicro }),
-        ...entriesOf(captured, times),
-      ],
+      changes: [...changes, ...bookings.changes, ...entriesOf(captured, times)],
     }
   },
 }
@@ -207,7 +201,7 @@ export interface VoidAuthorizedCall extends AuthorizedCall {
 export const voidAuthorized: Operation<VoidAuthorizedCall, VoidOutcome | PaidElsewhere> = {
   name: 'voidAuthorized',
 
-  reads: (call, facts) => readsOfAuthorized(call, facts, () => true),
+  reads: readsOfAuthorized,
 
   decide(call, facts) {
     const found = findAuthorized(call, facts)
@@ -219,7 +213,8 @@ export const voidAuthorized: Operation<VoidAuthorizedCall, VoidOutcome | PaidEls
     const ended = { ...payment, status: status === 'authorized' ? ('voided' as const) : status }
     const outcome = { outcome: 'ended' as const, hold: toHold(ended, ended.epoch) }
     if (payment.status !== 'authorized') return unchanged(outcome)
-    const changes = changesOfEnd(found, ended, facts, { spentMicro: 0n as MicroUsdc })
+    const bookings = new Bookings(mandate, facts)
+    const changes = [...endAuthorized(bookings, payment, ended, facts), ...bookings.changes]
     if (status === 'authorized') {
       const { accountId, agentId: agent_id, mandateId: mandate_id, amountText: amount, currency } = payment
       const terms = { agent_id, mandate_id, amount, currency, merchant_domain: payment.merchantDomain }
@@ -230,28 +225,16 @@ export const voidAuthorized: Operation<VoidAuthorizedCall, VoidOutcome | PaidEls
   },
 }
 
-/** With `givesBack`, also the limits and budgets to which part of the amount is given back. */
-function readsOfAuthorized(
-  { payerId, caller, nonce }: AuthorizedCall,
-  facts: Facts,
-  givesBack: (payment: PaymentRow) => boolean,
-): Read[] {
+function readsOfAuthorized({ payerId, caller, nonce }: AuthorizedCall): readonly Read[] {
   const payment = { accountId: payerId, nonce }
-  const reads: Read[] = [
+  return [
     look(accounts, { id: caller.accountId }),
     look(accounts, { id: payerId }),
     look(apiKeys, keyOf(caller)),
     look(payments, payment),
+    // Its own account may be the payer; otherwise it has recorded which account pays.
+    ...(payerId === caller.accountId ? [look(authorizationPayers, payment)] : []),
   ]
-  // Its own account may be the payer; otherwise it has recorded which account pays.
-  if (payerId === caller.accountId) reads.push(look(authorizationPayers, payment))
-  const row = facts.knows(look(payments, payment)) ? facts.row(payments, payment) : undefined
-  if (!row || row.captureDeadlineMs === null) return reads
-  const mandate = { accountId: payerId, id: row.mandateId }
-  reads.push(lock(mandates, mandate), look(authorizations, authorizationOf(row)))
-  const known = facts.knows(look(mandates, mandate)) ? facts.row(mandates, mandate) : undefined
-  if (known && givesBack(row)) reads.push(...bookingReads(known, [row]))
-  return reads
 }
 
 interface Authorized {
@@ -276,22 +259,11 @@ function findAuthorized(
     payment?.environment === caller.environment &&
     payment.captureDeadlineMs !== null &&
     (payment.sellerAccountId ?? payment.accountId) === caller.accountId
-  const mandate = isOwn && facts.row(mandates, { accountId: payerId, id: payment.mandateId })
+  if (!isOwn) return { outcome: 'refused', code: 'not_found' }
+  const mandateKey = { accountId: payerId, id: payment.mandateId }
+  facts.read([lock(mandates, mandateKey), look(authorizations, authorizationOf(payment))])
+  const mandate = facts.row(mandates, mandateKey)
   return mandate ? { payment, mandate } : { outcome: 'refused', code: 'not_found' }
-}
-
-/** The changes that end an authorized payment, shared by all operations that end one before its deadline. */
-function changesOfEnd(
-  { payment, mandate }: Authorized,
-  ended: PaymentRow,
-  facts: Facts,
-  { spentMicro }: { readonly spentMicro: MicroUsdc },
-): Change[] {
-  const deadline = facts.row(authorizations, authorizationOf(payment))
-  const bookings = new Bookings(mandate, facts)
-  bookings.settle(payment, { spentMicro })
-  if (!deadline) throw new Error(`the authorized payment ${payment.nonce} has no deadline`)
-  return [put(payments, ended), ...bookings.changes, remove(authorizations, deadline)]
 }
 
 function settled(outcome: 'captured' | 'replayed', payment: PaymentRow): SettleOutcome {

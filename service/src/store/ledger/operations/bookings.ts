@@ -64,16 +64,14 @@ export function bookingReads(
   )
   return [
     ...[...subjects].map((subject) => look(subjectUsage, { accountId, mandateId: mandate.id, subject })),
-    ...[...budgetIds].sort().flatMap((id) => readsOfBudget(accountId, id)),
+    ...[...budgetIds]
+      .sort()
+      .flatMap((id) => [look(budgets, { accountId, id }), lock(budgetUsage, { accountId, budgetId: id })]),
   ]
 }
 
-function readsOfBudget(accountId: string, id: string): readonly Read[] {
-  return [look(budgets, { accountId, id }), lock(budgetUsage, { accountId, budgetId: id })]
-}
-
 /**
- * The reads of a capture or an authorization, which locks no shared budget: those of `isEndedByBudget`, `isEndedLater`,
+ * The same for a capture or an authorization, which locks no shared budget: the reads of `isEndedByBudget`, `isEndedLater`,
  * `spend` and `close`.
  */
 export function captureReads(
@@ -81,18 +79,8 @@ export function captureReads(
   payment: BookedPayment,
   agent: Agent | undefined,
 ): readonly Read[] {
-  const { accountId, id: mandateId, usage } = mandate
-  const budgetIds = new Set([
-    ...Object.keys(usage?.budgets ?? {}),
-    ...(payment.budgetPath ?? []),
-    ...budgetPathOf(mandate, agent),
-  ])
-  return [
-    ...subjectsOf(mandate, payment.resourceUrl).map((subject) =>
-      look(subjectUsage, { accountId, mandateId, subject }),
-    ),
-    ...[...budgetIds].map((id) => look(budgets, { accountId, id })),
-  ]
+  const reads = bookingReads(mandate, [payment], { agent, resourceUrl: payment.resourceUrl })
+  return reads.filter(({ table }) => table !== budgetUsage)
 }
 
 /**
@@ -444,7 +432,7 @@ export class Bookings {
     const key = { accountId, budgetId }
     return (
       this.#budgets.get(budgetId) ??
-      this.#facts.row(budgetUsage, key) ?? { ...key, bookedAtMs: 0, counted: {}, reported: null }
+      this.#facts.lockedRow(budgetUsage, key) ?? { ...key, bookedAtMs: 0, counted: {}, reported: null }
     )
   }
 }

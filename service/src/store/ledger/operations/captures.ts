@@ -23,11 +23,10 @@ import {
   mandates,
   payments,
   sellerDomains,
-  type AgentRow,
   type MandateRow,
   type PaymentRow,
 } from '../tables.ts'
-import { bookingReads, Bookings, captureReads, isCounted, isEndedByBudget, isEndedLater } from './bookings.ts'
+import { bookingReads, Bookings, captureReads, isEndedByBudget, isEndedLater } from './bookings.ts'
 import { capturedOf, isIssuedFor, isRefunded, statusOf } from './payment-rows.ts'
 
 /** What a merchant sends: the proof as read from `X-Payment-Proof`, and its payee. */
@@ -119,6 +118,7 @@ export function checkAttempt<Replay extends { readonly outcome: 'replayed' }>(
   })
   if (refusal) return { outcome: 'refused', code: refusal }
   const agent = facts.row(agents, { accountId: payerId, id: call.agentId })
+  facts.read(captureReads(mandate, payment, agent))
   const isEnded =
     payment.status === 'open' &&
     (isEndedByBudget(mandate, facts) || isEndedLater(payment, mandate, agent, facts))
@@ -143,15 +143,13 @@ export const settleLate: Operation<AttemptCall, LateOutcome> = {
   decide: (call, facts) => settleLateAttempt(call, facts, replayOfCapture),
 }
 
-export function readsOfLateAttempt(call: AttemptCall, facts: Facts): Read[] {
-  const { payerId, caller, mandateId, nonce } = call
+export function readsOfLateAttempt({ payerId, caller, mandateId, nonce }: AttemptCall): readonly Read[] {
   return [
     look(accounts, { id: caller.accountId }),
     look(accounts, { id: payerId }),
     look(apiKeys, keyOf(caller)),
     lock(mandates, { accountId: payerId, id: mandateId }),
     look(payments, { accountId: payerId, nonce }),
-    ...readsOfKnown(call, facts, undefined, (mandate, payment) => bookingReads(mandate, [payment])),
   ]
 }
 
@@ -174,6 +172,7 @@ export function settleLateAttempt<Replay>(
   // If the clock that issued the proof is ahead of this service's, its payment may still be captured.
   const isOver = timeOfPayer(call, facts) > payment.issuedAtMs + validityWindowMs
   if (!isOver || payment.status !== 'open' || payment.epoch !== mandate.epoch) return unchanged(expired)
+  facts.read(bookingReads(mandate, [payment]))
   if (isEndedByBudget(mandate, facts)) return unchanged(expired)
   const bookings = new Bookings(mandate, facts)
   bookings.release(payment)
@@ -183,36 +182,13 @@ export function settleLateAttempt<Replay>(
   }
 }
 
-export function readsOfAttempt(call: AttemptCall, facts: Facts): Read[] {
-  const { payerId, caller, nonce, agentId, mandateId } = call
-  const agentKey = { accountId: payerId, id: agentId }
-  const agentRead = look(agents, agentKey)
-  const agent = facts.knows(agentRead) ? facts.row(agents, agentKey) : undefined
+export function readsOfAttempt(call: AttemptCall): readonly Read[] {
+  const { caller, payerId, agentId, merchantDomain } = call
   return [
-    look(accounts, { id: caller.accountId }),
-    look(accounts, { id: payerId }),
-    look(apiKeys, keyOf(caller)),
-    agentRead,
-    look(sellerDomains, domainOf({ ...call, environment: caller.environment })),
-    lock(mandates, { accountId: payerId, id: mandateId }),
-    look(payments, { accountId: payerId, nonce }),
-    ...readsOfKnown(call, facts, agent, (mandate, payment) => captureReads(mandate, payment, agent)),
+    ...readsOfLateAttempt(call),
+    look(agents, { accountId: payerId, id: agentId }),
+    look(sellerDomains, domainOf({ environment: caller.environment, merchantDomain })),
   ]
-}
-
-/** The rows that the mandate and the payment point to, once those are read. */
-function readsOfKnown(
-  { payerId: accountId, mandateId, nonce }: Pick<CaptureCall, 'payerId' | 'mandateId' | 'nonce'>,
-  facts: Facts,
-  agent: AgentRow | undefined,
-  readsOf: (mandate: MandateRow, payment: PaymentRow) => readonly Read[],
-): readonly Read[] {
-  if (!facts.knows(look(mandates, { accountId, id: mandateId }))) return []
-  const mandate = facts.row(mandates, { accountId, id: mandateId })
-  // Most mandates count only their total.
-  if (!mandate || !isCounted(mandate, agent)) return []
-  const payment = facts.row(payments, { accountId, nonce })
-  return payment ? readsOf(mandate, payment) : []
 }
 
 function changesOfCapture(

@@ -152,9 +152,9 @@ export interface StrayDenial {
 export const recordStrayDenial: Operation<StrayDenial, 'recorded'> = {
   name: 'recordStrayDenial',
 
-  reads: ({ hold }, facts) => [
+  reads: ({ hold }, { isRerun }) => [
     lock(strayDenials, hold),
-    ...(facts.isRerun ? [look(evaluations, { accountId: hold.accountId, id: denialId(hold) })] : []),
+    ...(isRerun ? [look(evaluations, { accountId: hold.accountId, id: denialId(hold) })] : []),
   ],
 
   decide({ hold, denial }, facts) {

@@ -1,8 +1,9 @@
 import type { MicroUsdc } from '../../../domain/money.ts'
-import { look, put, remove, type Change, type Facts, type RangeRead, type Read } from '../operation.ts'
+import { look, put, range, remove, type Change, type Facts, type RangeRead, type Read } from '../operation.ts'
 import { authorizations, payments, type MandateRow, type PaymentRow } from '../tables.ts'
 import { authorizationOf, overdueOf } from './authorization-rows.ts'
 import { bookingReads, isEndedByBudget, type Bookings } from './bookings.ts'
+import { capturedOf } from './payment-rows.ts'
 
 // Payments that end without a capture: they expire, or all open ones of a mandate end at once.
 
@@ -13,35 +14,17 @@ const maxReleased = 1_000
 const maxUpcoming = 16
 
 /**
- * The reads of `releaseExpired` and `endPayments`: the mandate's payments that have expired and may still hold amounts, the
- * next ones, authorized ones whose deadline has passed, and what they count in. Empty while none can have expired and nothing
- * is counted.
+ * The first reads of `releaseExpired` and `endPayments`: the mandate's payments that have expired and may still hold amounts, the
+ * next ones, authorized ones whose deadline has passed, and the budgets that they count in.
  */
-export function expiredReads(mandate: MandateRow | undefined, nowMs: number, facts: Facts): readonly Read[] {
-  if (!mandate) return []
-  const overdue = overdueReads(mandate, nowMs, facts)
-  if (!canHaveExpired(mandate, nowMs)) return [...overdue.reads, ...bookingReads(mandate, overdue.known)]
-  const expired = expiredOf(mandate, nowMs, facts)
-  const found = facts.knows(expired) ? facts.rows(payments, expired) : []
-  const open = found.filter(({ status }) => status === 'open')
-  const counted = bookingReads(mandate, [...overdue.known, ...open])
-  return [...overdue.reads, expired, upcomingOf(mandate, nowMs), ...counted]
-}
-
-/** The reads for authorized payments that are overdue, and those of them that are known. */
-function overdueReads(
-  mandate: MandateRow,
-  nowMs: number,
-  facts: Facts,
-): { readonly reads: readonly Read[]; readonly known: readonly PaymentRow[] } {
-  if (mandate.authorizedPayments === 0) return { reads: [], known: [] }
-  const range = overdueOf(mandate, nowMs)
-  const rows = facts.knows(range) ? facts.rows(authorizations, range) : []
-  const looks = rows.map((row) => look(payments, row))
-  const known = rows.flatMap((row, index) =>
-    facts.knows(looks[index]!) ? (facts.row(payments, row) ?? []) : [],
-  )
-  return { reads: [range, ...looks], known }
+export function expiredReads(mandate: MandateRow, nowMs: number): readonly Read[] {
+  return [
+    ...(mandate.authorizedPayments > 0 ? [overdueOf(mandate, nowMs)] : []),
+    ...(canHaveExpired(mandate, nowMs)
+      ? [expiredUpTo(mandate, nowMs, maxReleased), upcomingOf(mandate, nowMs)]
+      : []),
+    ...bookingReads(mandate, []),
+  ]
 }
 
 function canHaveExpired({ openPayments, releasedUntilMs }: MandateRow, nowMs: number): boolean {
@@ -49,28 +32,29 @@ function canHaveExpired({ openPayments, releasedUntilMs }: MandateRow, nowMs: nu
 }
 
 /** The expired ones. If all that one step would release expire in the same millisecond, more are read. */
-function expiredOf(mandate: MandateRow, nowMs: number, facts: Facts): RangeRead {
+function expiredOf(mandate: MandateRow, nowMs: number, facts: Facts) {
   for (let limit = maxReleased; ; limit *= 8) {
-    const range = { ...paymentsAfter(mandate, mandate.releasedUntilMs), upTo: nowMs, limit }
-    const found = facts.knows(range) ? facts.rows(payments, range) : []
-    if (found.length < limit || found[0]!.expiresAtMs < found.at(-1)!.expiresAtMs) return range
+    const found = facts.rows(expiredUpTo(mandate, nowMs, limit))
+    const isMoreLeft = found.length >= limit
+    if (!isMoreLeft || found[0]!.expiresAtMs < found.at(-1)!.expiresAtMs) return { found, isMoreLeft }
   }
 }
 
-function upcomingOf(mandate: MandateRow, nowMs: number): RangeRead {
-  return { ...paymentsAfter(mandate, nowMs), limit: maxUpcoming }
+function expiredUpTo(mandate: MandateRow, nowMs: number, limit: number) {
+  return paymentsAfter(mandate, mandate.releasedUntilMs, { upTo: nowMs, limit })
 }
 
-function paymentsAfter({ accountId, id: mandateId, epoch }: MandateRow, afterMs: number) {
-  return {
-    kind: 'range',
-    table: payments,
-    // Payments of earlier epochs hold nothing.
-    where: { accountId, mandateId, epoch },
-    orderBy: 'expiresAtMs',
-    after: afterMs,
-    isLocked: false,
-  } as const
+function upcomingOf(mandate: MandateRow, nowMs: number) {
+  return paymentsAfter(mandate, nowMs, { limit: maxUpcoming })
+}
+
+function paymentsAfter(
+  { accountId, id: mandateId, epoch }: MandateRow,
+  after: number,
+  bounds: Pick<RangeRead, 'upTo' | 'limit'>,
+) {
+  // Payments of earlier epochs hold nothing.
+  return range(payments, { where: { accountId, mandateId, epoch }, orderBy: 'expiresAtMs', after, ...bounds })
 }
 
 /** The changes of payments that have ended. */
@@ -84,6 +68,7 @@ interface Released {
  * Releases expired payments of a mandate, open or authorized. Returns the changes of the payments; `bookings` has the others.
  */
 export function releaseExpired(bookings: Bookings, facts: Facts, nowMs: number): Released {
+  facts.read(expiredReads(bookings.mandate, nowMs))
   const overdue = releaseOverdue(bookings, facts, nowMs)
   const expired = releaseExpiredHolds(bookings, facts, nowMs)
   return {
@@ -97,42 +82,34 @@ function releaseOverdue(bookings: Bookings, facts: Facts, nowMs: number): Releas
   const { mandate } = bookings
   if (mandate.authorizedPayments === 0) return { changes: [], released: 0, isMoreLeft: false }
   const range = overdueOf(mandate, nowMs)
-  const found = facts.rows(authorizations, range)
-  const changes = found.flatMap((row) => {
-    const payment = facts.row(payments, row)
-    if (payment?.status !== 'authorized') throw new Error(`${row.nonce} has a deadline and is not authorized`)
-    bookings.settle(payment, { spentMicro: 0n as MicroUsdc })
-    return [put(payments, { ...payment, status: 'expired' }), remove(authorizations, row)]
-  })
+  const found = facts.rows(range)
+  facts.read(found.map((row) => look(payments, row)))
+  const overdue = found.flatMap((row) => facts.row(payments, row) ?? [])
+  facts.read(bookingReads(mandate, overdue))
+  const changes = overdue.flatMap((payment) => endAuthorized(bookings, payment, expiredOne(payment), facts))
   return { changes, released: found.length, isMoreLeft: found.length === range.limit }
 }
 
 function releaseExpiredHolds(bookings: Bookings, facts: Facts, nowMs: number): Released {
   const { mandate } = bookings
   if (!canHaveExpired(mandate, nowMs)) return { changes: [], released: 0, isMoreLeft: false }
-  const range = expiredOf(mandate, nowMs, facts)
-  const found = facts.rows(payments, range)
-  const isMoreLeft = found.length >= range.limit
+  const { found, isMoreLeft } = expiredOf(mandate, nowMs, facts)
   // The limit may cut off others of the last millisecond.
   const nextMs = isMoreLeft ? found.at(-1)!.expiresAtMs : nextExpiryOf(mandate, facts, nowMs)
   const expired = found.filter(({ status }) => status === 'open')
+  facts.read(bookingReads(mandate, expired))
   for (const payment of expired) bookings.release(payment)
   bookings.mandate = { ...bookings.mandate, releasedUntilMs: nextMs - 1 }
-  const changes = expired.map((payment) => put(payments, { ...payment, status: 'expired' }))
+  const changes = expired.map((payment) => put(payments, expiredOne(payment)))
   return { changes, released: expired.length, isMoreLeft }
 }
 
 /** No unexpired payment of the mandate expires before this time. */
 function nextExpiryOf(mandate: MandateRow, facts: Facts, nowMs: number): number {
-  const upcoming = facts.rows(payments, upcomingOf(mandate, nowMs))
+  const upcoming = facts.rows(upcomingOf(mandate, nowMs))
   const next = upcoming.find(({ status }) => status === 'open')
   if (next) return next.expiresAtMs
   return upcoming.length < maxUpcoming ? nowMs + 1 : upcoming.at(-1)!.expiresAtMs
-}
-
-/** The reads of `endOverdue`, besides `bookingReads`. */
-export function readsOfOverdue(payment: PaymentRow): readonly Read[] {
-  return payment.status === 'authorized' ? [look(authorizations, authorizationOf(payment))] : []
 }
 
 /** Ends a payment whose time is over, open or authorized, unless `earlier` changes of the operation have ended it. */
@@ -143,15 +120,33 @@ export function endOverdue(
   facts: Facts,
 ): readonly Change[] {
   if (earlier.some(({ table, row }) => table === payments && row['nonce'] === payment.nonce)) return []
-  const ended = put(payments, { ...payment, status: 'expired' })
-  if (payment.status === 'open') {
-    bookings.release(payment)
-    return [ended]
-  }
+  const ended = expiredOne(payment)
+  if (payment.status === 'authorized') return endAuthorized(bookings, payment, ended, facts)
+  facts.read(bookingReads(bookings.mandate, [payment]))
+  bookings.release(payment)
+  return [put(payments, ended)]
+}
+
+/** Ends an authorized payment, which is then `ended`: spends what it has captured, if anything, and gives back the rest. */
+export function endAuthorized(
+  bookings: Bookings,
+  payment: PaymentRow,
+  ended: PaymentRow,
+  facts: Facts,
+): readonly Change[] {
   const deadline = facts.row(authorizations, authorizationOf(payment))
-  if (!deadline) throw new Error(`the authorized payment ${payment.nonce} has no deadline`)
-  bookings.settle(payment, { spentMicro: 0n as MicroUsdc })
-  return [ended, remove(authorizations, deadline)]
+  if (payment.status !== 'authorized' || !deadline) {
+    throw new Error(`${payment.nonce} is not authorized, or its deadline is not recorded`)
+  }
+  const spentMicro = ended.status === 'captured' ? capturedOf(ended) : (0n as MicroUsdc)
+  // The whole amount is spent without the locks of shared budgets.
+  if (spentMicro < payment.amountMicro) facts.read(bookingReads(bookings.mandate, [payment]))
+  bookings.settle(payment, { spentMicro })
+  return [put(payments, ended), remove(authorizations, deadline)]
+}
+
+function expiredOne(payment: PaymentRow): PaymentRow {
+  return { ...payment, status: 'expired' }
 }
 
 /** Ends all open payments of a mandate, however many there are. Returns how many, and the changes of expired ones. */
@@ -160,6 +155,7 @@ export function endPayments(
   facts: Facts,
   nowMs: number,
 ): { readonly changes: readonly Change[]; readonly voided: number } {
+  facts.read(expiredReads(bookings.mandate, nowMs))
   // What a frozen budget has ended is void, even if it has expired since.
   const release = isEndedByBudget(bookings.mandate, facts) ? releaseOverdue : releaseExpired
   const { changes } = release(bookings, facts, nowMs)

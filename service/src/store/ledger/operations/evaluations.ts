@@ -1,9 +1,9 @@
 import { normalizeHostName } from '../../../domain/host-name.ts'
 import { checkPolicy, type PolicyDecision } from '../../../domain/policy.ts'
 import type { ProposedTransaction } from '../../store.ts'
-import { look, put, unchanged, type Operation, type Read } from '../operation.ts'
+import { look, put, unchanged, type Operation } from '../operation.ts'
 import { agents, entries, evaluations, mandates, sellerDomains } from '../tables.ts'
-import { isKnownSeller, readsOfSeller } from './approvals.ts'
+import { isKnownSeller, sellerReads } from './approvals.ts'
 import { decisionOf, evaluationOf, lookedAtOf, strayOf } from './evaluation-rows.ts'
 import { proposalReads, proposedLimits } from './limits/limit-usage.ts'
 
@@ -11,20 +11,12 @@ import { proposalReads, proposedLimits } from './limits/limit-usage.ts'
 export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
   name: 'evaluate',
 
-  reads(call, facts) {
-    const { accountId, agentId, mandateId } = call
-    const reads: Read[] = [
-      look(agents, { accountId, id: agentId }),
-      look(mandates, { accountId, id: mandateId }),
-      look(sellerDomains, domainOf(call)),
-    ]
-    reads.push(...proposalReads(bookingOf(call), facts))
-    if (facts.isRerun) reads.push(look(evaluations, call))
-    const mandate = look(mandates, { accountId, id: mandateId })
-    const found = facts.knows(mandate) ? facts.row(mandates, { accountId, id: mandateId }) : undefined
-    if (found) reads.push(...readsOfSeller(found, purchaseOf(call), facts))
-    return reads
-  },
+  reads: (call, { isRerun }) => [
+    look(agents, { accountId: call.accountId, id: call.agentId }),
+    look(mandates, { accountId: call.accountId, id: call.mandateId }),
+    look(sellerDomains, domainOf(call)),
+    ...(isRerun ? [look(evaluations, call)] : []),
+  ],
 
   decide(call, facts) {
     const { accountId, environment, merchantDomain, amountMicro, createdAtMs } = call
@@ -34,6 +26,12 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
     const agent = foundAgent?.environment === environment ? foundAgent : undefined
     const found = facts.row(mandates, { accountId, id: call.mandateId })
     const mandate = found?.environment === environment ? found : undefined
+    if (mandate) {
+      facts.read([
+        ...sellerReads(mandate, purchaseOf(call)),
+        ...proposalReads(bookingOf(call), mandate, agent),
+      ])
+    }
     const payment = { ...call, seller: { merchantDomain }, countHolds: false }
     const approval = mandate && {
       isKnownSeller: isKnownSeller(mandate, purchaseOf(call), facts),

@@ -5,7 +5,7 @@ import type { RecordKey } from '../../store.ts'
 import { lock, look, put, unchanged, type Operation } from '../operation.ts'
 import { agents, auditEvents, mandateAccounts, mandates, type MandateRow } from '../tables.ts'
 import { Bookings, isEndedByBudget } from './bookings.ts'
-import { pathOf, readsOfPath } from './limits/budgets.ts'
+import { pathOf } from './limits/budgets.ts'
 import { closeMinuteOf } from './denials.ts'
 import { endPayments, expiredReads, releaseExpired } from './ended-payments.ts'
 
@@ -20,12 +20,8 @@ export type NewMandateOutcome = 'created' | 'not_found' | 'budget_not_found' | '
 export const createMandate: Operation<NewMandate, NewMandateOutcome> = {
   name: 'createMandate',
 
-  reads: ({ mandate }, facts) => [
-    // A concurrent revocation of the agent must see the mandate.
-    lock(agents, { accountId: mandate.accountId, id: mandate.agentId }),
-    ...readsOfPath(mandate),
-    ...(facts.isRerun ? [look(mandates, mandate)] : []),
-  ],
+  // A concurrent revocation of the agent must see the mandate.
+  reads: ({ mandate: { accountId, agentId } }) => [lock(agents, { accountId, id: agentId })],
 
   decide({ mandate, event }, facts) {
     if (facts.isRerun && facts.row(mandates, mandate)) return unchanged('created')
@@ -71,14 +67,7 @@ export interface MandateMove {
 export const moveMandate: Operation<MandateMove, MandateRow | 'not_found' | 'mandate_revoked'> = {
   name: 'moveMandate',
 
-  reads({ mandate: key, event }, facts) {
-    const row = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
-    return [
-      lock(mandates, key),
-      ...expiredReads(row, event.createdAtMs, facts),
-      ...(facts.isRerun ? [look(auditEvents, event)] : []),
-    ]
-  },
+  reads: ({ mandate }) => [lock(mandates, mandate)],
 
   decide({ mandate: key, to, event }, facts) {
     const mandate = facts.row(mandates, key)
@@ -127,24 +116,17 @@ export interface ReleaseOutcome {
 export const releaseExpiredPayments: Operation<ReleaseCall, ReleaseOutcome> = {
   name: 'releaseExpiredPayments',
 
-  reads({ accountId, mandateId, nowMs }, facts) {
-    const key = { accountId, id: mandateId }
-    const mandate = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
-    if (!mandate) return [lock(mandates, key)]
-    return [
-      lock(mandates, key),
-      look(agents, { accountId, id: mandate.agentId }),
-      ...expiredReads(mandate, nowMs, facts),
-    ]
-  },
+  reads: ({ accountId, mandateId }) => [lock(mandates, { accountId, id: mandateId })],
 
   decide({ accountId, mandateId, nowMs, countId }, facts) {
     const found = facts.row(mandates, { accountId, id: mandateId })
     if (!found) return unchanged({ released: 0, isMoreLeft: false })
+    const agent = { accountId, id: found.agentId }
+    facts.read([look(agents, agent), ...expiredReads(found, nowMs)])
     const closed = closeMinuteOf(found, nowMs, countId === undefined ? undefined : () => countId)
     const bookings = new Bookings(found, facts)
     bookings.mandate = closed.count
-    const isRevoked = facts.row(agents, { accountId, id: found.agentId })?.status === 'revoked'
+    const isRevoked = facts.row(agents, agent)?.status === 'revoked'
     if ((isRevoked && found.openPayments > 0) || isEndedByBudget(found, facts)) {
       const ended = endPayments(bookings, facts, nowMs)
       return {

@@ -1,47 +1,38 @@
 import { auditEvent, systemActor } from '../../../domain/audit.ts'
-import { budgetPathOf, exceededLimits, type ExceededLimit } from '../../../domain/limits.ts'
+import { exceededLimits, type ExceededLimit } from '../../../domain/limits.ts'
 import { subtractMicro } from '../../../domain/money.ts'
 import { checkPolicy } from '../../../domain/policy.ts'
 import { validityWindowMs } from '../../../domain/proof.ts'
 import { metadataText, type AuditEvent, type Hold, type OptionalFacts } from '../../../domain/records.ts'
 import { idBytes, idText } from '../../../domain/type-id.ts'
 import type { ProofOutcome, RequestKey } from '../../store.ts'
-import {
-  lock,
-  look,
-  put,
-  unchanged,
-  type Change,
-  type Facts,
-  type Operation,
-  type Read,
-} from '../operation.ts'
+import { lock, look, put, unchanged, type Change, type Facts, type Operation } from '../operation.ts'
 import {
   agents,
   auditEvents,
-  budgets,
   evaluations,
   mandates,
   orders,
   payments,
   proofRequests,
+  type AgentRow,
   type EvaluationRow,
   type MandateRow,
   type PaymentRow,
 } from '../tables.ts'
 import {
   approvalGate,
-  approvalReads,
   askForApproval,
   changesOfIssue,
   findApproval,
+  sellerReads,
   type Asked,
   type AskingCall,
 } from './approvals.ts'
 import { bookingReads, Bookings, isCounted, isEndedByBudget, isEndedLater, type Booking } from './bookings.ts'
 import { closeMinuteOf, denialCountId, denialId, recordDenial, type Denial } from './denials.ts'
 import { decisionOf, lookedAtOf } from './evaluation-rows.ts'
-import { endOverdue, endPayments, expiredReads, readsOfOverdue, releaseExpired } from './ended-payments.ts'
+import { endOverdue, endPayments, releaseExpired } from './ended-payments.ts'
 import { committedOf, isIssuedFor, statusOf } from './payment-rows.ts'
 
 /** A request for a proof. */
@@ -57,31 +48,17 @@ export type IssueOutcome =
 export const issueProof: Operation<ProofCall, IssueOutcome> = {
   name: 'issueProof',
 
-  reads(call, facts) {
+  reads(call, { isRerun }) {
     const { hold } = call
-    const request = requestOf(call)
-    const reads: Read[] = [
-      look(agents, { accountId: hold.accountId, id: hold.agentId }),
-      lock(mandates, { accountId: hold.accountId, id: hold.mandateId }),
+    const { accountId, agentId, mandateId } = hold
+    const [request, order] = [requestOf(call), orderOf(hold)]
+    return [
+      look(agents, { accountId, id: agentId }),
+      lock(mandates, { accountId, id: mandateId }),
+      ...(isRerun ? [look(payments, hold), look(evaluations, denialOf(hold))] : []),
+      ...(request ? [look(proofRequests, request)] : []),
+      ...(order ? [look(orders, order)] : []),
     ]
-    if (facts.isRerun) reads.push(look(payments, hold), look(evaluations, denialOf(hold)))
-    if (request) reads.push(look(proofRequests, request))
-    if (request && facts.knows(look(proofRequests, request))) {
-      const first = facts.row(proofRequests, request)
-      if (first) reads.push(look(payments, first))
-    }
-    reads.push(...orderReads(hold, facts))
-    const mandate = knownMandate(hold, facts)
-    if (!mandate) return reads
-    const agent = agentOf(hold, facts)
-    const replaced = overdueOfOrder(hold, mandate, facts)
-    const counted = bookingReads(mandate, replaced, { agent, resourceUrl: hold.resourceUrl })
-    reads.push(...counted, ...replaced.flatMap(readsOfOverdue))
-    if (counted.every((read) => facts.knows(read))) reads.push(...approvalReads(call, mandate, agent, facts))
-    // Expired payments are read only if they matter: most mandates have enough budget without them.
-    if (counted.every((read) => facts.knows(read)) && mustEnd(mandate, hold, facts) !== 'nothing')
-      reads.push(...expiredReads(mandate, hold.issuedAtMs, facts))
-    return reads
   },
 
   decide(call, facts) {
@@ -95,10 +72,11 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     const first = asked && facts.row(payments, asked)
     if (first) return unchanged(answerAgain(hold, first, facts))
     const found = facts.row(mandates, { accountId: hold.accountId, id: hold.mandateId })
+    const agent = agentOf(hold, facts)
+    if (found) readFirst(call, found, agent, facts)
     const ordered = found && answerToOrder(hold, found, facts)
     if (ordered) return unchanged(ordered)
     const changes: Change[] = []
-    const agent = agentOf(hold, facts)
     const bookings = found?.environment === hold.environment ? new Bookings(found, facts) : undefined
     if (bookings) {
       const ends = mustEnd(bookings.mandate, hold, facts)
@@ -149,6 +127,18 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
   },
 }
 
+/** Reads, in one step, what the order, the limits and the approval of a payment depend on. */
+function readFirst(call: ProofCall, mandate: MandateRow, agent: AgentRow | undefined, facts: Facts): void {
+  const { hold } = call
+  const order = orderOf(hold)
+  const latest = order && facts.row(orders, order)
+  facts.read([
+    ...(latest ? [look(payments, latest)] : []),
+    ...bookingReads(mandate, [], { agent, resourceUrl: hold.resourceUrl }),
+    ...sellerReads(mandate, hold),
+  ])
+}
+
 /** The denial of a payment that a person must approve. */
 function withRemark(denial: Denial, { approval, remark }: Asked): Denial & Pick<Asked, 'approval'> {
   return { ...denial, detail: `${denial.detail} ${remark}`, approval }
@@ -159,8 +149,7 @@ function denyAgain(call: ProofCall, recorded: EvaluationRow, facts: Facts): Issu
   const denial = decisionOf(recorded) as Denial
   const { accountId, mandateId } = call.hold
   const mandate = facts.row(mandates, { accountId, id: mandateId })
-  const gate = mandate && approvalGate(call, mandate, agentOf(call.hold, facts), facts)
-  if (denial.code !== 'approval_required' || !mandate || !gate) return { ...denial, isStray: false }
+  if (denial.code !== 'approval_required' || !mandate) return { ...denial, isStray: false }
   return { ...denial, approval: findApproval(call, mandate, facts), isStray: false }
 }
 
@@ -176,15 +165,6 @@ function requestOf({ hold, requestKey }: ProofCall) {
 
 function orderOf({ accountId, mandateId, orderId }: Hold) {
   return orderId === null ? undefined : { accountId, mandateId, orderId }
-}
-
-/** The reads of `answerToOrder`. */
-function orderReads(hold: Hold, facts: Facts): Read[] {
-  const order = orderOf(hold)
-  if (!order) return []
-  const read = look(orders, order)
-  const latest = facts.knows(read) ? facts.row(orders, order) : undefined
-  return latest ? [read, look(payments, latest)] : [read]
 }
 
 /**
@@ -223,15 +203,8 @@ function statusForOrder(payment: PaymentRow, mandate: MandateRow, hold: Hold, fa
  * proof, since a process with a slower clock could still charge it.
  */
 function overdueOfOrder(hold: Hold, mandate: MandateRow, facts: Facts): readonly PaymentRow[] {
-  const order = orderOf(hold)
-  if (!order || !facts.knows(look(orders, order))) return []
-  const latest = facts.row(orders, order)
-  if (!latest || !facts.knows(look(payments, latest))) return []
   const payment = latestOfOrder(hold, facts)
   if (payment?.status !== 'open' && payment?.status !== 'authorized') return []
-  const { accountId } = hold
-  const path = budgetPathOf(mandate, agentOf(hold, facts))
-  if (!path.every((id) => facts.knows(look(budgets, { accountId, id })))) return []
   return statusForOrder(payment, mandate, hold, facts) === 'expired' ? [payment] : []
 }
 
@@ -330,11 +303,6 @@ function mustEnd(mandate: MandateRow, hold: Hold, facts: Facts): 'all' | 'expire
 /** Whether the budget has room for an amount in addition to everything committed, expired or not. */
 function hasRoom(mandate: MandateRow, { amountMicro }: Pick<Hold, 'amountMicro'>): boolean {
   return amountMicro <= subtractMicro(mandate.maxTotalMicro, committedOf(mandate))
-}
-
-function knownMandate({ accountId, mandateId }: Hold, facts: Facts): MandateRow | undefined {
-  const key = { accountId, id: mandateId }
-  return facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
 }
 
 function agentOf(

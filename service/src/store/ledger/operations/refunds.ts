@@ -1,16 +1,7 @@
 import { addMicro, type MicroUsdc } from '../../../domain/money.ts'
 import type { AuditEvent, Caller } from '../../../domain/records.ts'
 import type { RefundOutcome } from '../../store.ts'
-import {
-  lock,
-  look,
-  put,
-  unchanged,
-  type Change,
-  type Operation,
-  type RangeRead,
-  type Read,
-} from '../operation.ts'
+import { lock, look, put, range, unchanged, type Change, type Operation } from '../operation.ts'
 import {
   accounts,
   apiKeys,
@@ -61,22 +52,12 @@ export interface RefundCall {
 export const refund: Operation<RefundCall, RefundOutcome> = {
   name: 'refund',
 
-  reads(call, facts) {
-    const { caller, payerId, nonce } = call
-    const key = { accountId: payerId, nonce }
-    const reads: Read[] = [
-      look(accounts, { id: caller.accountId }),
-      look(accounts, { id: payerId }),
-      look(apiKeys, keyOf(caller)),
-      look(payments, key),
-    ]
-    const payment = facts.knows(look(payments, key)) ? facts.row(payments, key) : undefined
-    if (!payment) return reads
-    const mandate = { accountId: payerId, id: payment.mandateId }
-    reads.push(lock(mandates, mandate), refundsOf(call))
-    const known = facts.knows(look(mandates, mandate)) ? facts.row(mandates, mandate) : undefined
-    return known ? [...reads, ...bookingReads(known, [payment])] : reads
-  },
+  reads: ({ caller, payerId, nonce }) => [
+    look(accounts, { id: caller.accountId }),
+    look(accounts, { id: payerId }),
+    look(apiKeys, keyOf(caller)),
+    look(payments, { accountId: payerId, nonce }),
+  ],
 
   decide(call, facts) {
     const { caller, payerId, nonce, amountMicro } = call
@@ -85,9 +66,11 @@ export const refund: Operation<RefundCall, RefundOutcome> = {
     if (payment?.environment !== caller.environment) return refused('not_found')
     if ((payment.sellerAccountId ?? payment.accountId) !== caller.accountId)
       return refused('seller_not_yours')
-    const mandate = facts.row(mandates, { accountId: payerId, id: payment.mandateId })
+    const mandateKey = { accountId: payerId, id: payment.mandateId }
+    facts.read([lock(mandates, mandateKey), refundsOf(call)])
+    const mandate = facts.row(mandates, mandateKey)
     if (payment.status !== 'captured' || !mandate) return refused('not_refundable')
-    const earlier = facts.rows(refunds, refundsOf(call))
+    const earlier = facts.rows(refundsOf(call))
     // Refunded by an earlier attempt whose response was lost.
     if (earlier.some(({ id }) => id === call.refundId)) return done(call.refundId, { isReplay: false })
     // Whatever key of the account it comes with: the API key may have been replaced before a retry.
@@ -99,6 +82,7 @@ export const refund: Operation<RefundCall, RefundOutcome> = {
     const refundedMicro = addMicro(payment.refundedMicro ?? (0n as MicroUsdc), amountMicro)
     if (!(refundedMicro <= capturedOf(payment))) return refused('refund_exceeds_payment')
     if (earlier.length >= maxRefunds) return refused('too_many_refunds')
+    facts.read(bookingReads(mandate, [payment]))
     const times = timesOf(call, facts)
     const bookings = new Bookings(mandate, facts)
     bookings.refund(payment, { amountMicro })
@@ -150,15 +134,8 @@ function eventsOf(
 }
 
 /** The refunds of the payment so far. */
-function refundsOf({ payerId: accountId, nonce }: RefundCall): RangeRead {
-  return {
-    kind: 'range',
-    table: refunds,
-    where: { accountId, nonce },
-    orderBy: 'id',
-    limit: maxRefunds,
-    isLocked: false,
-  }
+function refundsOf({ payerId: accountId, nonce }: RefundCall) {
+  return range(refunds, { where: { accountId, nonce }, orderBy: 'id', limit: maxRefunds })
 }
 
 function done(refundId: string, { isReplay }: { readonly isReplay: boolean }) {

@@ -1,16 +1,7 @@
 import type { AuditEvent, ListedSeller, RegisteredSeller } from '../../../domain/records.ts'
 import { eventsOfRelease } from '../../released-domain.ts'
 import type { OwnDomain, Registration, ReleaseEvents } from '../../store.ts'
-import {
-  lock,
-  look,
-  put,
-  remove,
-  unchanged,
-  type Facts,
-  type Operation,
-  type RangeRead,
-} from '../operation.ts'
+import { lock, look, put, range, remove, unchanged, type Facts, type Operation } from '../operation.ts'
 import { accounts, auditEvents, sellerDomains, sellers } from '../tables.ts'
 
 export interface NewSeller {
@@ -26,10 +17,9 @@ export const createSeller: Operation<NewSeller, 'created' | 'seller_exists'> = {
   name: 'createSeller',
 
   // If an account creates two pending sellers at once, one must see the other: lock the account.
-  reads: ({ seller }, facts) => [
+  reads: ({ seller }) => [
     ...(seller.isPending ? [lock(accounts, { id: seller.accountId }), ownOf(seller)] : []),
     look(sellerDomains, seller),
-    ...(facts.isRerun ? [look(sellers, seller)] : []),
   ],
 
   decide({ seller: { isPending = false, ...seller }, event }, facts) {
@@ -83,13 +73,7 @@ export interface DomainRelease {
 export const releaseDomain: Operation<DomainRelease, RegisteredSeller | undefined> = {
   name: 'releaseDomain',
 
-  reads({ registration, events }, facts) {
-    const domain = lock(sellerDomains, registration)
-    const earlier = facts.isRerun ? [look(auditEvents, events.own)] : []
-    const registered = facts.knows(domain) ? facts.row(sellerDomains, registration) : undefined
-    if (!registered) return [domain, ...earlier]
-    return [domain, look(sellers, { accountId: registered.accountId, id: registered.sellerId }), ...earlier]
-  },
+  reads: ({ registration }) => [lock(sellerDomains, registration)],
 
   decide({ registration, events }, facts) {
     // Released by an earlier attempt whose response was lost.
@@ -111,17 +95,10 @@ export const releaseDomain: Operation<DomainRelease, RegisteredSeller | undefine
 }
 
 function ownIn(facts: Facts, own: OwnDomain) {
-  return facts.rows(sellers, ownOf(own)).toSorted((left, right) => (left.id < right.id ? -1 : 1))[0]
+  return facts.rows(ownOf(own)).toSorted((left, right) => (left.id < right.id ? -1 : 1))[0]
 }
 
 /** The account's seller for a domain, pending or not. */
-function ownOf({ accountId, environment, domain }: OwnDomain): RangeRead {
-  return {
-    kind: 'range',
-    table: sellers,
-    where: { accountId, environment, domain },
-    orderBy: 'id',
-    limit: 1,
-    isLocked: false,
-  }
+function ownOf({ accountId, environment, domain }: OwnDomain) {
+  return range(sellers, { where: { accountId, environment, domain }, orderBy: 'id', limit: 1 })
 }

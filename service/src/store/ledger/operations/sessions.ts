@@ -1,15 +1,6 @@
 import type { AuditEvent } from '../../../domain/records.ts'
 import type { SessionKey, StoredSession } from '../../console/store.ts'
-import {
-  lock,
-  look,
-  put,
-  remove,
-  unchanged,
-  type Facts,
-  type Operation,
-  type RangeRead,
-} from '../operation.ts'
+import { lock, put, range, remove, unchanged, type Facts, type Operation } from '../operation.ts'
 import { auditEvents, sessions, type SessionRow } from '../tables.ts'
 
 export interface NewSession {
@@ -24,11 +15,11 @@ const maxRemoved = 100
 export const createSession: Operation<NewSession, undefined> = {
   name: 'createSession',
 
-  reads: ({ session }, facts) => [endedUpTo(session), ...(facts.isRerun ? [look(sessions, session)] : [])],
+  reads: ({ session }) => [endedUpTo(session)],
 
   decide({ session, event }, facts) {
     if (facts.isRerun && facts.row(sessions, session)) return unchanged(undefined)
-    const ended = facts.rows(sessions, endedUpTo(session)).slice(0, maxRemoved)
+    const ended = facts.rows(endedUpTo(session))
     return {
       outcome: undefined,
       changes: [...ended.map((row) => remove(sessions, row)), put(sessions, session), ...recorded(event)],
@@ -63,7 +54,7 @@ export interface SessionEnd {
  */
 export const endSession: Operation<SessionEnd, boolean> = {
   name: 'endSession',
-  reads: ({ session, event }, facts) => [lock(sessions, session), ...earlierReads(event, facts)],
+  reads: ({ session }) => [lock(sessions, session)],
   decide: ({ session, event }, facts) => end(facts.row(sessions, session), event, facts),
 }
 
@@ -76,10 +67,10 @@ export interface SessionEndById {
 export const endSessionById: Operation<SessionEndById, boolean> = {
   name: 'endSessionById',
 
-  reads: ({ session, event }, facts) => [byId(session), ...earlierReads(event, facts)],
+  reads: ({ session }) => [byId(session)],
 
   decide({ session, event }, facts) {
-    const [row] = facts.rows(sessions, byId(session))
+    const [row] = facts.rows(byId(session))
     return end(row, row ? { ...event, environment: row.environment ?? event.environment } : event, facts)
   },
 }
@@ -89,33 +80,15 @@ function end(row: SessionRow | undefined, event: AuditEvent | undefined, facts: 
   return { outcome: true, changes: [remove(sessions, row), ...recorded(event)] }
 }
 
-function earlierReads(event: AuditEvent | undefined, facts: Facts) {
-  return event && facts.isRerun ? [look(auditEvents, event)] : []
-}
-
 function recorded(event: AuditEvent | undefined) {
   return event ? [put(auditEvents, event)] : []
 }
 
-function endedUpTo({ accountId, createdAtMs }: StoredSession): RangeRead {
-  return {
-    kind: 'range',
-    table: sessions,
-    where: { accountId },
-    orderBy: 'endsAtMs',
-    upTo: createdAtMs,
-    limit: maxRemoved,
-    isLocked: true,
-  }
+function endedUpTo({ accountId, createdAtMs: upTo }: StoredSession) {
+  const where = { accountId }
+  return range(sessions, { where, orderBy: 'endsAtMs', upTo, limit: maxRemoved, isLocked: true })
 }
 
-function byId({ accountId, id }: SessionEndById['session']): RangeRead {
-  return {
-    kind: 'range',
-    table: sessions,
-    where: { accountId, id },
-    orderBy: 'endsAtMs',
-    limit: 1,
-    isLocked: true,
-  }
+function byId({ accountId, id }: SessionEndById['session']) {
+  return range(sessions, { where: { accountId, id }, orderBy: 'endsAtMs', limit: 1, isLocked: true })
 }

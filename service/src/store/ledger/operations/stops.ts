@@ -1,19 +1,10 @@
 import { auditEvent } from '../../../domain/audit.ts'
 import type { AuditEvent, Scope } from '../../../domain/records.ts'
 import type { RecordKey } from '../../store.ts'
-import {
-  lock,
-  look,
-  put,
-  remove,
-  unchanged,
-  type Facts,
-  type Operation,
-  type RangeRead,
-} from '../operation.ts'
+import { lock, look, put, range, remove, unchanged, type Facts, type Operation } from '../operation.ts'
 import { auditEvents, mandates, runningStops, stops, type MandateRow, type RunningStop } from '../tables.ts'
 import { Bookings } from './bookings.ts'
-import { endPayments, expiredReads } from './ended-payments.ts'
+import { endPayments } from './ended-payments.ts'
 
 // A stop of all agents is recorded, then goes through the mandates of its scope one by one, so that a failing
 // one does not block the others. See `stop-all.ts`.
@@ -130,7 +121,7 @@ export interface MandatePage {
 export const listMandatesOf: Operation<MandatePage, readonly MandateRow[]> = {
   name: 'listMandatesOf',
   reads: (page) => [rangeOf(page)],
-  decide: (page, facts) => unchanged(facts.rows(mandates, rangeOf(page))),
+  decide: (page, facts) => unchanged(facts.rows(rangeOf(page))),
 }
 
 export interface MandateStop {
@@ -159,16 +150,7 @@ export interface StoppedMandate {
 export const stopMandate: Operation<MandateStop, StoppedMandate> = {
   name: 'stopMandate',
 
-  reads(call, facts) {
-    const { mandate: key, atMs, press } = call
-    const row = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
-    return [
-      ...(press === null ? [] : [look(stops, key)]),
-      lock(mandates, key),
-      ...expiredReads(row, atMs, facts),
-      ...(facts.isRerun ? [look(auditEvents, eventKey(call))] : []),
-    ]
-  },
+  reads: ({ mandate, press }) => [...(press === null ? [] : [look(stops, mandate)]), lock(mandates, mandate)],
 
   decide(call, facts) {
     const { mandate: key, stopId, atMs, press } = call
@@ -230,11 +212,7 @@ export const resumeMandate: Operation<MandateResume, boolean> = {
   name: 'resumeMandate',
 
   // The stop is read after the mandate is locked: a later stop will find the mandate resumed, and pause it.
-  reads: (call, facts) => [
-    look(stops, call.mandate),
-    lock(mandates, call.mandate),
-    ...(facts.isRerun ? [look(auditEvents, eventKey(call))] : []),
-  ],
+  reads: ({ mandate }) => [look(stops, mandate), lock(mandates, mandate)],
 
   decide(call, facts) {
     const { mandate: key, stopId, press, atMs } = call
@@ -273,15 +251,12 @@ function eventOf(
   return auditEvent({ keyId: actor }, mandate, { id: eventId, type, subjectId: mandate.id, data, atMs })
 }
 
-function rangeOf({ of, afterId, limit }: MandatePage): RangeRead {
+function rangeOf({ of, afterId, limit }: MandatePage) {
   const { accountId } = of
-  return {
-    kind: 'range',
-    table: mandates,
+  return range(mandates, {
     where: 'agentId' in of ? { accountId, agentId: of.agentId } : { accountId, environment: of.environment },
     orderBy: 'id',
     after: afterId === '' ? undefined : afterId,
     limit,
-    isLocked: false,
-  }
+  })
 }

@@ -1,8 +1,8 @@
 import type { AuditEvent, Caller, Scope } from '../../../domain/records.ts'
-import { lock, look, put, unchanged, type Change, type Operation, type RangeRead } from '../operation.ts'
+import { lock, look, put, range, unchanged, type Change, type Operation } from '../operation.ts'
 import { auditEvents, mandates, payments, type BudgetUsageRow, type PaymentRow } from '../tables.ts'
 import { bookingReads, Bookings, isEndedByBudget } from './bookings.ts'
-import { endPayments, expiredReads } from './ended-payments.ts'
+import { endPayments } from './ended-payments.ts'
 import { statusOf } from './payment-rows.ts'
 
 export interface VoidCall {
@@ -21,21 +21,15 @@ export interface VoidCall {
 export const voidPayment: Operation<VoidCall, PaymentRow | undefined> = {
   name: 'voidPayment',
 
-  reads({ accountId, nonce }, facts) {
-    const payment = look(payments, { accountId, nonce })
-    const row = facts.knows(payment) ? facts.row(payments, { accountId, nonce }) : undefined
-    if (!row) return [payment]
-    const key = { accountId, id: row.mandateId }
-    const mandate = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
-    return [payment, lock(mandates, key), ...(mandate ? bookingReads(mandate, [row]) : [])]
-  },
+  reads: ({ accountId, nonce }) => [look(payments, { accountId, nonce })],
 
   decide({ accountId, environment, nonce, agentId, event }, facts) {
     const payment = facts.row(payments, { accountId, nonce })
     if (payment?.environment !== environment) return unchanged(undefined)
     if (agentId !== undefined && payment.agentId !== agentId) return unchanged(undefined)
-    const mandate = facts.row(mandates, { accountId, id: payment.mandateId })
+    const mandate = facts.lockedRow(mandates, { accountId, id: payment.mandateId })
     if (!mandate) return unchanged(undefined)
+    facts.read(bookingReads(mandate, [payment]))
     const isEnded = payment.status === 'open' && isEndedByBudget(mandate, facts)
     const status = isEnded ? 'voided' : statusOf(payment, mandate, event.createdAtMs)
     const ended = { ...payment, status: status === 'open' ? ('voided' as const) : status }
@@ -74,25 +68,22 @@ export interface VoidProgress {
 export const voidPayments: Operation<VoidStep, VoidProgress> = {
   name: 'voidPayments',
 
-  reads(step, facts) {
-    const range = mandatesAfter(step)
-    const found = facts.knows(range) ? facts.rows(mandates, range) : []
-    return [range, ...found.flatMap((mandate) => expiredReads(mandate, step.event.createdAtMs, facts))]
-  },
+  reads: (step) => [mandatesAfter(step)],
 
   decide(step, facts) {
     const { event } = step
     const range = mandatesAfter(step)
-    const found = facts.rows(mandates, range)
+    const found = facts.rows(range)
     let voided = 0
     const changes: Change[] = []
     const budgets = new Map<string, BudgetUsageRow>()
-    for (const mandate of found.filter(({ openPayments }) => openPayments > 0)) {
+    const open = found.filter(({ openPayments }) => openPayments > 0)
+    facts.each(open, (mandate) => {
       const bookings = new Bookings(mandate, facts, budgets)
       const ended = endPayments(bookings, facts, event.createdAtMs)
       voided += ended.voided
       changes.push(...ended.changes, ...bookings.changes)
-    }
+    })
     const lastId = found.length < range.limit ? undefined : found.at(-1)?.id
     if (voided > 0)
       changes.push(put(auditEvents, { ...event, data: { ...event.data, voided_holds: voided } }))
@@ -100,16 +91,14 @@ export const voidPayments: Operation<VoidStep, VoidProgress> = {
   },
 }
 
-function mandatesAfter({ scope: { accountId, environment }, afterId }: VoidStep): RangeRead {
-  return {
-    kind: 'range',
-    table: mandates,
+function mandatesAfter({ scope: { accountId, environment }, afterId }: VoidStep) {
+  return range(mandates, {
     where: { accountId, environment },
     orderBy: 'id',
     after: afterId === '' ? undefined : afterId,
     limit: mandatesVoidedAtOnce,
     isLocked: true,
-  }
+  })
 }
 
 export interface RevocationStep {
@@ -123,11 +112,10 @@ export interface RevocationStep {
 export const voidPaymentsOfRevoked: Operation<RevocationStep, 'voided'> = {
   name: 'voidPaymentsOfRevoked',
 
-  reads({ accountId, mandateId, event }, facts) {
-    const key = { accountId, id: mandateId }
-    const mandate = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
-    return [lock(mandates, key), lock(auditEvents, event), ...expiredReads(mandate, event.createdAtMs, facts)]
-  },
+  reads: ({ accountId, mandateId, event }) => [
+    lock(mandates, { accountId, id: mandateId }),
+    lock(auditEvents, event),
+  ],
 
   decide({ accountId, mandateId, event }, facts) {
     const mandate = facts.row(mandates, { accountId, id: mandateId })

@@ -10,7 +10,7 @@ import { subtractMicro } from '../../../../domain/money.ts'
 import { clockOffsetOf } from '../../../../domain/clock/test-clock.ts'
 import { subjectOf } from '../../../../domain/subjects.ts'
 import { idText } from '../../../../domain/type-id.ts'
-import { lock, look, type Change, type Facts, type RangeRead, type Read } from '../../operation.ts'
+import { look, range, type Change, type Facts, type Read } from '../../operation.ts'
 import {
   accounts,
   authorizations,
@@ -52,25 +52,6 @@ export function countsFromMs(limits: readonly Limit[], atMs: number): number {
 }
 
 /**
- * The reads of `bookedSince`: what was charged since a time, from the journal, and what is open or
- * authorized.
- */
-export function bookedReads(mandate: MandateRow, fromMs: number, facts: Facts): readonly Read[] {
-  const account = look(accounts, { id: mandate.accountId })
-  if (!facts.knows(account)) return [account]
-  const ranges = rangesOf(mandate, fromMs, facts)
-  const { charged, authorized } = ranges
-  const nonces = [
-    ...(facts.knows(charged) ? facts.rows(entries, charged) : []).flatMap(({ kind, nonce }) =>
-      kind === 'paid' && nonce !== null ? nonce : [],
-    ),
-    ...(facts.knows(authorized) ? facts.rows(authorizations, authorized) : []).map(({ nonce }) => nonce),
-  ]
-  const { accountId } = mandate
-  return [account, ...Object.values(ranges), ...nonces.map((nonce) => look(payments, { accountId, nonce }))]
-}
-
-/**
  * The payments of a mandate that commit an amount and may be booked since a time. Undefined if there are too
  * many to read. `changed` has payments that the operation changes, and `epoch` is the mandate's after it.
  */
@@ -83,22 +64,23 @@ export function bookedSince(
     changed = [],
   }: { readonly epoch?: number; readonly changed?: readonly Change[] } = {},
 ): readonly Booked[] | undefined {
-  const { charged, authorized, open } = rangesOf(mandate, fromMs, facts)
-  const { accountId } = mandate
+  const ranges = rangesOf(mandate, fromMs, facts)
+  facts.read(Object.values(ranges))
   const found = {
-    charged: facts.rows(entries, charged),
-    authorized: facts.rows(authorizations, authorized),
-    open: facts.rows(payments, open),
+    charged: facts.rows(ranges.charged),
+    authorized: facts.rows(ranges.authorized),
+    open: facts.rows(ranges.open),
   }
   if (Object.values(found).some(({ length }) => length >= maxRows)) return undefined
-  const rows = new Map<string, PaymentRow>()
-  for (const { kind, nonce } of found.charged) {
-    if (kind !== 'paid' || nonce === null) continue
-    const payment = facts.row(payments, { accountId, nonce })
-    if (payment) rows.set(nonce, payment)
-  }
-  for (const { nonce } of found.authorized) rows.set(nonce, facts.row(payments, { accountId, nonce })!)
-  for (const payment of found.open) rows.set(payment.nonce, payment)
+  const { accountId } = mandate
+  const charged = found.charged.flatMap(({ kind, nonce }) => (kind === 'paid' ? (nonce ?? []) : []))
+  const nonces = [...charged, ...found.authorized.map(({ nonce }) => nonce)]
+  facts.read(nonces.map((nonce) => look(payments, { accountId, nonce })))
+  const booked = [
+    ...nonces.flatMap((nonce) => facts.row(payments, { accountId, nonce }) ?? []),
+    ...found.open,
+  ]
+  const rows = new Map(booked.map((payment) => [payment.nonce, payment]))
   for (const { table, row } of changed) {
     if (table === payments) rows.set((row as PaymentRow).nonce, row as PaymentRow)
   }
@@ -112,25 +94,18 @@ function rangesOf(
 ) {
   // The test clock was ahead by at most this when they were charged; ids are in the time of the machine.
   const offsetMs = clockOffsetOf(facts.row(accounts, { id: accountId }), environment)
-  const range = { kind: 'range', limit: maxRows, isLocked: false } as const
   const where = { accountId, mandateId }
+  const after = firstIdAt(fromMs - offsetMs - clockSlackMs)
   return {
-    charged: {
-      ...range,
-      table: entries,
-      where,
-      orderBy: 'id',
-      after: firstIdAt(fromMs - offsetMs - clockSlackMs),
-    },
-    authorized: { ...range, table: authorizations, where, orderBy: 'deadlineMs' },
-    open: {
-      ...range,
-      table: payments,
+    charged: range(entries, { where, orderBy: 'id', after, limit: maxRows }),
+    authorized: range(authorizations, { where, orderBy: 'deadlineMs', limit: maxRows }),
+    open: range(payments, {
       where: { ...where, epoch },
       orderBy: 'expiresAtMs',
       after: releasedUntilMs,
-    },
-  } as const satisfies Record<string, RangeRead>
+      limit: maxRows,
+    }),
+  }
 }
 
 /** No transaction recorded at this time or later has a smaller id. */
@@ -189,5 +164,5 @@ export function subjectReads(
 ): readonly Read[] {
   const kinds = new Set(limits.flatMap(({ per }) => per ?? []))
   const subjects = [...kinds].flatMap((per) => [...bookedBySubject(per, booked).keys()])
-  return subjects.map((subject) => lock(subjectUsage, { accountId, mandateId, subject }))
+  return subjects.map((subject) => look(subjectUsage, { accountId, mandateId, subject }))
 }

@@ -6,13 +6,12 @@ import {
   lock,
   look,
   put,
+  range,
   unchanged,
   type Change,
   type Decision,
   type Facts,
   type Operation,
-  type RangeRead,
-  type Read,
 } from '../../operation.ts'
 import {
   auditEvents,
@@ -23,14 +22,7 @@ import {
   type BudgetUsageRow,
   type MandateRow,
 } from '../../tables.ts'
-import {
-  addedLimits,
-  bookedReads,
-  bookedSince,
-  countsFromMs,
-  tallyBooked,
-  withoutLimits,
-} from './booked-before.ts'
+import { addedLimits, bookedSince, countsFromMs, tallyBooked, withoutLimits } from './booked-before.ts'
 import { endOpen } from './budgets.ts'
 
 /** Max mandates of an environment whose payments an added limit searches. */
@@ -52,33 +44,11 @@ type ChangeOutcome =
 export const changeBudget: Operation<BudgetChangeCall, ChangeOutcome> = {
   name: 'changeBudget',
 
-  reads(call, facts) {
-    const { budget: key, event } = call
-    const seen = look(budgets, key)
-    if (!facts.knows(seen)) return [seen]
-    const own: readonly Read[] = [
-      lock(budgets, key),
-      lock(budgetUsage, usageKey(key)),
-      ...(facts.isRerun ? [look(auditEvents, event)] : []),
-    ]
-    const budget = facts.row(budgets, key)
-    const added = budget ? addedLimits(limitsOf(budget, call), budget.limits) : []
-    if (!budget || added.length === 0) return own
-    // Mandates are locked before budgets.
-    const range = mandatesOf(budget)
-    if (!facts.knows(range)) return [seen, range]
-    const fromMs = countsFromMs(added, event.createdAtMs)
-    const earlier = countedMandates(facts.rows(mandates, range)).flatMap((mandate) =>
-      bookedReads(mandate, fromMs, facts),
-    )
-    // A mandate may have been created before the budget was locked.
-    const again = facts.knows(lock(budgetUsage, usageKey(key))) ? [mandatesAgain(budget)] : []
-    return [range, ...own, ...earlier, ...again]
-  },
+  reads: ({ budget }) => [look(budgets, budget)],
 
   decide(call, facts) {
     const { budget: key, expectedVersion, name, endsHolds, event } = call
-    const budget = facts.row(budgets, key)
+    const budget = lockedBudget(call, facts)
     if (budget?.environment !== key.environment) return refused('not_found')
     if (facts.isRerun && facts.row(auditEvents, event)) return unchanged({ outcome: 'changed', budget })
     const wanted = { ...budget, name: name ?? budget.name, limits: limitsOf(budget, call) }
@@ -105,6 +75,15 @@ export const changeBudget: Operation<BudgetChangeCall, ChangeOutcome> = {
   },
 }
 
+/** The budget. If limits are added, its mandates are locked before it, as in every operation. */
+function lockedBudget(call: BudgetChangeCall, facts: Facts): BudgetRow | undefined {
+  const { budget: key } = call
+  const seen = facts.row(budgets, key)
+  if (seen && addedLimits(limitsOf(seen, call), seen.limits).length > 0) facts.read([mandatesOf(seen)])
+  facts.read([lock(budgets, key), lock(budgetUsage, usageKey(key))])
+  return facts.row(budgets, key)
+}
+
 type Refusal = Extract<BudgetChangeOutcome, { readonly outcome: 'refused' }>['code']
 
 function refused(code: Refusal): Decision<ChangeOutcome> {
@@ -116,13 +95,17 @@ function limitsOf(budget: BudgetRow, { limits }: BudgetChange): readonly Limit[]
   return limits === undefined ? budget.limits : keepIds(limits, budget.limits)
 }
 
-function mandatesOf({ accountId, environment }: BudgetRow): RangeRead {
-  const range = { kind: 'range', table: mandates, orderBy: 'id', isLocked: true } as const
-  return { ...range, where: { accountId, environment }, limit: maxMandates }
+function mandatesOf({ accountId, environment }: BudgetRow) {
+  return range(mandates, {
+    where: { accountId, environment },
+    orderBy: 'id',
+    limit: maxMandates,
+    isLocked: true,
+  })
 }
 
-/** The same mandates, read later. */
-function mandatesAgain(budget: BudgetRow): RangeRead {
+/** The same mandates, read after the budget is locked: one may have been created before. */
+function mandatesAgain(budget: BudgetRow) {
   return { ...mandatesOf(budget), limit: maxMandates + 1, isLocked: false }
 }
 
@@ -146,26 +129,30 @@ function countEarlier(
   }
   const added = addedLimits(limits, before.limits)
   if (added.length === 0) return usage ? [put(budgetUsage, kept)] : []
-  const found = facts.rows(mandates, mandatesOf(before))
+  const found = facts.rows(mandatesOf(before))
   if (found.length >= maxMandates) return 'history_too_long'
   const rows = countedMandates(found)
-  if (rows.length !== countedMandates(facts.rows(mandates, mandatesAgain(before))).length)
-    return 'version_mismatch'
+  if (rows.length !== countedMandates(facts.rows(mandatesAgain(before))).length) return 'version_mismatch'
   const bookedAtMs = Math.max(atMs, kept.bookedAtMs)
   const fromMs = countsFromMs(added, atMs)
   const changes: Change[] = []
   let { counted } = kept
-  for (const mandate of rows) {
+  let isTooLong = false
+  facts.each(rows, (mandate) => {
     const booked = bookedSince(mandate, fromMs, facts)
-    if (!booked) return 'history_too_long'
+    if (!booked) {
+      isTooLong = true
+      return
+    }
     const own = booked.filter(({ payment }) => payment.budgetPath?.includes(id))
     const open = mandate.usage?.budgets[id]
     const tallies = tallyBooked({ counted, open: open?.open ?? {} }, added, own, bookedAtMs)
     counted = tallies.counted
-    if (!mandate.usage || !open) continue
+    if (!mandate.usage || !open) return
     const shares = { ...mandate.usage.budgets, [id]: { ...open, open: tallies.open } }
     changes.push(put(mandates, { ...mandate, usage: { ...mandate.usage, budgets: shares } }))
-  }
+  })
+  if (isTooLong) return 'history_too_long'
   return [...changes, put(budgetUsage, { ...kept, bookedAtMs, counted })]
 }
 

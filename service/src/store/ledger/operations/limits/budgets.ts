@@ -1,16 +1,10 @@
 import type { AuditEvent, Budget, Scope } from '../../../../domain/records.ts'
 import type { RecordKey } from '../../../store.ts'
-import { lock, look, put, unchanged, type Facts, type Operation, type Read } from '../../operation.ts'
+import { lock, put, unchanged, type Facts, type Operation } from '../../operation.ts'
 import { agents, auditEvents, budgets, type AgentRow, type BudgetRow } from '../../tables.ts'
 
 /** Max depth of nested budgets. */
 export const maxLevels = 4
-
-/** The reads of `pathOf`. */
-export function readsOfPath({ accountId, budgetPath }: PathHolder): readonly Read[] {
-  const [id] = budgetPath ?? []
-  return id === undefined ? [] : [look(budgets, { accountId, id })]
-}
 
 /** The whole path of a record that names its budget; null for none. */
 export function pathOf(
@@ -34,10 +28,7 @@ export interface NewBudget {
 export const createBudget: Operation<NewBudget, BudgetRow | 'budget_not_found' | 'budget_too_deep'> = {
   name: 'createBudget',
 
-  reads: ({ budget }, facts) => [
-    ...readsOfPath(withParent(budget)),
-    ...(facts.isRerun ? [look(budgets, budget)] : []),
-  ],
+  reads: () => [],
 
   decide({ budget, event }, facts) {
     const earlier = facts.isRerun ? facts.row(budgets, budget) : undefined
@@ -94,7 +85,7 @@ export interface AgentBudget {
 export const assignAgent: Operation<AgentBudget, AgentRow | 'not_found' | 'budget_not_found'> = {
   name: 'assignAgent',
 
-  reads: ({ agent: key, budgetId }) => [lock(agents, key), ...readsOfPath(holderOf(key, budgetId))],
+  reads: ({ agent: key }) => [lock(agents, key)],
 
   decide({ agent: key, budgetId, event }, facts) {
     const agent = facts.row(agents, key)

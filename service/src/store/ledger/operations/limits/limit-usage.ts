@@ -1,21 +1,21 @@
 import { usageOf, type LimitFacts, type LimitUsage } from '../../../../domain/limits.ts'
 import type { ProposedBooking, RecordKey } from '../../../store.ts'
 import { look, unchanged, type Facts, type Operation, type Read } from '../../operation.ts'
-import { agents, budgets, budgetUsage, mandates } from '../../tables.ts'
+import { agents, budgets, budgetUsage, mandates, type AgentRow, type MandateRow } from '../../tables.ts'
 import { bookingReads, Bookings, isCounted, isEndedByBudget } from '../bookings.ts'
 import { endPayments, expiredReads, releaseExpired } from '../ended-payments.ts'
 
 // Limit usage read without a lock: for answers, and for decisions that hold nothing.
 
-/** The reads of `proposedLimits`, once the mandate and its agent are read. */
-export function proposalReads(proposed: ProposedBooking, facts: Facts): readonly Read[] {
-  const { accountId, agentId, mandateId, resourceUrl, atMs } = proposed
-  if (!facts.knows(look(mandates, { accountId, id: mandateId }))) return []
-  const mandate = facts.row(mandates, { accountId, id: mandateId })
-  const agent = facts.row(agents, { accountId, id: agentId })
-  if (!mandate || !isCounted(mandate, agent)) return []
-  const counted = bookingReads(mandate, [], { agent, resourceUrl })
-  return [...counted, ...expiredReads(mandate, atMs, facts)].map((read) => ({ ...read, isLocked: false }))
+/** The first reads of `proposedLimits`. */
+export function proposalReads(
+  { resourceUrl, atMs }: ProposedBooking,
+  mandate: MandateRow,
+  agent: AgentRow | undefined,
+): readonly Read[] {
+  if (!isCounted(mandate, agent)) return []
+  const reads = [...bookingReads(mandate, [], { agent, resourceUrl }), ...expiredReads(mandate, atMs)]
+  return reads.map((read) => ({ ...read, isLocked: false }))
 }
 
 /** What checks 10 and 11 compare, without the mandate's payments that have ended but are not released yet. */
@@ -25,19 +25,31 @@ export function proposedLimits(proposed: ProposedBooking, facts: Facts): LimitFa
   if (!mandate) return undefined
   const agent = facts.row(agents, { accountId, id: agentId })
   if (!isCounted(mandate, agent)) return undefined
-  const bookings = new Bookings(mandate, facts)
-  if (isEndedByBudget(mandate, facts)) endPayments(bookings, facts, atMs)
-  else releaseExpired(bookings, facts, atMs)
+  facts.read(proposalReads(proposed, mandate, agent))
+  const seen = withoutLocks(facts)
+  const bookings = new Bookings(mandate, seen)
+  if (isEndedByBudget(mandate, seen)) endPayments(bookings, seen, atMs)
+  else releaseExpired(bookings, seen, atMs)
   return bookings.limitFacts({ resourceUrl, nowMs: atMs }, agent)
+}
+
+function withoutLocks(facts: Facts): Facts {
+  return {
+    isRerun: facts.isRerun,
+    row: (table, key) => facts.row(table, key),
+    lockedRow: (table, key) => facts.row(table, key),
+    rows: (range) => facts.rows(range),
+    read: (reads) => facts.read(reads.map((read) => ({ ...read, isLocked: false }))),
+    each: (items, work) => facts.each(items, work),
+  }
 }
 
 /** What checks 10 and 11 would compare for a payment. */
 export const readLimits: Operation<ProposedBooking, LimitFacts | undefined> = {
   name: 'readLimits',
-  reads: (proposed, facts) => [
+  reads: (proposed) => [
     look(agents, { accountId: proposed.accountId, id: proposed.agentId }),
     look(mandates, { accountId: proposed.accountId, id: proposed.mandateId }),
-    ...proposalReads(proposed, facts),
   ],
   decide: (proposed, facts) => unchanged(proposedLimits(proposed, facts)),
 }
@@ -51,15 +63,7 @@ export interface UsageQuestion {
 export const readMandateUsage: Operation<UsageQuestion, readonly LimitUsage[]> = {
   name: 'readMandateUsage',
 
-  reads({ mandate: key, atMs }, facts) {
-    const mandate = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
-    if (!mandate) return [look(mandates, key)]
-    const agentKey = { accountId: key.accountId, id: mandate.agentId }
-    const reads = [look(mandates, key), look(agents, agentKey)]
-    if (!facts.knows(look(agents, agentKey))) return reads
-    const { agentId, id: mandateId, accountId } = mandate
-    return [...reads, ...proposalReads({ accountId, agentId, mandateId, resourceUrl: '', atMs }, facts)]
-  },
+  reads: ({ mandate }) => [look(mandates, mandate)],
 
   decide({ mandate: key, atMs }, facts) {
     const mandate = facts.row(mandates, key)

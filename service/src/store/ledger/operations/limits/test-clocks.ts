@@ -15,10 +15,7 @@ export interface ClockAdvance {
 export const advanceClock: Operation<ClockAdvance, ClockOutcome> = {
   name: 'advanceClock',
 
-  reads: ({ scope, event }, facts) => [
-    lock(accounts, { id: scope.accountId }),
-    ...(facts.isRerun ? [look(auditEvents, event)] : []),
-  ],
+  reads: ({ scope }) => [lock(accounts, { id: scope.accountId })],
 
   decide({ scope, byMs, event }, facts) {
     const account = facts.row(accounts, { id: scope.accountId })
