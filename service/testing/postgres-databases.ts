@@ -33,6 +33,8 @@ export async function createDistributedDatabase(
   const [coordinator, worker] = machines
   if (!coordinator || !worker) throw new Error('there is no coordinator, or no worker')
   const { hostname, port } = new URL(server)
+  // Some accounts share a shard, and each worker has some; creating the default of 32 takes long.
+  await execute(coordinator.url, `alter database ${name} set citus.shard_count = 4`)
   await execute(coordinator.url, 'select citus_set_coordinator_host($1, $2)', [hostname, Number(port)])
   for (const { nodename, nodeport } of nodes) await addNode(coordinator.url, nodename, nodeport)
   return {

@@ -36,8 +36,8 @@ export interface PostgresServer {
   readonly isDistributed: boolean
   /** An empty database with the schema, for one test. */
   readonly createDatabase: () => Promise<PostgresDatabase>
-  /** A database without tables. */
-  readonly createEmptyDatabase: () => Promise<PostgresDatabase>
+  /** A database without tables; with the address of a worker, if it is distributed. */
+  readonly createEmptyDatabase: () => Promise<PostgresDatabase & { readonly worker?: string }>
 }
 
 /** PostgreSQL 18 from npm, which is available everywhere. */

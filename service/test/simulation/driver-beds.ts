@@ -18,9 +18,10 @@ import { readerOf, sqliteTables } from '../../src/store/ledger/sqlite/sqlite-rea
 import { readAll } from '../../src/store/ledger/sqlite/table-statements.ts'
 import type { Table } from '../../src/store/ledger/table.ts'
 import type { LedgerFault } from '../../src/store/store.ts'
-import { openPool } from '../../src/store/ledger/postgres/connection.ts'
+import { openPool, withClient } from '../../src/store/ledger/postgres/connection.ts'
+import { readShards, type ShardOfAccount } from '../../src/store/ledger/postgres/distribution.ts'
 import { openSqliteFile, type SqliteDatabase } from '../../src/store/ledger/sqlite/open.ts'
-import { execute } from '../../testing/postgres-databases.ts'
+import { execute, type PostgresDatabase } from '../../testing/postgres-databases.ts'
 import { postgresServers, type PostgresServer } from '../../testing/postgres.ts'
 
 type Row = Readonly<Record<string, unknown>>
@@ -41,7 +42,7 @@ export const driverBeds: Readonly<Record<string, () => Promise<DriverBed>>> = {
   sqlite: openSqlite,
   ...Object.fromEntries(
     postgresServers
-      .filter(({ missing, isDistributed }) => missing === undefined && !isDistributed)
+      .filter(({ missing }) => missing === undefined)
       .map((server) => [server.name, () => openPostgres(server)]),
   ),
 }
@@ -76,13 +77,12 @@ export async function openSqlite(): Promise<
 export async function openPostgres(
   server: PostgresServer,
 ): Promise<DriverBed & { readonly url: string; readonly pool: Pool }> {
-  const { url, drop } = await server.createEmptyDatabase()
-  await execute(url, schema)
+  const { url, drop, shardOfAccount } = await createDatabase(server)
   const pool = openPool(url, { max: 8 })
   return {
     url,
     pool,
-    driver: createPostgresDriver(pool),
+    driver: createPostgresDriver(pool, shardOfAccount),
     rowsOf: (table) => readTable(pool, table),
     findFaults: () => findLedgerFaults(readerOn(pool), postgresDialect),
     close: async () => {
@@ -90,4 +90,16 @@ export async function openPostgres(
       await drop()
     },
   }
+}
+
+async function createDatabase(
+  server: PostgresServer,
+): Promise<PostgresDatabase & { readonly shardOfAccount?: ShardOfAccount | undefined }> {
+  if (server.isDistributed) {
+    const database = await server.createDatabase()
+    return { ...database, shardOfAccount: await withClient(database.url, readShards) }
+  }
+  const database = await server.createEmptyDatabase()
+  await execute(database.url, schema)
+  return database
 }

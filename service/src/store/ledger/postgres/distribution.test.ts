@@ -6,6 +6,7 @@ import { Client } from 'pg'
 
 import { postgres18, postgresServers } from '../../../../testing/postgres.ts'
 import { StoreLedger } from '../../../../testing/store-ledger.ts'
+import { parseAmount } from '../../../domain/money.ts'
 import { createIdsOfTimes } from '../../../ids.ts'
 import { withClient } from './connection.ts'
 import { distribute, hashUuid, readDistribution, sharedTables, tenantTables } from './distribution.ts'
@@ -123,7 +124,68 @@ test(
   },
 )
 
-async function spreadDatabase(context: TestContext): Promise<{ client: Client; url: string }> {
+test(
+  'Services at the coordinator and at a worker charge each payment once and exceed no budget, also between machines',
+  { skip },
+  async (context) => {
+    const { url, worker } = await spreadDatabase(context)
+    const options = { nextId: createIdsOfTimes() }
+    const store = await openPostgresLedgerStore({ url, ...options })
+    const other = await openPostgresLedgerStore({ url: worker ?? assert.fail(), ...options })
+    const stores = [store, other] as const
+    const ledger = new StoreLedger({ store, close: () => store.close() })
+    const [seller, ...buyers] = await Promise.all(Array.from({ length: 6 }, () => ledger.tenant()))
+    const shop = (seller ?? assert.fail()).sandbox
+    await ledger.seller(shop)
+    await Promise.all(
+      buyers.map(async ({ sandbox }) => {
+        const mandate = await ledger.mandate(sandbox, { maxTotalText: '20.00' })
+        const holds = Array.from({ length: 40 }, () => ledger.newHold(mandate))
+        const decisions = await Promise.all(
+          holds.map((hold, index) => (stores[index % 2] ?? assert.fail()).issueProof(hold)),
+        )
+        const granted = holds.filter((_, index) => decisions[index]?.decision === 'approved')
+        assert.equal(granted.length, 20)
+        const transactions = await Promise.all(
+          granted.map(async (hold) => {
+            const outcomes = await Promise.all(
+              stores.map((each) => each.capture(ledger.newCapture(shop, hold))),
+            )
+            assert.deepEqual(outcomes.map(({ outcome }) => outcome).toSorted(), ['captured', 'failed'])
+            return outcomes.flatMap((one) => (one.outcome === 'captured' ? one.transactionId : []))
+          }),
+        )
+        for (const transactionId of transactions.flat().slice(0, 5)) {
+          const refunds = await Promise.all(
+            stores.map((each) => {
+              const refundId = ledger.ids.next('transaction')
+              const event = () => ledger.newEvent(shop, 'payment.refunded', refundId)
+              const amount = { amountText: '1.00', amountMicro: parseAmount('1.00') }
+              const { nowMs } = ledger.clock
+              const key = { refundId, idempotencyKey: refundId, reason: null, nowMs }
+              return each.refund(
+                { caller: shop, transactionId, ...key, ...amount },
+                {
+                  payer: event(),
+                  own: event(),
+                },
+              )
+            }),
+          )
+          assert.deepEqual(refunds.map(({ outcome }) => outcome).toSorted(), ['refunded', 'refused'])
+        }
+        assert.deepEqual(await ledger.sums(mandate), { spent: '15.00', held: '0.00' })
+      }),
+    )
+    for (const each of stores) assert.deepEqual(await each.findLedgerFaults(), [])
+    await other.close()
+    await ledger.close()
+  },
+)
+
+async function spreadDatabase(
+  context: TestContext,
+): Promise<{ client: Client; url: string; worker: string | undefined }> {
   const database = await (citus ?? assert.fail('Citus is not available')).createEmptyDatabase()
   const client = new Client({ connectionString: database.url })
   await client.connect()
@@ -132,7 +194,6 @@ async function spreadDatabase(context: TestContext): Promise<{ client: Client; u
     await database.drop()
   })
   await migrate(client, 'the database')
-  await client.query('set citus.shard_count = 4')
   assert.deepEqual(await distribute(client, 'the database'), [...tenantTables, ...sharedTables])
-  return { client, url: database.url }
+  return { client, url: database.url, worker: database.worker }
 }
