@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 
 import type { Caller } from '../../../domain/records.ts'
 import { withClock } from '../../../domain/clock/test-clock.ts'
-import { idFrom, rowOf } from '../reads/dialect.ts'
+import { idFrom } from '../reads/dialect.ts'
 import { sqlName } from '../table.ts'
 import { apiKeys } from '../tables.ts'
 import { askOnce } from './ask-once.ts'
@@ -74,59 +74,59 @@ function decodeCaller([hash, ...fields]: readonly (string | null)[]): [string, C
 }
 
 /**
- * Like `lookUpCallers`, for accounts that are distributed over machines: every machine has the accounts of the hashes,
- * and then the keys are looked up shard by shard.
+ * Like `lookUpCallers`, for accounts that are distributed over machines: every machine has the keys of the hashes, which never
+ * change and are cached, and then the keys are looked up shard by shard.
  */
 export function lookUpDistributedCallers(shardOf: ShardOfAccount): LookUpCallers {
+  const keys = new Map<string, KeyOfHash>()
   return async (pool, hashes) => {
-    const { rows } = await pool.query<HashRow>({
-      name: 'purser_ledger_hashes',
-      text: `
-        select encode(h.secret_hash, 'hex') as hash, h.account_id, h.key_id, a.clock_offset_ms from key_hashes h
-          join accounts a on a.id = h.account_id and a.disabled_at_ms is null
-        where h.secret_hash = any ($1)`,
-      values: [hashes.map((hash) => Buffer.from(hash, 'hex'))],
-    })
-    if (rows.length === 0) return new Map()
-    const hashOf = new Map(rows.map((row) => [row.key_id, row]))
-    const byShard = Map.groupBy(rows, (row) => shardOf(idFrom('account', row.account_id)))
+    const unknown = hashes.filter((hash) => !keys.has(hash))
+    if (unknown.length > 0) {
+      if (keys.size + unknown.length > maxCachedKeys) keys.clear()
+      for (const key of await findKeys(pool, unknown)) keys.set(key.hash, key)
+    }
+    const found = hashes.flatMap((hash) => keys.get(hash) ?? [])
+    if (found.length === 0) return new Map()
+    const byShard = Map.groupBy(found, (key) => shardOf(idFrom('account', key.account_id)))
     const answers = await askOnce(
       pool,
       [...byShard.values()].map((same) => ({
-        name: 'purser_ledger_keys',
+        name: 'purser_callers_distributed',
         text: `
-          select * from api_keys
-          where account_id = any ($1::uuid[]) and id = any ($2::uuid[]) and revoked_at_ms is null`,
-        values: [same.map((row) => row.account_id), same.map((row) => row.key_id)].map(
+          select k.secret_hash, ${callerColumns.map((name) => `k.${sqlName(name)}`).join(', ')},
+            a.clock_offset_ms from api_keys k
+            join accounts a on a.id = k.account_id and a.disabled_at_ms is null
+          where k.account_id = any ($1::uuid[]) and k.id = any ($2::uuid[]) and k.revoked_at_ms is null`,
+        values: [same.map((key) => key.account_id), same.map((key) => key.key_id)].map(
           (ids) => `{${ids.join()}}`,
         ),
+        decodeRow: decodeCaller,
       })),
     )
-    const keys = answers.flatMap(({ rows: found }) => found as KeyRow[])
-    return new Map(
-      keys.map((row) => {
-        const found = hashOf.get(row.id)
-        const clockOffsetMs = numberFrom(found?.clock_offset_ms)
-        return [found?.hash ?? '', withClock(toCaller(row), { clockOffsetMs })]
-      }),
-    )
+    return new Map(answers.flatMap(({ rows }) => rows as [string, Caller][]))
   }
+}
+
+/** Max cached keys by their hash. */
+const maxCachedKeys = 65_536
+
+interface KeyOfHash {
+  readonly hash: string
+  readonly account_id: string
+  readonly key_id: string
+}
+
+async function findKeys(pool: Pool, hashes: readonly string[]): Promise<readonly KeyOfHash[]> {
+  const { rows } = await pool.query<KeyOfHash>({
+    name: 'purser_ledger_hashes',
+    text: `
+      select encode(secret_hash, 'hex') as hash, account_id, key_id from key_hashes
+      where secret_hash = any ($1)`,
+    values: [hashes.map((hash) => Buffer.from(hash, 'hex'))],
+  })
+  return rows
 }
 
 function numberFrom(text: string | null | undefined): number | null {
   return text === null || text === undefined ? null : Number(text)
-}
-
-interface HashRow {
-  readonly hash: string
-  readonly account_id: string
-  readonly key_id: string
-  readonly clock_offset_ms: string | null
-}
-
-type KeyRow = Readonly<Record<string, unknown>> & { readonly id: string }
-
-function toCaller(row: Readonly<Record<string, unknown>>): Caller {
-  const { accountId, environment, id: keyId, role, agentId } = rowOf(apiKeys, row)
-  return { accountId, environment, keyId, role, agentId }
 }
