@@ -92,9 +92,11 @@ function refuseOtherSchema(place: string, found: number, needed: number): void {
 
 async function sumUp(db: Reader, dialect: TableDialect): Promise<LedgerSums> {
   const { rows } = await sql<Sums>`
-    select count(*) as mandates, ${sumAmount('spent', sql`spent_micro`)}, ${sumAmount('held', sql`held_micro`)},
-      (select count(*) from ${tableOf(dialect, payments)} where status = 'captured') as payments
-    from ${tableOf(dialect, mandates)}`.execute(db)
+    select * from (
+      select count(*) as mandates, ${sumAmount('spent', sql`spent_micro`)}, ${sumAmount('held', sql`held_micro`)}
+      from ${tableOf(dialect, mandates)}) m
+    cross join (
+      select count(*) as payments from ${tableOf(dialect, payments)} where status = 'captured') p`.execute(db)
   return {
     mandates: countFrom(rows[0], 'mandates'),
     payments: countFrom(rows[0], 'payments'),

@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test'
 import Database from 'better-sqlite3'
 
 import { testCommand } from '../../../packages/cli/testing/command.ts'
-import { postgres18 } from '../../testing/postgres.ts'
+import { postgres18, postgresServers } from '../../testing/postgres.ts'
 import {
   askForProof,
   issueProof,
@@ -131,6 +131,27 @@ test('ledger check checks a PostgreSQL ledger while the service runs', async (co
   assert.doesNotMatch(String(ledger), new RegExp(new URL(settings.PURSER_DATABASE).password))
   await service.stop()
 })
+
+for (const server of postgresServers.filter(({ isDistributed }) => isDistributed)) {
+  test(
+    `ledger check checks a ledger on ${server.name}`,
+    { skip: server.missing ?? false },
+    async (context) => {
+      const database = await server.createDatabase()
+      context.after(() => database.drop())
+      const settings = { PURSER_DATABASE: database.url, PURSER_WORKERS: '1' }
+      const { purser } = testCommand(context, settings)
+      const service = await startTestService(context, settings)
+      await payAndHold(service)
+      const { code, output } = await purser('ledger', 'check', '--json')
+      assert.equal(code, 0, output)
+      const { ledger: _ledger, ...sums } = JSON.parse(output) as Record<string, unknown>
+      const counts = { mandates: 1, payments: 1, spent: '4.00', held: '1.50' }
+      assert.deepEqual(sums, { ...counts, agrees: true, faults: [] })
+      await service.stop()
+    },
+  )
+}
 
 for (const kind of ['SQLite', 'PostgreSQL']) {
   test(`ledger check on ${kind} adds up sums that exceed 63 bits`, async (context) => {
