@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
 import { Client } from 'pg'
@@ -44,6 +46,18 @@ test("The shard of an account follows from PostgreSQL's hash of its id", async (
       rows.map(({ hash }) => hash),
     )
   })
+})
+
+test('The guide shows which tables are distributed, and which every machine has', () => {
+  const guide = readFileSync(join(import.meta.dirname, '../../../../../docs/guides/scale-out.md'), 'utf8')
+  const [, placement = ''] = guide.split('## Data placement')
+  const columns = placement.split('\n').filter((line) => line.startsWith('| `') || line.startsWith('|  '))
+  const namedIn = (column: number) =>
+    columns.flatMap((line) =>
+      [...(line.split('|')[column] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name),
+    )
+  assert.deepEqual(namedIn(1).toSorted(), [...sharedTables].toSorted())
+  assert.deepEqual(namedIn(2).toSorted(), [...tenantTables].toSorted())
 })
 
 test(
