@@ -1,23 +1,23 @@
-import { DatabaseError } from 'pg'
-
-import { RolledBackError, type DriverTransaction, type NetChange } from '../driver.ts'
+import type { NetChange } from '../driver.ts'
 import type { Read, RowRead } from '../operation.ts'
 import { RowCache } from '../row-cache.ts'
 import type { Table } from '../table.ts'
 import { payments } from '../tables.ts'
-import { rowChanged } from './errors.ts'
-import type { Answer, Statement } from './round-trip.ts'
-import type { ServerTransaction } from './server-transaction.ts'
-import { canFind, checkRows, isReal, readRows, writeStatements, type RowVersion } from './statements.ts'
+import type { Answer } from './round-trip.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** A row as this process last read or wrote it. */
-interface CachedRow {
-  /** Undefined if there was none. */
+/** What a read has found in the cache. */
+export interface CachedRead {
+  readonly read: RowRead
+  /** Undefined if there was no row. */
   readonly row: Row | undefined
   /** The transaction that wrote it. */
   readonly version: string | null
+}
+
+/** A row as this process last read or wrote it. */
+interface CachedRow extends Omit<CachedRead, 'read'> {
   /** Whether a transaction of this process may be writing it. */
   isBusy: boolean
   /** How often it must be read unchanged before it is used again, because other processes write it too. */
@@ -51,12 +51,13 @@ export class CachedRows {
   }
 
   /** The requested rows, if all of them are cached and usable. */
-  find(reads: readonly Read[]): readonly CachedRow[] | undefined {
-    const found: CachedRow[] = []
+  find(reads: readonly Read[]): readonly CachedRead[] | undefined {
+    const found: CachedRead[] = []
     for (const read of reads) {
-      const cached = read.kind === 'row' ? this.#rows.get(read.table, read.key) : undefined
+      if (read.kind === 'range') return undefined
+      const cached = this.#rows.get(read.table, read.key)
       if (!cached || cached.isBusy || cached.waits > 0) return undefined
-      found.push(cached)
+      found.push({ read, row: cached.row, version: cached.version })
     }
     return found
   }
@@ -98,112 +99,3 @@ export class CachedRows {
 }
 
 const maxPenalty = 255
-
-interface CachedRun {
-  readonly cache: CachedRows
-  readonly server: ServerTransaction
-  /** Locks and reads rows that are not cached. */
-  readonly locking: DriverTransaction
-}
-
-/**
- * Runs work on cached rows; again, with the locking transaction, if they were stale or locked and nothing was
- * committed.
- */
-export async function runOnCachedRows<Result>(
-  work: (transaction: DriverTransaction) => Promise<Result>,
-  { cache, server, locking }: CachedRun,
-): Promise<Result> {
-  const transaction = new CachedTransaction({ cache, server, locking })
-  let failure: unknown
-  try {
-    const result = await work(transaction)
-    if (!transaction.usesCache || server.isCommitted) return result
-  } catch (error) {
-    if (!transaction.usesCache || !isStale(error, server)) throw error
-    failure = error
-  }
-  if (!(await server.rollBack())) throw new RolledBackError('a row has changed', { cause: failure })
-  return work(locking)
-}
-
-/**
- * A transaction that decides on cached rows and checks them as it commits: rows that were to be locked are
- * checked when they are written or locked, the others last.
- */
-class CachedTransaction implements DriverTransaction {
-  readonly #run: CachedRun
-  #reads: readonly RowRead[] = []
-  #found: readonly CachedRow[] = []
-  #isLocking = false
-  usesCache = false
-
-  constructor(run: CachedRun) {
-    this.#run = run
-  }
-
-  readonly read: DriverTransaction['read'] = async (reads, options) => {
-    // A list that has grown is looked up anew, and what was found before is dropped. Once rows are locked, all are read.
-    const valid = reads.filter(canFind)
-    const cached = this.#isLocking ? undefined : this.#run.cache.find(valid)
-    this.#isLocking = cached === undefined
-    this.usesCache = cached !== undefined
-    if (!cached) return this.#run.locking.read(reads, options)
-    this.#reads = valid as readonly RowRead[]
-    this.#found = cached
-    const rows = new Map(valid.map((read, index) => [read, cached[index]!.row]))
-    const found = reads.map((read) => {
-      const row = rows.get(read)
-      return row ? [row] : []
-    })
-    return { found, blocked: new Set() }
-  }
-
-  readonly commit: DriverTransaction['commit'] = async (changes) => {
-    const { cache, server, locking } = this.#run
-    if (!this.usesCache) return locking.commit(changes)
-    const real = changes.filter(isReal)
-    const changed = new Set(real.flatMap(({ before }) => before ?? []))
-    const others = this.#reads.flatMap((read, index) => {
-      const { row, version } = this.#found[index]!
-      return row && changed.has(row) ? [] : [{ read, table: read.table, key: read.key, version }]
-    })
-    const locked = others.filter(({ read, version }) => read.isLocked && version !== null)
-    const unlocked = others.filter(({ read, version }) => !read.isLocked || version === null)
-    const versions = new Map(this.#found.flatMap(({ row, version }) => (row ? [[row, version]] : [])))
-    cache.begin(real)
-    const statements = [
-      ...lockUnchanged(locked),
-      ...writeStatements(real, { versions }),
-      ...checkRows(unlocked, real),
-    ]
-    const answers = await server.commit(statements, {
-      lockLimitMs: cachedLockLimitMs,
-      serverStart: cache.server,
-    })
-    cache.end(real, answers)
-  }
-}
-
-/** Locks rows that are not written, and checks them while they are locked. */
-function lockUnchanged(rows: readonly (RowVersion & { readonly read: RowRead })[]): Statement[] {
-  if (rows.length === 0) return []
-  const byTable = Map.groupBy(rows, ({ table }) => table)
-  const inOrder = [...byTable].sort(([one], [other]) => one.lockOrder - other.lockOrder)
-  const locks = inOrder.map(([, same]) =>
-    readRows([same.map(({ read }) => read)], { lock: 'wait', isDistributed: false }),
-  )
-  return [...locks, ...checkRows(rows, [])]
-}
-
-/** How long a transaction on cached rows waits for a lock, before it runs again in two round trips, which skip locked rows. */
-const cachedLockLimitMs = 20
-
-/** Whether a cached row was stale, so that a write could also break a constraint, or locked. */
-function isStale(error: unknown, server: ServerTransaction): boolean {
-  return (
-    server.isFailure(error) &&
-    error instanceof DatabaseError &&
-    (error.code === rowChanged || /^(22012|23...|55P03|40P01|40001)$/.test(error.code ?? ''))
-  )
-}

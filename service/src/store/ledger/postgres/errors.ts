@@ -31,7 +31,7 @@ export function explainFailure(
 const uniqueViolation = '23505'
 const lockNotAvailable = '55P03'
 /** From the logarithm of zero: a row that was read has changed since. */
-export const rowChanged = '2201E'
+const rowChanged = '2201E'
 
 /**
  * SQLSTATE classes and codes that the server returns only while it can still roll back, and then does: errors of
@@ -41,6 +41,14 @@ const provesRollback = /^(0A|21|22|23|25(?!P03|P04)|26|34|40(?!003)|42|44|54|55|
 
 /** Another attempt may succeed: a conflict, a failover, or a temporary lack of resources. */
 const passing = /^(08|40|53|58|XX|55P03|57014|57P0|25006|25P0|26000|0A000)/
+
+/** Whether a cached row was stale, so that a write could also break a constraint, or locked. */
+export function isStaleRow(error: unknown): boolean {
+  return (
+    error instanceof DatabaseError &&
+    (error.code === rowChanged || /^(22012|23...|55P03|40P01|40001)$/.test(error.code ?? ''))
+  )
+}
 
 /** Whether another attempt of a read may succeed soon. */
 export function isPassing(error: unknown): boolean {

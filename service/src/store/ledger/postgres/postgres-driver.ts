@@ -1,13 +1,19 @@
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 
-import type { Driver, DriverTransaction, ReadAnswer } from '../driver.ts'
+import {
+  RolledBackError,
+  type Driver,
+  type DriverTransaction,
+  type NetChange,
+  type ReadAnswer,
+} from '../driver.ts'
 import type { Read, RowRead } from '../operation.ts'
 import { keyText, type Table } from '../table.ts'
-import { CachedRows, runOnCachedRows } from './cached-rows.ts'
+import { CachedRows, type CachedRead } from './cached-rows.ts'
 import type { ShardOfAccount } from './distribution.ts'
-import { explainFailure } from './errors.ts'
-import type { Answer } from './round-trip.ts'
-import { defaultPatienceMs, ServerTransaction } from './server-transaction.ts'
+import { breaksConnection, explainFailure, isStaleRow } from './errors.ts'
+import { beginWith, type BeginOptions } from './local-settings.ts'
+import { roundTrip, type Answer, type Statement } from './round-trip.ts'
 import {
   canFind,
   checkRows,
@@ -38,10 +44,10 @@ export function createPostgresDriver(pool: Pool, shardOfAccount?: ShardOfAccount
         throw explainFailure(error, { isCommitSent: false })
       })
       const server = new ServerTransaction(client, patienceMs)
-      const locking = new LockingTransaction(server, { cache, shardOf })
+      const transaction = new PostgresTransaction(server, { cache, shardOf })
       let isBroken = true
       try {
-        const result = await (cache ? runOnCachedRows(work, { cache, server, locking }) : work(locking))
+        const result = await runTwiceIfStale(work, transaction, server)
         isBroken = !server.isCommitted && !(await server.rollBack())
         return result
       } catch (error) {
@@ -56,32 +62,91 @@ export function createPostgresDriver(pool: Pool, shardOfAccount?: ShardOfAccount
   }
 }
 
-/** A transaction that locks and reads its rows. */
-class LockingTransaction implements DriverTransaction {
+/** Runs work; again, without the cache, if it has used rows that were stale or locked, and nothing was committed. */
+async function runTwiceIfStale<Result>(
+  work: (transaction: DriverTransaction) => Promise<Result>,
+  transaction: PostgresTransaction,
+  server: ServerTransaction,
+): Promise<Result> {
+  let failure: unknown
+  try {
+    const result = await work(transaction)
+    if (!transaction.usesCache || server.isCommitted) return result
+  } catch (error) {
+    if (!transaction.usesCache || !server.isFailure(error) || !isStaleRow(error)) throw error
+    failure = error
+  }
+  if (!(await server.rollBack())) throw new RolledBackError('a row has changed', { cause: failure })
+  transaction.stopUsingCache()
+  return work(transaction)
+}
+
+interface TransactionOptions {
+  readonly cache: CachedRows | undefined
+  readonly shardOf: ShardOf | undefined
+}
+
+/**
+ * Decides on cached rows and checks them as it commits, or locks and reads its rows. Once it has locked some, it reads all.
+ */
+class PostgresTransaction implements DriverTransaction {
   readonly #server: ServerTransaction
   readonly #cache: CachedRows | undefined
   readonly #shardOf: ShardOf | undefined
-  readonly #isDistributed: boolean
-  #begin: { readonly lockLimitMs: number; readonly isDistributed: boolean }
+  #begin: Begin
+  #mayUseCache: boolean
+  /** What was found in the cache; undefined if rows were read. */
+  #cached: readonly CachedRead[] | undefined
   /** Rows that were read without a lock, and must be unchanged at the commit. */
   #unlocked: readonly RowVersion[] = []
 
-  constructor(
-    server: ServerTransaction,
-    { cache, shardOf }: { readonly cache: CachedRows | undefined; readonly shardOf: ShardOf | undefined },
-  ) {
+  constructor(server: ServerTransaction, { cache, shardOf }: TransactionOptions) {
     this.#server = server
     this.#cache = cache
     this.#shardOf = shardOf
-    this.#isDistributed = shardOf !== undefined
     this.#begin = { lockLimitMs, isDistributed: this.#isDistributed }
+    this.#mayUseCache = cache !== undefined
   }
 
-  readonly read: DriverTransaction['read'] = async (reads, { waitsForLocks }) => {
-    const isDistributed = this.#isDistributed
-    this.#begin = { isDistributed, lockLimitMs: waitsForLocks ? 0 : lockLimitMs }
+  get #isDistributed(): boolean {
+    return this.#shardOf !== undefined
+  }
+
+  get usesCache(): boolean {
+    return this.#cached !== undefined
+  }
+
+  stopUsingCache(): void {
+    this.#mayUseCache = false
+  }
+
+  readonly read: DriverTransaction['read'] = async (reads, options) => {
     // A read by an invalid id finds nothing.
     const valid = reads.filter(canFind)
+    // A list that has grown is looked up anew, and what was found before is dropped.
+    this.#cached = this.#mayUseCache ? this.#cache?.find(valid) : undefined
+    this.#mayUseCache = this.usesCache
+    return this.#cached ? rowsFor(reads, this.#cached) : this.#lockAndRead(reads, valid, options)
+  }
+
+  readonly commit: DriverTransaction['commit'] = async (changes) => {
+    const real = changes.filter(isReal)
+    const cached = this.#cached
+    if (cached) this.#begin = { lockLimitMs: cachedLockLimitMs, serverStart: this.#cache?.server }
+    const statements = cached ? writeAndCheck(real, cached) : this.#write(real)
+    this.#cache?.begin(real)
+    const answers = await this.#server.commit(statements, this.#begin)
+    this.#cache?.meet(this.#server.serverStart)
+    this.#cache?.end(real, answers)
+  }
+
+  async #lockAndRead(
+    reads: readonly Read[],
+    valid: readonly Read[],
+    { waitsForLocks }: { readonly waitsForLocks: boolean },
+  ): Promise<ReadAnswer> {
+    const isDistributed = this.#isDistributed
+    this.#begin = { isDistributed, lockLimitMs: waitsForLocks ? 0 : lockLimitMs }
     const locks = this.#group(valid.filter(({ isLocked }) => isLocked))
     const lock = waitsForLocks ? 'wait' : 'skip'
     // Each statement sees what was committed before it started, so the reads see the state after the locks are held.
@@ -98,14 +163,10 @@ class LockingTransaction implements DriverTransaction {
     })
   }
 
-  readonly commit: DriverTransaction['commit'] = async (changes) => {
-    const real = changes.filter(isReal)
-    const writes = writeStatements(real, { shardOf: this.#shardOf })
-    const checks = real.length > 0 ? checkRows(this.#unlocked, real, this.#shardOf) : []
-    this.#cache?.begin(real)
-    const answers = await this.#server.commit([...writes, ...checks], this.#begin)
-    this.#cache?.meet(this.#server.serverStart)
-    this.#cache?.end(real, answers)
+  /** The writes of a decision on rows that were locked or read. */
+  #write(changes: readonly NetChange[]): Statement[] {
+    const checks = changes.length > 0 ? checkRows(this.#unlocked, changes, this.#shardOf) : []
+    return [...writeStatements(changes, { shardOf: this.#shardOf }), ...checks]
   }
 
   /** Reads that one statement executes, in the order in which all transactions lock. */
@@ -151,7 +212,7 @@ class LockingTransaction implements DriverTransaction {
     for (const read of rowReads) this.#cache?.learn(read, found.get(read)?.[0]?.row, versionOf(read))
     this.#unlocked = rowReads
       .filter(({ isLocked, table }) => !isLocked && table.isRechecked)
-      .map((read) => ({ table: read.table, key: read.key, version: versionOf(read) }))
+      .map((read) => ({ read, version: versionOf(read) }))
     return {
       found: reads.map((read) => (blocked.has(read) ? [] : (found.get(read) ?? []).map(({ row }) => row))),
       blocked,
@@ -164,6 +225,9 @@ class LockingTransaction implements DriverTransaction {
  * whole batch.
  */
 const lockLimitMs = 200
+
+/** How long a transaction on cached rows waits for a lock, before it runs again in two round trips, which skip locked rows. */
+const cachedLockLimitMs = 20
 
 interface ReadGroup {
   readonly name: string
@@ -179,4 +243,130 @@ function rowsOf(answers: readonly Answer[]): readonly FoundRow[] {
 
 function nameOf({ read, row }: FoundRow): string {
   return `${read.table.name}\0${keyText(read.table, row)}`
+}
+
+/** What each read has found in the cache. */
+function rowsFor(reads: readonly Read[], cached: readonly CachedRead[]): ReadAnswer {
+  const rows = new Map<Read, CachedRead['row']>(cached.map(({ read, row }) => [read, row]))
+  return { found: reads.map((read) => [rows.get(read) ?? []].flat()), blocked: new Set() }
+}
+
+/**
+ * The writes of a decision on cached rows, which fail unless each row still has its version. Rows that were to be locked are
+ * checked when they are written or locked, the others last.
+ */
+function writeAndCheck(changes: readonly NetChange[], cached: readonly CachedRead[]): Statement[] {
+  const changed = new Set(changes.flatMap(({ before }) => before ?? []))
+  const versions = new Map(cached.flatMap(({ row, version }) => (row ? [[row, version]] : [])))
+  const others = cached.filter(({ row }) => !row || !changed.has(row))
+  const [locked = [], unlocked = []] = [true, false].map((isLocked) =>
+    others.filter(({ read, version }) => (read.isLocked && version !== null) === isLocked),
+  )
+  return [
+    ...lockUnchanged(locked),
+    ...writeStatements(changes, { versions }),
+    ...checkRows(unlocked, changes),
+  ]
+}
+
+/** Locks rows that are not written, and checks them while they are locked. */
+function lockUnchanged(rows: readonly RowVersion[]): Statement[] {
+  if (rows.length === 0) return []
+  const byTable = Map.groupBy(rows, ({ read }) => read.table)
+  const inOrder = [...byTable].sort(([one], [other]) => one.lockOrder - other.lockOrder)
+  const locks = inOrder.map(([, same]) =>
+    readRows([same.map(({ read }) => read)], { lock: 'wait', isDistributed: false }),
+  )
+  return [...locks, ...checkRows(rows, [])]
+}
+
+const defaultPatienceMs = 10_000
+/** Min time limit of a transaction. */
+const minLimitMs = 100
+/** How long to wait for the server's own time limit before the connection is closed. */
+const graceMs = 500
+
+type Begin = Omit<BeginOptions, 'limitMs'>
+
+/** A transaction on one connection. It begins with the first statements. */
+class ServerTransaction {
+  readonly #client: PoolClient
+  readonly #limitMs: number
+  readonly #guard: NodeJS.Timeout
+  #isBegun = false
+  #isCommitSent = false
+  /** The error of a round trip; any other error comes from the work. */
+  #failure: unknown
+  isCommitted = false
+  /** When the server started. */
+  serverStart: string | undefined
+
+  constructor(client: PoolClient, patienceMs: number) {
+    this.#client = client
+    this.#limitMs = Math.max(minLimitMs, Math.ceil(patienceMs))
+    // A broken network may never answer.
+    this.#guard = setTimeout(() => {
+      const error = Object.assign(new Error('PostgreSQL did not answer in time'), { code: 'ETIMEDOUT' })
+      client.connection.stream.destroy(error)
+    }, this.#limitMs + graceMs)
+  }
+
+  /** The answers to statements, sent in one round trip. */
+  async send(statements: readonly Statement[], options: Begin): Promise<Answer[]> {
+    this.#isCommitSent = false
+    return this.#trip(statements, options)
+  }
+
+  /** Like `send`, and commits. */
+  async commit(statements: readonly Statement[], options: Begin): Promise<Answer[]> {
+    this.#isCommitSent = true
+    // Not prepared, so that the fault harness finds the word on the wire.
+    const answers = await this.#trip([...statements, { text: 'commit' }], options)
+    // The server answers ROLLBACK if the transaction had already failed.
+    if (answers.at(-1)?.command !== 'COMMIT') throw new RolledBackError('the server has rolled back')
+    this.isCommitted = true
+    return answers
+  }
+
+  async #trip(statements: readonly Statement[], options: Begin): Promise<Answer[]> {
+    const begin = this.#isBegun ? [] : beginWith({ ...options, limitMs: this.#limitMs })
+    this.#isBegun = true
+    try {
+      const answers = await roundTrip(this.#client, [...begin, ...statements])
+      if (begin.length > 0) this.serverStart = answers[1]?.rows[0] as string | undefined
+      return answers.slice(begin.length)
+    } catch (error) {
+      this.#failure = error
+      throw error
+    }
+  }
+
+  /** Whether the connection can be used again, also for another transaction of this kind. */
+  async rollBack(): Promise<boolean> {
+    if (!this.#isBegun) return true
+    try {
+      await roundTrip(this.#client, [{ text: 'rollback' }])
+    } catch {
+      return false
+    }
+    this.#isBegun = false
+    return true
+  }
+
+  /** Whether an error is that of a round trip. */
+  isFailure(error: unknown): boolean {
+    return error === this.#failure
+  }
+
+  isBrokenBy(error: unknown): boolean {
+    return this.isFailure(error) && breaksConnection(error)
+  }
+
+  explain(error: unknown): unknown {
+    return this.isFailure(error) ? explainFailure(error, { isCommitSent: this.#isCommitSent }) : error
+  }
+
+  end(): void {
+    clearTimeout(this.#guard)
+  }
 }

@@ -6,7 +6,7 @@ import type { Pool } from 'pg'
 import type { Statement } from './round-trip.ts'
 import type { NetChange } from '../driver.ts'
 import { KeyMap } from '../key-map.ts'
-import type { RangeRead, Read } from '../operation.ts'
+import type { RangeRead, Read, RowRead } from '../operation.ts'
 import { canHold, indexOf, keyText, sqlName, type Column, type Table } from '../table.ts'
 import { columnTypes, decoderOf, encodeValue } from './column-types.ts'
 import { RowList, type NamedColumn } from './row-list.ts'
@@ -310,15 +310,14 @@ function located(table: Table, list: RowList, alias: string): string {
     where own.ctid = found.ctid${unchanged}`
 }
 
-/** A row that was read, and the transaction that wrote it; null if there was no row. */
+/** A read by key, and the transaction that wrote the row; null if there was no row. */
 export interface RowVersion {
-  readonly table: Table
-  readonly key: Row
+  readonly read: RowRead
   readonly version: string | null
 }
 
 /**
- * Fails with `rowChanged`, which has no other cause, unless every row has its version; one statement for each machine. The
+ * Fails with code 2201E, which has no other cause, unless every row has its version; one statement for each machine. The
  * result of the last is the id of the transaction, if it has written anything and is not distributed. Only the commit may
  * follow, since a write may wait for a lock. A missing row that is now added is checked by its primary key.
  */
@@ -327,14 +326,14 @@ export function checkRows(
   changes: readonly NetChange[],
   shardOf?: ShardOf,
 ): Statement[] {
-  const missing = new Set(rows.flatMap(({ table, version }) => (version === null ? [table] : [])))
+  const missing = new Set(rows.flatMap(({ read, version }) => (version === null ? [read.table] : [])))
   const added = new KeyMap<true>()
   for (const { table, before, now } of changes) {
     if (now && !before && missing.has(table)) added.set(table, now, true)
   }
-  const checked = rows.filter(({ table, key, version }) => version !== null || !added.get(table, key))
+  const checked = rows.filter(({ read, version }) => version !== null || !added.get(read.table, read.key))
   if (!shardOf) return [checkVersions(checked, { isDistributed: false })]
-  const byShard = Map.groupBy(checked, ({ table, key }) => shardOf(table, key))
+  const byShard = Map.groupBy(checked, ({ read }) => shardOf(read.table, read.key))
   return [...byShard.values()].map((same) => checkVersions(same, { isDistributed: true }))
 }
 
@@ -342,9 +341,9 @@ function checkVersions(
   rows: readonly RowVersion[],
   { isDistributed }: Pick<ReadOptions, 'isDistributed'>,
 ): Statement {
-  const parts = [...Map.groupBy(rows, ({ table }) => table)].map(([table, same]) => {
+  const parts = [...Map.groupBy(rows, ({ read }) => read.table)].map(([table, same]) => {
     const versions = same.map(({ version }) => version)
-    const keys = same.map(({ key }) => key)
+    const keys = same.map(({ read }) => read.key)
     return { table, list: new RowList(layoutOf(table).keyColumns, keys, { isDistributed, versions }) }
   })
   const shape = parts.map(({ table, list }) => `${table.name} ${list.shape}`).join()
