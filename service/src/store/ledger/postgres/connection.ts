@@ -4,6 +4,7 @@ import { codeOf } from '../../error-code.ts'
 import type { StoreMetrics } from '../../store-metrics.ts'
 import { StoreOpenError } from '../../open-error.ts'
 import { describeUrl } from './address.ts'
+import { isConnectionFailure } from './errors.ts'
 
 /** The oldest supported server. */
 const oldestServer = 15
@@ -154,32 +155,6 @@ function explainOpenFailure(error: unknown, url: string): unknown {
         ? new StoreOpenError('no_server', { place, cause: code.startsWith('E') ? code : error.message })
         : error
   }
-}
-
-/** Node's errors for an unreachable server. */
-const networkCodes = [
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ENOENT',
-  'EACCES',
-  'EPIPE',
-  'ETIMEDOUT',
-]
-
-/** Messages of `pg`, without a code, for a lost or silent connection. */
-const connectionMessages =
-  /^(Connection terminated|Query read timeout|timeout e|Client has encountered|Client was closed|The server does not support SSL|There was an error establishing an SSL)/
-
-/** Whether the connection failed, not the query. */
-export function isConnectionFailure(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  const code = codeOf(error)
-  return networkCodes.includes(code) || (code === 'unknown' && connectionMessages.test(error.message))
 }
 
 /** Text that PostgreSQL can store: NUL becomes U+FFFD, in what is written and in what is looked up. */

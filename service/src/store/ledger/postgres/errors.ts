@@ -2,7 +2,6 @@ import { DatabaseError } from 'pg'
 
 import { codeOf } from '../../error-code.ts'
 import { OutcomeUnknownError, RolledBackError, RowExistsError, RowLockedError } from '../driver.ts'
-import { isConnectionFailure } from './connection.ts'
 
 /**
  * The result of a failed transaction for the runner: whether it may have been committed, and whether another attempt
@@ -70,3 +69,29 @@ export function isExhausted(code: string): boolean {
 export function breaksConnection(error: unknown): boolean {
   return !(error instanceof DatabaseError) || /^(57P|26000|0A000|25P03|25P04|57014)/.test(error.code ?? '')
 }
+
+/** Whether the connection failed, not the query. */
+export function isConnectionFailure(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = codeOf(error)
+  return networkCodes.includes(code) || (code === 'unknown' && connectionMessages.test(error.message))
+}
+
+/** Node's errors for an unreachable server. */
+const networkCodes = [
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+  'EACCES',
+  'EPIPE',
+  'ETIMEDOUT',
+]
+
+/** Messages of `pg`, without a code, for a lost or silent connection. */
+const connectionMessages =
+  /^(Connection terminated|Query read timeout|timeout e|Client has encountered|Client was closed|The server does not support SSL|There was an error establishing an SSL)/
