@@ -1,4 +1,5 @@
-import { idPrefixes, idText, writeId, type IdKind } from '../../../domain/type-id.ts'
+import { writeId } from '../../../domain/type-id.ts'
+import { idFrom } from '../reads/dialect.ts'
 import type { Column, ColumnKind } from '../table.ts'
 
 /** How PostgreSQL stores a kind of column, and its wire format. */
@@ -25,32 +26,16 @@ export const columnTypes: Readonly<Record<ColumnKind, ColumnType>> = {
 
 /** Parses a column's value from PostgreSQL's text format. */
 export function decoderOf({ kind, idKind = 'nonce' }: Column): (value: string | null) => unknown {
-  const decode = decoders[kind]
-  if (kind === 'id' && idKind !== 'nonce') return (value) => (value === null ? null : idOf(idKind, value))
+  const decode = kind === 'id' ? (uuid: string) => idFrom(idKind, uuid) : decoders[kind]
   return (value) => (value === null ? null : decode(value))
 }
 
-const decoders: Readonly<Record<ColumnKind, (value: string) => unknown>> = {
-  id: (value) => value,
+const decoders: Readonly<Record<Exclude<ColumnKind, 'id'>, (value: string) => unknown>> = {
   text: (value) => value,
   micro: BigInt,
   integer: Number,
   json: (value) => JSON.parse(value) as unknown,
   bytes: (value) => Buffer.from(value.slice(2), 'hex'),
-}
-
-/** A cache of ids: most rows name an agent or a mandate that others name too. */
-const knownIds = new Map<string, string>()
-const maxKnownIds = 10_000
-
-function idOf(idKind: IdKind, uuid: string): string {
-  const known = knownIds.get(uuid)
-  // Ids of two kinds could have the same bytes.
-  if (known?.startsWith(idPrefixes[idKind])) return known
-  const id = idText(idKind, Buffer.from(uuid.replaceAll('-', ''), 'hex'))
-  if (knownIds.size >= maxKnownIds) knownIds.clear()
-  knownIds.set(uuid, id)
-  return id
 }
 
 /**
@@ -112,7 +97,9 @@ function writeValue({ kind, idKind = 'nonce' }: Column, value: unknown, at: numb
       makeRoom(at, 8)
       return scratch.writeBigInt64BE(value as bigint, at)
     case 'integer':
-      return writeInteger(value as number, at)
+      if (!Number.isSafeInteger(value)) throw new Error(`${String(value)} is no integer`)
+      makeRoom(at, 8)
+      return scratch.writeBigInt64BE(BigInt(value as number), at)
     case 'json':
       return writeText(JSON.stringify(value), at)
     case 'bytes':
@@ -124,23 +111,8 @@ function writeValue({ kind, idKind = 'nonce' }: Column, value: unknown, at: numb
   }
 }
 
-function writeText(text: string, start: number): number {
+function writeText(text: string, at: number): number {
   // UTF-8 needs at most three bytes per UTF-16 unit.
-  makeRoom(start, text.length * 3)
-  if (text.length > 64) return start + scratch.write(text, start)
-  let at = start
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    if (code > 127) return start + scratch.write(text, start)
-    scratch[at++] = code
-  }
-  return at
-}
-
-function writeInteger(value: number, at: number): number {
-  if (!Number.isSafeInteger(value)) throw new Error(`${value} is no integer`)
-  makeRoom(at, 8)
-  const high = Math.floor(value / 2 ** 32)
-  scratch.writeInt32BE(high, at)
-  return scratch.writeUInt32BE(value - high * 2 ** 32, at + 4)
+  makeRoom(at, text.length * 3)
+  return at + scratch.write(text, at)
 }
