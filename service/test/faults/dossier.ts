@@ -27,6 +27,11 @@ export class Dossier {
   readonly payments: readonly TransactionContent[]
   /** The calls that were granted each proof. */
   readonly grants: ReadonlyMap<string, CallOf<'ask-proof'>>
+  // What several checks ask for many times, once it was asked for.
+  readonly #callsOf = new Map<string, readonly Call[]>()
+  readonly #stopsOf = new Map<string, readonly Stop[]>()
+  readonly #undosOf = new Map<Call, readonly Call[]>()
+  readonly #revokedSinceMs = new Map<string, number>()
   readonly #holdsOf: ReadonlyMap<string, HoldContent[]>
   readonly #versionsOf: ReadonlyMap<string, VersionContent[]>
   readonly #paymentsOf: ReadonlyMap<string, TransactionContent[]>
@@ -35,6 +40,7 @@ export class Dossier {
   readonly refunds: readonly TransactionContent[]
   readonly #refundsOf: ReadonlyMap<string, TransactionContent[]>
   readonly #refundsUnder: ReadonlyMap<string, TransactionContent[]>
+  readonly #refundCallsOf: ReadonlyMap<string, CallOf<'refund'>[]>
   readonly #grantsOf: ReadonlyMap<string, CallOf<'ask-proof'>[]>
   readonly #authorizedActsOf: ReadonlyMap<string, AuthorizedCall[]>
   readonly #verificationsOf: ReadonlyMap<string, CallOf<'verify'>[]>
@@ -64,6 +70,7 @@ export class Dossier {
     )
     this.#refundsOf = Map.groupBy(this.refunds, ({ nonce }) => nonce ?? '')
     this.#refundsUnder = Map.groupBy(this.refunds, ({ mandateId }) => mandateId)
+    this.#refundCallsOf = Map.groupBy(callsOf(calls, 'refund'), ({ request }) => request.transactionId)
     const granted = callsOf(calls, 'ask-proof').filter(({ answer }) => answer.is === 'granted')
     this.#grantsOf = Map.groupBy(granted, ({ answer }) => (answer.is === 'granted' ? answer.nonce : ''))
     // An order may get its proof several times.
@@ -81,9 +88,10 @@ export class Dossier {
     this.#paymentsOf = Map.groupBy(this.payments, ({ nonce }) => nonce ?? '')
     this.#paymentsUnder = Map.groupBy(this.payments, ({ mandateId }) => mandateId)
     this.#verificationsOf = Map.groupBy(callsOf(calls, 'verify'), ({ request }) => request.nonce)
-    const moves = callsOf(calls, 'pause-mandate', 'resume-mandate', 'revoke-mandate')
+    const moves = callsOf(calls, 'pause-mandate', 'resume-mandate', 'revoke-mandate').filter(mayHaveActed)
     this.#movesOf = Map.groupBy(moves, ({ request }) => request.mandateId)
-    this.#voidsOf = Map.groupBy(callsOf(calls, 'void-proof'), ({ request }) => request.nonce)
+    const voids = callsOf(calls, 'void-proof').filter(mayHaveActed)
+    this.#voidsOf = Map.groupBy(voids, ({ request }) => request.nonce)
     const freezes = callsOf(calls, 'freeze-budget').filter(mayHaveActed)
     this.#freezesOf = Map.groupBy(freezes, ({ request }) => request.budgetId)
     this.#unfreezesOf = Map.groupBy(callsOf(calls, 'unfreeze-budget'), ({ request }) => request.budgetId)
@@ -93,11 +101,15 @@ export class Dossier {
     this.#createdSince = new Map(
       created.flatMap((call) => (call.answer.is === 'created' ? [[call.answer.id, call] as const] : [])),
     )
-    this.#revocationsOf = Map.groupBy(callsOf(calls, 'revoke-agent'), ({ request }) => request.agentId)
+    const revocations = callsOf(calls, 'revoke-agent').filter(mayHaveActed)
+    this.#revocationsOf = Map.groupBy(revocations, ({ request }) => request.agentId)
   }
 
-  callsOf<Act extends Request['act']>(...acts: Act[]): CallOf<Act>[] {
-    return callsOf(this.calls, ...acts)
+  callsOf<Act extends Request['act']>(...acts: Act[]): readonly CallOf<Act>[] {
+    const name = acts.join()
+    const known = this.#callsOf.get(name) ?? callsOf(this.calls, ...acts)
+    this.#callsOf.set(name, known)
+    return known as readonly CallOf<Act>[]
   }
 
   /** The minimum and maximum that the terms of a mandate ever allowed. */
@@ -136,6 +148,11 @@ export class Dossier {
     return this.#refundsUnder.get(mandateId) ?? []
   }
 
+  /** The calls that wanted to refund a transaction. */
+  refundCallsOf(transactionId: string): readonly CallOf<'refund'>[] {
+    return this.#refundCallsOf.get(transactionId) ?? []
+  }
+
   /** Every call that was granted a proof. */
   grantsOf(nonce: string): readonly CallOf<'ask-proof'>[] {
     return this.#grantsOf.get(nonce) ?? []
@@ -152,11 +169,11 @@ export class Dossier {
 
   /** Pauses, resumes and revocations that may have changed the mandate. */
   movesOf(mandateId: string): readonly CallOf<MandateMove['act']>[] {
-    return (this.#movesOf.get(mandateId) ?? []).filter(mayHaveActed)
+    return this.#movesOf.get(mandateId) ?? []
   }
 
   revocationsOfAgent(agentId: string): readonly CallOf<'revoke-agent'>[] {
-    return (this.#revocationsOf.get(agentId) ?? []).filter(mayHaveActed)
+    return this.#revocationsOf.get(agentId) ?? []
   }
 
   /** Stops of all mandates that may have paused this one. */
@@ -181,15 +198,42 @@ export class Dossier {
 
   /** Everything that may have ended a hold early. */
   endsOf({ nonce, mandateId }: Pick<HoldContent, 'nonce' | 'mandateId'>): readonly Stop[] {
-    return [...this.stopsOf(mandateId), ...(this.#voidsOf.get(nonce) ?? []).filter(mayHaveActed)]
+    return [...this.stopsOf(mandateId), ...(this.#voidsOf.get(nonce) ?? [])]
   }
 
   /** Everything that may have ended the mandate's open holds. */
   stopsOf(mandateId: string): readonly Stop[] {
-    const moves: Stop[] = this.movesOf(mandateId).filter(({ request }) => request.act !== 'resume-mandate')
-    moves.push(...this.stopAllsOf(mandateId), ...this.freezesOf(mandateId))
-    const agentId = this.mandates.get(mandateId)?.agentId
-    return agentId === undefined ? moves : [...moves, ...this.revocationsOfAgent(agentId)]
+    const known = this.#stopsOf.get(mandateId)
+    if (known) return known
+    const stops: Stop[] = this.movesOf(mandateId).filter(({ request }) => request.act !== 'resume-mandate')
+    stops.push(...this.stopAllsOf(mandateId), ...this.freezesOf(mandateId))
+    stops.push(...this.revocationsOfAgent(this.mandates.get(mandateId)?.agentId ?? ''))
+    this.#stopsOf.set(mandateId, stops)
+    return stops
+  }
+
+  /** The undos that may resume what a stop paused: its own, those of all stops, and those of a later stop. */
+  undosOf(stop: CallOf<'stop-all'>): readonly Call[] {
+    const known = this.#undosOf.get(stop)
+    if (known) return known
+    const undos = this.undos.filter(({ request: { name } }) => {
+      if (name === null || name === stop.request.name) return true
+      return this.stopAlls.some((other) => other.request.name === name && latestMs(other) >= stop.beganMs)
+    })
+    this.#undosOf.set(stop, undos)
+    return undos
+  }
+
+  /** The time from which the mandate, or its agent, is certainly revoked. */
+  revokedSinceMs(mandateId: string): number {
+    const known = this.#revokedSinceMs.get(mandateId)
+    if (known !== undefined) return known
+    const revocations = this.stopsOf(mandateId).filter(
+      ({ request }) => request.act === 'revoke-mandate' || request.act === 'revoke-agent',
+    )
+    const sinceMs = Math.min(...revocations.filter(isDone).map(({ endedMs }) => endedMs))
+    this.#revokedSinceMs.set(mandateId, sinceMs)
+    return sinceMs
   }
 
   /** The first moment at which the hold may have expired: a late verification ends it early. */

@@ -45,6 +45,8 @@ export class ModelLedger {
   readonly #budgets = new Map<string, LedgerContent['budgets'][number]>()
   readonly #frozenBudgets = new Set<string>()
   readonly #holds = new Map<string, Hold>()
+  /** By their mandates. */
+  readonly #holdsOf = new Map<string, Hold[]>()
   readonly #approvals = new Map<string, Approval>()
   readonly #versions: VersionContent[] = []
   readonly #transactions: LedgerContent['transactions'][number][] = []
@@ -291,7 +293,7 @@ export class ModelLedger {
     const nonce = this.#nextId('nonce')
     if (given) Object.assign(given, { status: 'consumed', nonce })
     mandate.heldMicro += amountMicro
-    this.#holds.set(nonce, {
+    const hold: Hold = {
       nonce,
       mandateId,
       amountMicro,
@@ -309,7 +311,9 @@ export class ModelLedger {
       refundedMicro: null,
       orderId: null,
       mandateVersion: mandate.version === 1 ? null : mandate.version,
-    })
+    }
+    this.#holds.set(nonce, hold)
+    this.#holdsOf.set(mandateId, [...(this.#holdsOf.get(mandateId) ?? []), hold])
     return { is: 'granted', nonce }
   }
 
@@ -587,14 +591,12 @@ export class ModelLedger {
 
   #releaseExpired(mandate: Mutable<MandateContent>, nowMs: number): void {
     this.#release(mandate, 'expired', (hold) => hold.expiresAtMs <= nowMs)
-    for (const hold of this.#holds.values()) {
-      if (hold.mandateId === mandate.id) this.#releaseOverdue(hold, nowMs)
-    }
+    for (const hold of this.#holdsOf.get(mandate.id) ?? []) this.#releaseOverdue(hold, nowMs)
   }
 
   #release(mandate: Mutable<MandateContent>, status: ProofStatus, isOver: (hold: Hold) => boolean): void {
-    for (const hold of this.#holds.values()) {
-      if (hold.mandateId !== mandate.id || hold.status !== 'open' || !isOver(hold)) continue
+    for (const hold of this.#holdsOf.get(mandate.id) ?? []) {
+      if (hold.status !== 'open' || !isOver(hold)) continue
       hold.status = status
       mandate.heldMicro -= hold.amountMicro
     }

@@ -1,6 +1,5 @@
-import { setImmediate as turn } from 'node:timers/promises'
-
 import { seededRandom } from '../../testing/seeded-random.ts'
+import { VirtualTime } from '../simulation/virtual-time.ts'
 import type { Answer, Evidence, Request } from './history.ts'
 import { trade } from './market.ts'
 import { ModelLedger } from './model-ledger.ts'
@@ -70,36 +69,4 @@ export async function runModel(seed: number, { hasOperator = false } = {}): Prom
   // Everything in progress completes, and expired holds are released.
   await time.runUntil(sleep(60_000))
   return { calls: recorder.calls, content: ledger.content(time.nowMs) }
-}
-
-/** A clock that jumps to the next event. */
-class VirtualTime {
-  nowMs: number
-  #sleepers: { readonly atMs: number; readonly wake: () => void }[] = []
-
-  constructor(startMs: number) {
-    this.nowMs = startMs
-  }
-
-  readonly sleep = (ms: number): Promise<void> => {
-    return new Promise((wake) => {
-      const atMs = this.nowMs + ms
-      const after = this.#sleepers.findIndex((sleeper) => sleeper.atMs > atMs)
-      this.#sleepers.splice(after === -1 ? this.#sleepers.length : after, 0, { atMs, wake })
-    })
-  }
-
-  /** Advances time until the promise is settled. */
-  async runUntil(done: Promise<void>): Promise<void> {
-    let isDone = false
-    const settled = done.finally(() => (isDone = true))
-    for (;;) {
-      await turn()
-      if (isDone) return settled
-      const next = this.#sleepers.shift()
-      if (!next) throw new Error('everything waits, and nothing will happen')
-      this.nowMs = next.atMs
-      next.wake()
-    }
-  }
 }

@@ -72,17 +72,31 @@ function sumsOf(entry: JournalContent): ActivitySumContent[] {
 
 /** The sums with the same name added up, each as one text. */
 function addUp(sums: readonly ActivitySumContent[]): Map<string, string> {
-  const byName = Map.groupBy(
-    sums,
-    ({ accountId, environment, dimension, subject, startsAtMs }) =>
-      `${accountId} ${environment} ${dimension} ${subject} ${startsAtMs}`,
-  )
-  const texts = [...byName].map(([name, same]) => {
-    const paidMicro = same.reduce((total, sum) => total + sum.paidMicro, 0n)
-    const refundedMicro = same.reduce((total, sum) => total + sum.refundedMicro, 0n)
-    const columns = ['paidCount', 'approvedCount', 'deniedCount', 'refundedCount'] as const
-    const counts = columns.map((column) => same.reduce((total, sum) => total + sum[column], 0))
-    return [name, [paidMicro, refundedMicro, ...counts].join(' ')] as const
+  const byName = new Map<string, Amounts>()
+  for (const sum of sums) {
+    const { accountId, environment, dimension, subject, startsAtMs } = sum
+    const name = `${accountId} ${environment} ${dimension} ${subject} ${startsAtMs}`
+    const total = byName.get(name)
+    if (!total) byName.set(name, { ...sum })
+    else {
+      total.paidMicro += sum.paidMicro
+      total.refundedMicro += sum.refundedMicro
+      total.paidCount += sum.paidCount
+      total.approvedCount += sum.approvedCount
+      total.deniedCount += sum.deniedCount
+      total.refundedCount += sum.refundedCount
+    }
+  }
+  const texts = [...byName].map(([name, total]) => {
+    const { paidMicro, refundedMicro, paidCount, approvedCount, deniedCount, refundedCount } = total
+    const amounts = [paidMicro, refundedMicro, paidCount, approvedCount, deniedCount, refundedCount]
+    return [name, amounts.join(' ')] as const
   })
   return new Map(texts.filter(([, text]) => text !== '0 0 0 0 0 0'))
+}
+
+type Amounts = {
+  -readonly [
+    Name in keyof ActivitySumContent as Name extends `${string}${'Micro' | 'Count'}` ? Name : never
+  ]: ActivitySumContent[Name]
 }

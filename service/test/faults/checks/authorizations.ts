@@ -137,7 +137,6 @@ function wasCharged(
 
 /** The refunds of a payment are the requested ones, and never exceed its charge. */
 function checkRefunds(dossier: Dossier, complain: Complain): void {
-  const callsOf = Map.groupBy(dossier.callsOf('refund'), ({ request }) => request.transactionId)
   const recorded = new Map(dossier.refunds.map((refund) => [refund.id, refund]))
   const copies = dossier.content.transactions.filter(
     ({ side, status }) => side === 'payee' && status === 'refunded',
@@ -152,7 +151,7 @@ function checkRefunds(dossier: Dossier, complain: Complain): void {
     if (refundedMicro !== (dossier.holds.get(nonce ?? '')?.refundedMicro ?? 0n)) {
       complain('sums differ', payment.id, `its refunds are ${refundedMicro}`)
     }
-    const calls = callsOf.get(payment.id) ?? []
+    const calls = dossier.refundCallsOf(payment.id)
     // Calls with one idempotency key are one refund.
     const wanted = Map.groupBy(calls, ({ request }) => request.idempotencyKey)
     const possible = [...wanted.values()].filter((same) =>

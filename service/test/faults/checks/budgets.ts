@@ -88,7 +88,7 @@ function keptOf(dossier: Dossier, hold: HoldContent): bigint {
 /** Until when the full amount was certainly in use: before any of it may have been captured or refunded. */
 function surelyWholeUntilMs(dossier: Dossier, { nonce }: HoldContent): number {
   const [payment] = dossier.paymentsOf(nonce)
-  const refunds = dossier.callsOf('refund').filter(({ request }) => request.transactionId === payment?.id)
+  const refunds = payment ? dossier.refundCallsOf(payment.id) : []
   const ends = [...dossier.actsOf(nonce, 'capture-authorized'), ...refunds]
   return Math.min(...ends.map(({ beganMs }) => beganMs))
 }

@@ -20,7 +20,7 @@ function checkPayments(dossier: Dossier, complain: Complain): void {
   )
   for (const hold of dossier.content.holds) {
     const { nonce, mandateId, capturedBy } = hold
-    const revokedAtMs = revokedSinceMs(dossier, mandateId)
+    const revokedAtMs = dossier.revokedSinceMs(mandateId)
     if ((hold.writtenAtMs ?? hold.issuedAtMs) > revokedAtMs) {
       complain('success after stop', nonce, 'the proof was issued after the revocation was answered')
     }
@@ -207,17 +207,9 @@ function checkRevoked(
   if (isRevoked && revocations.length === 0) complain('record unexplained', id, 'nobody revoked it')
 }
 
-/** The time from which the mandate, or its agent, is certainly revoked. */
-function revokedSinceMs(dossier: Dossier, mandateId: string): number {
-  const revocations = dossier
-    .stopsOf(mandateId)
-    .filter(({ request }) => request.act === 'revoke-mandate' || request.act === 'revoke-agent')
-  return Math.min(...revocations.filter(isDone).map(({ endedMs }) => endedMs))
-}
-
 /** Whether the mandate was certainly stopped for the whole duration of a call. */
 function isStoppedAllAlong(dossier: Dossier, mandateId: string, { beganMs, endedMs }: Call): boolean {
-  if (revokedSinceMs(dossier, mandateId) < beganMs) return true
+  if (dossier.revokedSinceMs(mandateId) < beganMs) return true
   const moves = dossier.movesOf(mandateId)
   const resumes = moves.filter(({ request }) => request.act === 'resume-mandate')
   const isLasting = (pause: Call, ends: readonly Call[]) =>
@@ -229,24 +221,9 @@ function isStoppedAllAlong(dossier: Dossier, mandateId: string, { beganMs, ended
   const isFrozen = dossier
     .freezesOf(mandateId)
     .some((freeze) => isLasting(freeze, dossier.unfreezesOf(mandateId)))
-  return (
-    isPaused ||
-    isFrozen ||
-    dossier
-      .stopAllsOf(mandateId)
-      .some(
-        (stop) =>
-          dossier.isOlder(mandateId, stop) && isLasting(stop, [...resumes, ...undosOf(dossier, stop)]),
-      )
-  )
-}
-
-/** The undos that may resume what a stop paused: its own, those of all stops, and those of a later stop. */
-function undosOf(dossier: Dossier, stop: CallOf<'stop-all'>): readonly Call[] {
-  return dossier.undos.filter(({ request: { name } }) => {
-    if (name === null || name === stop.request.name) return true
-    return dossier.stopAlls.some((other) => other.request.name === name && latestMs(other) >= stop.beganMs)
-  })
+  const isStopped = (stop: CallOf<'stop-all'>) =>
+    dossier.isOlder(mandateId, stop) && isLasting(stop, resumes) && isLasting(stop, dossier.undosOf(stop))
+  return isPaused || isFrozen || dossier.stopAllsOf(mandateId).some(isStopped)
 }
 
 function isRevocation({ request }: Call): boolean {
