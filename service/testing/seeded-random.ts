@@ -19,7 +19,11 @@ export function seededRandom(seed: number): SeededRandom {
   const below = (limit: number) => next32() % limit
   return {
     below,
-    bytes: (size) => Uint8Array.from({ length: size }, () => next32() & 0xff),
+    bytes: (size) => {
+      const bytes = new Uint8Array(size)
+      for (let index = 0; index < size; index++) bytes[index] = next32()
+      return bytes
+    },
     pick: (items) => items[below(items.length)] ?? items[0],
   }
 }

@@ -41,7 +41,6 @@ export function createFaultyDriver(options: FaultyDriverOptions): Driver {
 
   return {
     async transaction(work) {
-      await pause()
       const session = database.begin()
       const fate: Fate = random.below(100) < faultPercent ? random.pick(fates) : 'none'
       let isLate = false
@@ -54,7 +53,6 @@ export function createFaultyDriver(options: FaultyDriverOptions): Driver {
           return answer
         },
         async commit(changes) {
-          await pause()
           if (isCrashed() && random.below(2) === 0) {
             // The server rolls back what the process has left open.
             session.end()

@@ -69,7 +69,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'an evaluation approves what does not fit the budget',
-    firstSeed: 87,
+    firstSeed: 73,
     ...inOperation(
       'evaluate',
       seeing(mandates, (row) => ({ ...row, spentMicro: 0n })),
@@ -103,7 +103,6 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a proof is granted and not written', ...inOperation('issueProof', without(payments)) },
   {
     bug: 'a capture does not check whether its agent is revoked, and the sweep ends its proofs',
-    firstSeed: 108,
     ...inOperations({
       capture: seeing(agents, (row) => ({ ...row, status: 'active' })),
       voidPaymentsOfRevoked: changing(() => []),
@@ -142,7 +141,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a freeze ends no open proofs',
-    firstSeed: 37,
+    firstSeed: 67,
     ...inOperation(
       'freezeBudget',
       changing((change, facts) => {
@@ -294,7 +293,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a void leaves the proof open', ...inOperation('voidPayment', without(payments)) },
   {
     bug: 'a disabled account stays active',
-    firstSeed: 17,
+    firstSeed: 35,
     ...inOperation('moveAccount', without(accounts)),
   },
   {
@@ -308,7 +307,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       changing((change) => (change.table === entries || change.table === evaluations ? [] : [change])),
     ),
   },
-  { bug: 'a revoked key keeps working', ...inOperation('revokeApiKey', without(apiKeys)) },
+  { bug: 'a revoked key keeps working', firstSeed: 31, ...inOperation('revokeApiKey', without(apiKeys)) },
   { bug: 'a mandate is created and not written', ...inOperation('createMandate', without(mandates)) },
   { bug: 'a revoked agent stays active', ...inOperation('revokeAgent', without(agents)) },
   {
@@ -348,7 +347,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'paid sellers are not recorded', ...inOperation('addUpActivity', without(paidSellers)) },
   {
     bug: "two services add the same to the console's sums",
-    firstSeed: 92,
+    firstSeed: 269,
     ...inTransaction((transaction) => ({
       read: async (reads, options) => {
         const others = reads.map((read) => ({
@@ -370,6 +369,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'an authorization reserves nothing', ...inOperation('authorize', without(mandates)) },
   {
     bug: 'an authorization does not check whether its mandate was stopped',
+    firstSeed: 21,
     ...inOperation(
       'authorize',
       seeing(mandates, (row) => ({ ...row, epoch: 0 })),
@@ -422,7 +422,6 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a retried refund is made again',
-    firstSeed: 19,
     ...inOperation('refund', {
       decide: (decide) => (call, facts) => decide(call, { ...bare(facts), rows: () => [] }),
     }),
@@ -438,6 +437,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'an evaluation needs no approval',
+    firstSeed: 34,
     ...inOperation(
       'evaluate',
       seeing(mandates, (row) => ({ ...row, approval: null })),

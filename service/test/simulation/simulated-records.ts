@@ -3,6 +3,8 @@ import { formatSum, type MicroUsdc } from '../../src/domain/money.ts'
 import { mandateDefaults } from '../../src/domain/new-records.ts'
 import type { Caller, Mandate, Scope } from '../../src/domain/records.ts'
 import { type Ids } from '../../src/ids.ts'
+import type { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
+import type { Table, TableKey, TableRow } from '../../src/store/ledger/table.ts'
 import { type Request } from '../faults/history.ts'
 import { collectorDomain, ownDomain } from '../faults/market.ts'
 
@@ -91,4 +93,13 @@ export function paymentOf(request: Extract<Request, { act: 'ask-proof' | 'evalua
     currency: 'USDC' as const,
     resourceUrl,
   }
+}
+
+/** The row with a key, as last committed. */
+export function findRow<Of extends Table>(
+  database: MemoryDatabase,
+  table: Of,
+  key: TableKey<Of>,
+): TableRow<Of> | undefined {
+  return database.find({ kind: 'row', table, key, isLocked: false })[0] as TableRow<Of> | undefined
 }

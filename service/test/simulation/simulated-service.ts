@@ -47,7 +47,6 @@ import {
   type RunningStop,
 } from '../../src/store/ledger/tables.ts'
 import type { Operation } from '../../src/store/ledger/operation.ts'
-import type { Table, TableKey, TableRow } from '../../src/store/ledger/table.ts'
 import { StoreUnavailableError } from '../../src/store/store.ts'
 import { type SeededRandom } from '../../testing/seeded-random.ts'
 import { captureSeconds, type Answer, type Request } from '../faults/history.ts'
@@ -56,6 +55,7 @@ import { createFaultyDriver } from './faulty-driver.ts'
 import {
   category,
   environment,
+  findRow,
   lifetimeLimit,
   newKey,
   newMandate,
@@ -252,9 +252,7 @@ export class SimulatedService {
         const { nonce, domain: merchantDomain, idempotencyKey } = request
         const payerId = accountId
         // The proof itself, as signed when it was issued.
-        const proof = (database.rowsOf(payments) as unknown as PaymentRow[]).find(
-          (row) => row.nonce === nonce,
-        )
+        const proof = findRow(database, payments, { accountId, nonce })
         if (!proof) return { is: 'broken', text: `${nonce} was granted and is not there` }
         const { agentId, mandateId, amountText, currency, resourceUrl } = proof
         const terms = { agentId, mandateId, amountText, currency, resourceUrl }
@@ -277,9 +275,7 @@ export class SimulatedService {
       case 'authorize': {
         const { nonce, domain: merchantDomain, idempotencyKey } = request
         const payerId = accountId
-        const proof = (database.rowsOf(payments) as unknown as PaymentRow[]).find(
-          (row) => row.nonce === nonce,
-        )
+        const proof = findRow(database, payments, { accountId, nonce })
         if (!proof) return { is: 'broken', text: `${nonce} was granted and is not there` }
         const { agentId, mandateId, amountText, currency, resourceUrl } = proof
         const terms = { agentId, mandateId, amountText, currency, resourceUrl, category: null }
@@ -548,12 +544,4 @@ function isBefore(
   other: Pick<ActivityPartsRow, 'accountId' | 'id'>,
 ): boolean {
   return one.accountId === other.accountId ? one.id < other.id : one.accountId < other.accountId
-}
-
-function findRow<Of extends Table>(
-  database: MemoryDatabase,
-  table: Of,
-  key: TableKey<Of>,
-): TableRow<Of> | undefined {
-  return database.find({ kind: 'row', table, key, isLocked: false })[0] as TableRow<Of> | undefined
 }

@@ -8,10 +8,12 @@ import { createAccount } from '../../src/store/ledger/operations/accounts.ts'
 import { createSeller } from '../../src/store/ledger/operations/sellers.ts'
 import {
   accounts,
+  activityParts,
   mandates,
+  payments,
   runningStops,
-  type AccountRow,
   type MandateRow,
+  type PaymentRow,
   type RunningStop,
 } from '../../src/store/ledger/tables.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
@@ -19,7 +21,7 @@ import type { Answer, Evidence, Request } from '../faults/history.ts'
 import { trade } from '../faults/market.ts'
 import { record } from '../faults/recorder.ts'
 import { createFaultyDriver } from './faulty-driver.ts'
-import { environment, newKey, newSeller } from './simulated-records.ts'
+import { environment, findRow, newKey, newSeller } from './simulated-records.ts'
 import { SimulatedService, type World } from './simulated-service.ts'
 import { readActivity } from '../faults/read-activity.ts'
 import { readContent } from '../faults/read-content.ts'
@@ -61,9 +63,7 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
   const { changeOperation = (operation) => operation, changeDriver = (driver) => driver } = options
   const moments = { madeAtMs: new Map<string, number>(), writtenAtMs: new Map<string, number>() }
   let payerId = ''
-  const clockOffsetMs = () =>
-    (database.rowsOf(accounts) as unknown as AccountRow[]).find(({ id }) => id === payerId)?.clockOffsetMs ??
-    0
+  const clockOffsetMs = () => findRow(database, accounts, { id: payerId })?.clockOffsetMs ?? 0
   const injected = { changeOperation, changeDriver }
   const world: World = { random, time, database, faultPercent, ...injected, clockOffsetMs, ...moments }
   const ids = createIds(() => time.nowMs, random.bytes)
@@ -104,7 +104,7 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
   void crashNowAndThen(services, world, isOpen)
   void moveClocks(services, world)
   void advanceClocks(services, world, { owner, isOpen })
-  void sweepForEver(services, world)
+  void sweepForEver(services, world, isOpen)
   void rollUpForEver(services, world)
   const trading = trade(market, { buyers, owners, teams }).catch((error: unknown) => broken.push(error))
   await time.runUntil(Promise.race([trading, time.sleep(maxMs)]))
@@ -179,17 +179,26 @@ async function crashNowAndThen(
   }
 }
 
-/** Each service releases expired holds and continues stops, like it does every second. */
+/**
+ * Each service releases expired holds and continues stops, like it does every second. While the clients trade, also of
+ * mandates without expired holds, so that sweeps and payments meet.
+ */
 async function sweepForEver(
   services: readonly [SimulatedService, SimulatedService],
-  { random, time, database }: World,
+  { random, time, database, clockOffsetMs }: World,
+  isOpen: () => boolean,
 ): Promise<void> {
   for (;;) {
     await time.sleep(15_000)
+    const endedBeforeMs = isOpen() ? Infinity : time.nowMs + clockOffsetMs()
+    const ended = (database.rowsOf(payments) as unknown as PaymentRow[]).filter(
+      ({ captureDeadlineMs, expiresAtMs }) => (captureDeadlineMs ?? expiresAtMs) <= endedBeforeMs,
+    )
+    const mandateIds = new Set(ended.map(({ mandateId }) => mandateId))
     for (const { accountId, id: mandateId, heldMicro, authorizedMicro } of database.rowsOf(
       mandates,
     ) as unknown as MandateRow[]) {
-      if (heldMicro === 0n && authorizedMicro === 0n) continue
+      if (!mandateIds.has(mandateId) || (heldMicro === 0n && authorizedMicro === 0n)) continue
       const swept = random.pick(services).sweep({ accountId, mandateId })
       swept.catch(() => undefined)
     }
@@ -202,10 +211,11 @@ async function sweepForEver(
 /** Every service adds up entries, all at once. */
 async function rollUpForEver(
   services: readonly [SimulatedService, SimulatedService],
-  { random, time }: World,
+  { random, time, database }: World,
 ): Promise<void> {
   for (;;) {
     await time.sleep(2_000 + random.below(4_000))
+    if (database.rowsOf(activityParts).length === 0) continue
     for (const service of services) service.addUpActivity().catch(() => undefined)
   }
 }

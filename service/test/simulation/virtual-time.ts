@@ -39,11 +39,19 @@ export class VirtualTime {
           return
         }
         this.nowMs = next.atMs
-        // Those that wake at the same time share a turn of the event loop.
+        // Those that wake at the same time share a step.
         while (this.#sleepers.at(-1)?.atMs === next.atMs) this.#sleepers.pop()?.wake()
-        setImmediate(step)
+        onceAllWait(step)
       }
-      setImmediate(step)
+      onceAllWait(step)
     })
   }
+}
+
+/**
+ * Calls a function once every promise that could be settled is: Node runs a tick that a microtask has requested after all
+ * microtasks. A turn of the event loop for each step would cost more than the step.
+ */
+function onceAllWait(callback: () => void): void {
+  queueMicrotask(() => process.nextTick(callback))
 }

@@ -222,7 +222,7 @@ function learnRow(place: Place, row: Row | undefined): Place {
 export function isWithin({ where, orderBy, after, upTo }: RangeRead, row: Row): boolean {
   const value = row[orderBy] as string | number
   if ((after !== undefined && value <= after) || (upTo !== undefined && value > upTo)) return false
-  return Object.entries(where).every(([name, wanted]) => row[name] === wanted)
+  return Object.keys(where).every((name) => row[name] === where[name])
 }
 
 function compare(one: unknown, other: unknown): number {

@@ -1,15 +1,31 @@
 import { isWithin } from '../batch-facts.ts'
 import type { NetChange } from '../driver.ts'
 import { RolledBackError, RowExistsError, type ReadAnswer } from '../driver.ts'
+import { KeyMap } from '../key-map.ts'
 import type { RangeRead, Read, RowRead } from '../operation.ts'
 import { indexOf, keyText, type Table } from '../table.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-interface LockedRow {
-  owner: MemorySession
-  /** Waiters, first come, first served. */
+/** A key, with its row, if there is one, and its lock. */
+interface Place {
+  row: Row | undefined
+  owner: MemorySession | undefined
+  /** Who waits for the lock, first come, first served. */
   readonly waiting: { readonly session: MemorySession; readonly wake: () => void }[]
+}
+
+interface TablePlaces {
+  /** Those with a row, in the order in which the rows were added. */
+  readonly filled: Set<Place>
+  readonly indexes: Index[]
+}
+
+interface Index {
+  /** The columns whose values a read states. */
+  readonly columns: readonly string[]
+  readonly orderBy: string
+  readonly places: Map<unknown, Set<Place>>
 }
 
 /**
@@ -17,127 +33,129 @@ interface LockedRow {
  * sees what was committed before it, and its writes become visible on commit.
  */
 export class MemoryDatabase {
-  readonly #tables = new Map<string, Map<string, Row>>()
-  /** For each table and indexed columns: the keys of the rows by value. */
-  readonly #indexes = new Map<string, Map<string, Map<string, Set<string>>>>()
-  readonly #locks = new Map<string, LockedRow>()
+  readonly #places = new KeyMap<Place>()
+  readonly #tables = new Map<Table, TablePlaces>()
 
   begin(): MemorySession {
     return new MemorySession(this)
   }
 
   rowsOf(table: Table): readonly Row[] {
-    return [...this.#tableOf(table).values()]
+    return Array.from(this.#tableOf(table).filled, ({ row }) => row!)
   }
 
   find(read: Read): readonly Row[] {
-    if (read.kind === 'range') return this.#findRange(read)
-    const row = this.#tableOf(read.table).get(keyText(read.table, read.key))
+    if (read.kind === 'range') return this.#findRange(read).map(({ row }) => row!)
+    const row = this.#places.get(read.table, read.key)?.row
     return row ? [row] : []
+  }
+
+  /** The places of a read: that of its key, or those of the rows in its range, in the order of their keys. */
+  placesOf(read: Read): readonly Place[] {
+    if (read.kind === 'row') return [this.#placeOf(read.table, read.key)]
+    const textOf = ({ row }: Place) => keyText(read.table, row!)
+    return this.#findRange(read).sort((one, other) => compare(textOf(one), textOf(other)))
   }
 
   /** Writes the changes of a transaction atomically. */
   write(changes: readonly NetChange[]): void {
-    for (const { table, before, now } of changes) {
-      const isThere = now !== undefined && this.#tableOf(table).has(keyText(table, now))
-      if (!before && isThere) throw new RowExistsError(`${table.name} has the row already`)
-    }
-    for (const { table, before, now } of changes) {
-      const rows = this.#tableOf(table)
-      const row = now ?? before
-      if (!row) continue
-      const key = keyText(table, row)
-      if (now) rows.set(key, now)
-      else rows.delete(key)
-      if (!before || !now) this.#updateIndexes(table, key, row, Boolean(now))
+    const places = changes.map(({ table, before, now }) => {
+      const place = this.#placeOf(table, (now ?? before)!)
+      if (!before && place.row) throw new RowExistsError(`${table.name} has the row already`)
+      return place
+    })
+    for (const [index, { table, before, now }] of changes.entries()) {
+      const place = places[index]!
+      place.row = now
+      if (before && now) continue
+      const { filled, indexes } = this.#tableOf(table)
+      if (now) filled.add(place)
+      else filled.delete(place)
+      for (const each of indexes) updateIndex(each, place, (now ?? before)!)
     }
   }
 
-  /** Locks a row for a session; resolves when it has the lock. Undefined, at once, if another session has it. */
+  /**
+   * Locks a place for a session: true if the session has the lock, and false if another session has it. With `waits`,
+   * a promise of the lock instead of false.
+   */
   lock(
     session: MemorySession,
-    name: string,
+    place: Place,
     { waits }: { readonly waits: boolean },
-  ): Promise<void> | undefined {
-    const locked = this.#locks.get(name)
-    if (!locked) this.#locks.set(name, { owner: session, waiting: [] })
-    if (!locked || locked.owner === session) return Promise.resolve()
-    if (!waits) return undefined
-    if (this.#wouldDeadlock(session, locked.owner)) {
+  ): Promise<void> | boolean {
+    if (place.owner === session) return true
+    if (!place.owner) {
+      place.owner = session
+      session.locked.push(place)
+      return true
+    }
+    if (!waits) return false
+    if (wouldDeadlock(session, place.owner)) {
       return Promise.reject(new RolledBackError('two transactions wait for each other'))
     }
     return new Promise((wake) => {
-      session.waitsFor = name
-      locked.waiting.push({ session, wake })
+      session.waitsFor = place
+      place.waiting.push({ session, wake })
     })
   }
 
   unlock(session: MemorySession): void {
-    for (const [name, locked] of this.#locks) {
-      const index = locked.waiting.findIndex((one) => one.session === session)
-      if (index >= 0) locked.waiting.splice(index, 1)
-      if (locked.owner !== session) continue
-      const next = locked.waiting.shift()
-      if (!next) this.#locks.delete(name)
-      else {
-        locked.owner = next.session
-        next.session.waitsFor = undefined
-        next.wake()
-      }
+    const waiting = session.waitsFor?.waiting ?? []
+    const index = waiting.findIndex((one) => one.session === session)
+    if (index >= 0) waiting.splice(index, 1)
+    for (const place of session.locked.splice(0)) {
+      const next = place.waiting.shift()
+      place.owner = next?.session
+      if (!next) continue
+      next.session.waitsFor = undefined
+      next.session.locked.push(place)
+      next.wake()
     }
   }
 
-  #wouldDeadlock(session: MemorySession, owner: MemorySession): boolean {
-    let blocking: MemorySession | undefined = owner
-    while (blocking?.waitsFor !== undefined) {
-      blocking = this.#locks.get(blocking.waitsFor)?.owner
-      if (blocking === session) return true
+  #findRange(range: RangeRead): Place[] {
+    const found: Place[] = []
+    for (const place of this.#indexed(range)) if (isWithin(range, place.row!)) found.push(place)
+    if (found.length > 1) {
+      found.sort((left, right) => compare(left.row![range.orderBy], right.row![range.orderBy]))
     }
-    return false
+    return found.slice(0, range.limit)
   }
 
-  #findRange(range: RangeRead): readonly Row[] {
-    const rows = this.#tableOf(range.table)
-    const found: Row[] = []
-    for (const key of this.#keysOf(range)) {
-      const row = rows.get(key)
-      if (row && isWithin(range, row)) found.push(row)
-    }
-    return found
-      .sort((left, right) => compare(left[range.orderBy], right[range.orderBy]))
-      .slice(0, range.limit)
-  }
-
-  /** The keys of the rows in a range, from an index created on first use. */
-  #keysOf({ table, where, orderBy }: RangeRead): ReadonlySet<string> {
+  /** The places with certain values, from an index created on first use. */
+  #indexed({ table, where, orderBy }: RangeRead): Iterable<Place> {
     const columns = Object.keys(where)
-    indexOf(table, columns, orderBy)
-    const ofTable = this.#indexes.get(table.name) ?? new Map<string, Map<string, Set<string>>>()
-    this.#indexes.set(table.name, ofTable)
-    const name = columns.join()
-    if (!ofTable.has(name)) {
-      ofTable.set(name, new Map())
-      for (const [key, row] of this.#tableOf(table)) this.#updateIndexes(table, key, row, true)
+    const { filled, indexes } = this.#tableOf(table)
+    let index = indexes.find(
+      (known) =>
+        known.orderBy === orderBy &&
+        known.columns.length === columns.length &&
+        known.columns.every((name, position) => name === columns[position]),
+    )
+    if (!index) {
+      indexOf(table, columns, orderBy)
+      index = { columns, orderBy, places: new Map() }
+      for (const place of filled) updateIndex(index, place, place.row!)
+      indexes.push(index)
     }
-    return ofTable.get(name)?.get(valuesText(columns, where)) ?? new Set()
+    return index.places.get(valueOf(columns, where)) ?? []
   }
 
-  #updateIndexes(table: Table, key: string, row: Row, isThere: boolean): void {
-    for (const [name, index] of this.#indexes.get(table.name) ?? []) {
-      const values = valuesText(name.split(','), row)
-      const keys = index.get(values) ?? new Set()
-      index.set(values, keys)
-      if (isThere) keys.add(key)
-      else keys.delete(key)
-    }
-  }
-
-  #tableOf({ name }: Table): Map<string, Row> {
-    const known = this.#tables.get(name)
+  #tableOf(table: Table): TablePlaces {
+    const known = this.#tables.get(table)
     if (known) return known
-    const rows = new Map<string, Row>()
-    this.#tables.set(name, rows)
-    return rows
+    const places = { filled: new Set<Place>(), indexes: [] }
+    this.#tables.set(table, places)
+    return places
+  }
+
+  #placeOf(table: Table, key: Row): Place {
+    const known = this.#places.get(table, key)
+    if (known) return known
+    const place = { row: undefined, owner: undefined, waiting: [] }
+    this.#places.set(table, key, place)
+    return place
   }
 }
 
@@ -145,8 +163,10 @@ export class MemoryDatabase {
 export class MemorySession {
   readonly #database: MemoryDatabase
   #isOver = false
-  /** The row whose lock it waits for. */
-  waitsFor: string | undefined
+  /** The places that it has locked. */
+  readonly locked: Place[] = []
+  /** The place whose lock it waits for. */
+  waitsFor: Place | undefined
   /** The rows that were read without a lock. */
   readonly #looked = new Map<RowRead, Row | undefined>()
 
@@ -160,11 +180,11 @@ export class MemorySession {
   ): Promise<ReadAnswer> {
     const blocked = new Set<Read>()
     const toLock = reads.filter(({ isLocked }) => isLocked)
-    for (const read of toLock.toSorted((left, right) => left.table.lockOrder - right.table.lockOrder)) {
-      for (const name of this.#namesOf(read)) {
-        const locking = this.#database.lock(this, name, { waits: waitsForLocks })
-        if (locking) await locking
-        else blocked.add(read)
+    for (const read of toLock.sort((left, right) => left.table.lockOrder - right.table.lockOrder)) {
+      for (const place of this.#database.placesOf(read)) {
+        const locking = this.#database.lock(this, place, { waits: waitsForLocks })
+        if (locking === false) blocked.add(read)
+        else if (locking !== true) await locking
         if (this.#isOver) throw new RolledBackError('the connection has ended')
       }
     }
@@ -193,18 +213,32 @@ export class MemorySession {
     this.#isOver = true
     this.#database.unlock(this)
   }
+}
 
-  #namesOf(read: Read): string[] {
-    const rows = read.kind === 'row' ? [read.key] : this.#database.find(read)
-    return rows.map((row) => `${read.table.name}\0${keyText(read.table, row)}`).sort()
+function wouldDeadlock(session: MemorySession, owner: MemorySession): boolean {
+  let blocking: MemorySession | undefined = owner
+  while (blocking?.waitsFor) {
+    blocking = blocking.waitsFor.owner
+    if (blocking === session) return true
   }
+  return false
+}
+
+/** Adds or removes a place whose row was added or removed. */
+function updateIndex({ columns, places }: Index, place: Place, row: Row): void {
+  const value = valueOf(columns, row)
+  const same = places.get(value) ?? new Set()
+  places.set(value, same)
+  if (place.row) same.add(place)
+  else same.delete(place)
+}
+
+/** The values of some columns as one. */
+function valueOf(columns: readonly string[], row: Row): unknown {
+  return columns.length === 1 ? row[columns[0]!] : columns.map((name) => String(row[name])).join('\0')
 }
 
 function compare(left: unknown, right: unknown): number {
   const [one, other] = [left as string | number, right as string | number]
   return one < other ? -1 : one > other ? 1 : 0
-}
-
-function valuesText(columns: readonly string[], row: Row): string {
-  return columns.map((name) => String(row[name])).join('\0')
 }
