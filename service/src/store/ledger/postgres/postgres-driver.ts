@@ -118,6 +118,7 @@ class PostgresTransaction implements DriverTransaction {
 
   stopUsingCache(): void {
     this.#mayUseCache = false
+    this.#cached = undefined
   }
 
   readonly read: DriverTransaction['read'] = async (reads, options) => {

@@ -1,5 +1,5 @@
 import { sqlName, type Column, type Table } from '../table.ts'
-import { columnTypes, encodeArray, encodeValue } from './column-types.ts'
+import { columnTypes, encodeArray } from './column-types.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -8,43 +8,33 @@ export type NamedColumn = readonly [name: string, column: Column]
 interface RowListOptions {
   /** Whether the statement is for Citus, which plans it on every run. */
   readonly isDistributed?: boolean
-  /** Whether a single row is an array, too. */
-  readonly isMany?: boolean
   /** The transactions that wrote the rows, as the last parameter. */
   readonly versions?: readonly (string | null)[] | undefined
 }
 
-/**
- * Rows as parameters of a statement: one array per column, or the values of a single row, which take the server less time.
- */
+/** Rows as parameters of a statement: one array per column. */
 export class RowList {
-  readonly isOne: boolean
   readonly isDistributed: boolean
   readonly hasVersions: boolean
-  readonly values: (Buffer | string | null)[]
+  readonly values: readonly (Buffer | string)[]
   readonly #columns: readonly NamedColumn[]
 
   constructor(
     columns: readonly NamedColumn[],
     rows: readonly Row[],
-    { isDistributed = false, isMany = false, versions }: RowListOptions = {},
+    { isDistributed = false, versions }: RowListOptions = {},
   ) {
     this.#columns = columns
     this.isDistributed = isDistributed
-    this.isOne = rows.length === 1 && !isDistributed && !isMany
     this.hasVersions = versions !== undefined
-    const values = columns.map(([name, column]) =>
-      this.isOne ? encodeValue(column, rows[0]![name]) : encodeArray(column, rows, name),
-    )
-    const [version = null] = versions ?? []
-    const xids = () => `{${versions?.map((one) => one ?? 'null').join()}}`
-    this.values = versions ? [...values, this.isOne ? version : xids()] : values
+    const values = columns.map(([name, column]) => encodeArray(column, rows, name))
+    this.values = versions ? [...values, `{${versions.map((one) => one ?? 'null').join()}}`] : values
   }
 
   /** Equal for lists whose text is the same. */
   get shape(): string {
-    const kind = this.isDistributed ? 'distributed ' : this.isOne ? 'one ' : ''
-    return `${kind}${this.hasVersions ? 'unchanged ' : ''}${this.#columns.map(([name]) => name).join()}`
+    const kind = `${this.isDistributed ? 'distributed ' : ''}${this.hasVersions ? 'unchanged ' : ''}`
+    return `${kind}${this.#columns.map(([name]) => name).join()}`
   }
 
   /**
@@ -52,19 +42,13 @@ export class RowList {
    * expanded in step; in the from list each would be copied first.
    */
   sql(alias: string, before = 0): string {
-    const parameter = (index: number, type: string) =>
-      this.isOne ? `$${before + index}::${type}` : `unnest($${before + index}::${type}[])`
+    const parameter = (index: number, type: string) => `unnest($${before + index}::${type}[])`
     const parts = this.#columns.map(
       ([name, { kind }], index) => `${parameter(index + 1, columnTypes[kind].name)} as ${sqlName(name)}`,
     )
     if (this.hasVersions) parts.push(`${parameter(parts.length + 1, 'xid')} as row_version`)
-    else parts.push(`${this.isOne ? '1' : `generate_subscripts($${before + 1}, 1)`} as place`)
+    else parts.push(`generate_subscripts($${before + 1}, 1) as place`)
     return `(select ${parts.join(', ')}) ${alias}`
-  }
-
-  /** The number of rows. */
-  count(): string {
-    return this.isOne ? '1' : 'cardinality($1)'
   }
 
   /**

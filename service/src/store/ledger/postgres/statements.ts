@@ -87,7 +87,7 @@ function partOf(reads: readonly Read[], { lock, isDistributed }: ReadOptions): P
   const [first] = reads as readonly [Read]
   const { all, key, keyColumns, others } = layoutOf(first.table)
   if (first.kind === 'range') {
-    const list = new RowList(columnsOfRange(first), reads.map(parametersOf), { isDistributed, isMany: true })
+    const list = new RowList(columnsOfRange(first), reads.map(parametersOf), { isDistributed })
     return { first, reads, columns: lock ? key : all, list }
   }
   const ordered = lock ? reads.toSorted(compareKeys) : reads
@@ -259,7 +259,6 @@ function updateRows(changes: readonly NetChange[], options: WriteOptions): State
       const sets = changed.map((column) => `${sqlName(column)} = changed.${sqlName(column)}`)
       return counted(
         `update ${table.name} own set ${sets.join(', ')} from ${located(table, list, 'changed')}`,
-        list,
       )
     }),
     values: list.values,
@@ -272,7 +271,7 @@ function deleteRows(changes: readonly NetChange[], options: WriteOptions): State
   const list = listOfChanges(changes, rows, table.key, options)
   return {
     ...prepared('delete', table.name, list.shape, () =>
-      counted(`delete from ${table.name} own using ${located(table, list, 'removed')}`, list),
+      counted(`delete from ${table.name} own using ${located(table, list, 'removed')}`),
     ),
     values: list.values,
   }
@@ -291,8 +290,8 @@ function listOfChanges(
 }
 
 /** Makes a change fail unless it finds every row: if a locked row is gone, that is a bug, and nothing must be committed. */
-function counted(change: string, list: RowList): string {
-  return `with done as (${change} returning 1) select 1 / (count(*) = ${list.count()})::int from done`
+function counted(change: string): string {
+  return `with done as (${change} returning 1) select 1 / (count(*) = cardinality($1))::int from done`
 }
 
 /**
@@ -302,8 +301,8 @@ function counted(change: string, list: RowList): string {
 function located(table: Table, list: RowList, alias: string): string {
   const { name, key } = table
   const unchanged = list.hasVersions ? ` and own.xmin = ${alias}.row_version` : ''
-  // A distributed statement is planned on every run, for the current tables; a single row is not joined.
-  if (list.isDistributed || list.isOne)
+  // A distributed statement is planned on every run, for the current tables.
+  if (list.isDistributed)
     return `${list.sql(alias)} where ${list.machineOf(table)}${equal(key, 'own', alias)}${unchanged}`
   return `${list.sql(alias)} cross join lateral (
     select one.ctid from ${name} one where ${equal(key, 'one', alias)} offset 0) found
