@@ -3,18 +3,18 @@ import type { Pool } from 'pg'
 import type { AgentFacts, AgentQuestion } from '../../store.ts'
 import {
   accountOfAgent,
-  agentColumns,
-  AgentReader,
-  factsEncoder,
   factsStatement,
+  factsValues,
   hasPaid,
-  mandateColumns,
+  mandateEnd,
+  mandateStart,
   parameterNames,
+  readAgentFacts,
   type FactsDialect,
   type FactsParameter,
   type FoundFacts,
 } from '../reads/agent-facts.ts'
-import { sqlName, type Column } from '../table.ts'
+import { sqlName, type Table } from '../table.ts'
 import { agents, entries, mandates, type AgentRow, type MandateRow } from '../tables.ts'
 import { askOnce } from './ask-once.ts'
 import { BatchedReads } from './batched-reads.ts'
@@ -31,7 +31,7 @@ type Found = Omit<FoundFacts, 'hasPaidThisSeller'> & { readonly waiting: string 
 
 const parameterIn =
   (names: readonly FactsParameter[]): FactsDialect['parameter'] =>
-  (name, { kind }) =>
+  (name, kind) =>
     `$${names.indexOf(name) + 1}::${columnTypes[kind].name}`
 
 const dialect: FactsDialect = {
@@ -50,7 +50,7 @@ const dialect: FactsDialect = {
 const text = factsStatement(dialect)
 
 /** For distributed accounts: the agent's account is looked up first, and passed instead of the caller's. */
-const account = dialect.parameter('caller', agents.columns.accountId)
+const account = dialect.parameter('caller', 'id')
 const distributedText = factsStatement({
   ...dialect,
   account,
@@ -97,14 +97,12 @@ export function prepareAgentFacts(
     maxWaiting,
     read: (batch) => retry(() => (isDistributed ? askDistributed(pool, batch) : ask(pool, batch))),
   })
-  const reader = new AgentReader(async (asked) => {
-    const found = await questions.find(encode(asked))
-    return found && { ...found, hasPaidThisSeller: hasPaid(found.waiting, asked) }
-  })
-  return (question) => reader.read(question)
+  return (question) =>
+    readAgentFacts(question, async (asked) => {
+      const found = await questions.find(factsValues(asked, uuidOf))
+      return found && { ...found, hasPaidThisSeller: hasPaid(found.waiting, asked) }
+    })
 }
-
-const encode = factsEncoder(encoderOf)
 
 async function ask(pool: Pool, batch: readonly Values[]): Promise<(Found | undefined)[]> {
   const statements = batch.map((values): Statement => ({
@@ -145,34 +143,26 @@ async function askDistributed(pool: Pool, batch: readonly Values[]): Promise<(Fo
   return answers.map(({ rows }) => rows[0] as Found | undefined)
 }
 
-const agentDecoders = agentColumns.map(({ name, column }) => ({ name, decode: decoderOf(column) }))
-const mandateDecoders = mandateColumns.map(({ name, column }) => ({ name, decode: decoderOf(column) }))
-const mandateEnd = agentDecoders.length + mandateDecoders.length
-
 function decodeFacts(fields: readonly (string | null)[]): Found {
-  const hasMandate = typeof fields[agentDecoders.length] === 'string'
+  const hasMandate = typeof fields[mandateStart] === 'string'
   return {
-    agent: decodeRow(agentDecoders, fields, 0) as unknown as AgentRow,
-    mandate: hasMandate
-      ? (decodeRow(mandateDecoders, fields, agentDecoders.length) as unknown as MandateRow)
-      : undefined,
+    agent: decodeAgent(fields, 0) as AgentRow,
+    mandate: hasMandate ? (decodeMandate(fields, mandateStart) as MandateRow) : undefined,
     recent: fields[mandateEnd] ?? null,
     waiting: fields[mandateEnd + 1] ?? null,
   }
 }
 
-function decodeRow(
-  decoders: typeof agentDecoders,
-  fields: readonly (string | null)[],
-  start: number,
-): Record<string, unknown> {
-  const row: Record<string, unknown> = {}
-  for (const [index, { name, decode }] of decoders.entries())
-    row[name] = decode(fields[start + index] ?? null)
-  return row
-}
+const decodeAgent = decoderOfRow(agents)
+const decodeMandate = decoderOfRow(mandates)
 
-function encoderOf({ kind, idKind }: Column): (value: string | number) => unknown {
-  if (kind !== 'id' || !idKind || idKind === 'nonce') return String
-  return (id) => uuidOf(idKind, String(id))
+/** Decodes a row of a table from fields that begin at a place. */
+function decoderOfRow({ columns }: Table) {
+  const decoders = Object.entries(columns).map(([name, column]) => ({ name, decode: decoderOf(column) }))
+  return (fields: readonly (string | null)[], start: number): unknown => {
+    const row: Record<string, unknown> = {}
+    for (const [index, { name, decode }] of decoders.entries())
+      row[name] = decode(fields[start + index] ?? null)
+    return row
+  }
 }

@@ -1,22 +1,22 @@
 import { normalizeHostName } from '../../../domain/host-name.ts'
 import { idsFrom } from '../../../domain/id-time.ts'
 import { manyDenials, manyTransactions } from '../../../domain/risk.ts'
+import { idBytes, type IdKind } from '../../../domain/type-id.ts'
 import type { AgentFacts, AgentQuestion } from '../../store.ts'
 import { sellersPaidIn, type ActivityPart } from '../activity.ts'
-import { canHold, sqlName, type Column, type Table } from '../table.ts'
+import { sqlName, type ColumnKind } from '../table.ts'
 import {
   accounts,
   activityParts,
   agentAccounts,
   agents,
-  entries,
   mandates,
   paidSellers,
   sellerDomains,
   type AgentRow,
   type MandateRow,
 } from '../tables.ts'
-import { toAgent, toMandate } from './records.ts'
+import { toMandate } from './records.ts'
 import { clockSlackMs } from './transactions.ts'
 
 /** How many of a mandate's latest transactions the risk signals use. */
@@ -25,18 +25,17 @@ const recentTransactions = Math.max(manyDenials, manyTransactions)
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
-/** The parameters of the statement, with their database types. */
+/** The kinds of the statement's parameters. */
 const parameters = {
-  caller: agents.columns.accountId,
-  environment: agents.columns.environment,
-  agent: agents.columns.id,
-  mandate: mandates.columns.id,
-  merchantDomain: paidSellers.columns.merchantDomain,
+  caller: 'id',
+  environment: 'text',
+  agent: 'id',
+  mandate: 'id',
+  merchantDomain: 'text',
   /** A mandate's id as text. */
-  mandateText: paidSellers.columns.merchantDomain,
-  isKnownToPay: entries.columns.count,
-  firstEntry: entries.columns.id,
-} satisfies Readonly<Record<string, Column>>
+  mandateText: 'text',
+  firstEntry: 'id',
+} satisfies Readonly<Record<string, ColumnKind>>
 
 export type FactsParameter = keyof typeof parameters
 
@@ -44,7 +43,7 @@ export const parameterNames = Object.keys(parameters) as readonly FactsParameter
 
 /** The parts of the statement that differ between databases. */
 export interface FactsDialect {
-  readonly parameter: (name: FactsParameter, column: Column) => string
+  readonly parameter: (name: FactsParameter, kind: ColumnKind) => string
   /** The tables with the rows of mandates, `m` and others, joined to the one with a key. */
   readonly joinMandate: (condition: string) => string
   readonly columnOfMandate: (name: string) => string
@@ -56,12 +55,9 @@ export interface FactsDialect {
   readonly account?: string
 }
 
-export const agentColumns = columnsOf(agents)
-export const mandateColumns = columnsOf(mandates)
-
-function columnsOf({ columns }: Table): readonly { readonly name: string; readonly column: Column }[] {
-  return Object.entries(columns).map(([name, column]) => ({ name, column }))
-}
+/** Where the columns of the mandate begin and end in a row of the statement. */
+export const mandateStart = Object.keys(agents.columns).length
+export const mandateEnd = mandateStart + Object.keys(mandates.columns).length
 
 /**
  * One statement, for a consistent view. Its columns are those of the agent, those of the mandate, the times of the
@@ -69,14 +65,14 @@ function columnsOf({ columns }: Table): readonly { readonly name: string; readon
  */
 export function factsStatement(dialect: FactsDialect): string {
   const columns = [
-    ...agentColumns.map(({ name }) => `a.${sqlName(name)}`),
-    ...mandateColumns.map(({ name }) => dialect.columnOfMandate(name)),
+    ...Object.keys(agents.columns).map((name) => `a.${sqlName(name)}`),
+    ...Object.keys(mandates.columns).map(dialect.columnOfMandate),
   ]
   const atMs = `case kind when 'denied' then '-' else '' end || at_ms`
+  const latest = `${dialect.entriesOfMandate(parameterOf(dialect, 'firstEntry'))} limit ${recentTransactions}`
   return `
     select ${columns.join(', ')},
-      (select ${dialect.joinTexts(atMs)}
-        from (${dialect.entriesOfMandate(parameterOf(dialect, 'firstEntry'))} limit ${recentTransactions}) latest) as recent,
+      (select ${dialect.joinTexts(atMs)} from (${latest}) latest) as recent,
       ${waitingOf(dialect)} as waiting
     ${agentAndMandate(dialect)}`
 }
@@ -110,12 +106,12 @@ export function accountOfAgent(dialect: Pick<FactsDialect, 'parameter'>): string
         where d.agent_id = ${p('agent')}), ${p('caller')})`
 }
 
-/** Null if the mandate is known to have paid the seller; otherwise the account's parts that are not added up yet. */
+/** Null if the mandate has paid the seller; otherwise the account's parts that are not added up yet. */
 function waitingOf(dialect: FactsDialect): string {
   const p = (name: FactsParameter) => parameterOf(dialect, name)
   return `
       case
-        when ${p('isKnownToPay')} = 1 or exists (
+        when exists (
           select 1 from ${paidSellers.name} s where s.account_id = ${dialect.account ?? 'm.account_id'} and s.mandate_id = m.id
             and s.merchant_domain = ${p('merchantDomain')}) then null
         else (
@@ -124,50 +120,20 @@ function waitingOf(dialect: FactsDialect): string {
       end`
 }
 
-/** A request, with what is already known. */
-export interface AskedFacts extends AgentQuestion {
-  /** Whether it is known that the mandate has paid the seller. */
-  readonly isKnownToPay: boolean
-}
-
-/** Encodes the values of the parameters, in the order of `parameterNames`. */
-export function factsEncoder(
-  encoderOf: (column: Column) => (value: string | number) => unknown,
-): (asked: AskedFacts) => Readonly<Record<string, unknown>> {
-  const encoders = parameterNames.map((name) => {
-    const column = parameters[name]
-    return { name, column, encode: encoderOf(column) }
-  })
-  return (asked) => {
-    const values = valuesOf(asked)
-    const encoded: Record<string, unknown> = {}
-    for (const { name, column, encode } of encoders) {
-      encoded[name] = canHold(column, values[name]) ? encode(values[name]) : null
-    }
-    return encoded
-  }
-}
-
-function valuesOf({
-  caller,
-  agentId,
-  mandateId,
-  merchantDomain,
-  isKnownToPay,
-  nowMs,
-}: AskedFacts): Readonly<Record<FactsParameter, string | number>> {
+/** The values of the parameters, with ids in the form of a database; null for an invalid one. */
+export function factsValues(
+  { caller, agentId, mandateId, merchantDomain, nowMs }: AgentQuestion,
+  idOf: (kind: IdKind, text: string) => unknown,
+): Readonly<Record<FactsParameter, unknown>> {
+  const firstMs = nowMs - (caller.clockOffsetMs ?? 0) - hourMs - clockSlackMs
   return {
-    caller: caller.accountId,
+    caller: idOf('account', caller.accountId),
     environment: caller.environment,
-    agent: agentId,
-    mandate: mandateId,
+    agent: idOf('agent', agentId),
+    mandate: idOf('mandate', mandateId),
     merchantDomain,
     mandateText: mandateId,
-    isKnownToPay: isKnownToPay ? 1 : 0,
-    firstEntry: idsFrom('txn', nowMs - (caller.clockOffsetMs ?? 0) - hourMs - clockSlackMs).padEnd(
-      'txn_'.length + 26,
-      '0',
-    ),
+    firstEntry: idOf('transaction', idsFrom('txn', firstMs).padEnd('txn_'.length + 26, '0')),
   }
 }
 
@@ -179,51 +145,23 @@ export interface FoundFacts {
   readonly hasPaidThisSeller: boolean
 }
 
-/** Max cached paid sellers, by mandate. */
-const maxKnown = 65_536
-
-type FindFacts = (asked: AskedFacts) => FoundFacts | undefined | Promise<FoundFacts | undefined>
-
-/** The facts for verify-agent. Each request reads a bounded number of rows. */
-export class AgentReader {
-  readonly #find: FindFacts
-  /** Mandates with sellers that they have paid, which never changes. */
-  readonly #known = new Set<string>()
-
-  constructor(find: FindFacts) {
-    this.#find = find
-  }
-
-  async read(question: AgentQuestion): Promise<AgentFacts> {
-    const merchantDomain = normalizeHostName(question.merchantDomain)
-    const { agentId, mandateId } = question
-    const nothing = { agent: undefined, mandate: undefined, risk: undefined }
-    if (!canHold(agents.columns.id, agentId)) return nothing
-    const key = `${mandateId}\0${merchantDomain}`
-    const isKnownToPay = this.#known.has(key)
-    const found = await this.#find({ ...question, merchantDomain, isKnownToPay })
-    if (!found) return nothing
-    const agent = toAgent(found.agent)
-    if (!found.mandate) return { agent, mandate: undefined, risk: undefined }
-    const mandate = toMandate(found.mandate)
-    const { hasPaidThisSeller } = found
-    if (hasPaidThisSeller && !isKnownToPay) this.#remember(key)
-    return {
-      agent,
-      mandate,
-      risk: {
-        maxTotalMicro: mandate.maxTotalMicro,
-        spentMicro: mandate.spentMicro,
-        expiresAtMs: mandate.expiresAtMs,
-        hasPaidThisSeller,
-        ...countRecent(found.recent, question.nowMs),
-      },
-    }
-  }
-
-  #remember(key: string): void {
-    if (this.#known.size >= maxKnown) this.#known.clear()
-    this.#known.add(key)
+/** The facts for verify-agent. Each question reads a bounded number of rows. */
+export async function readAgentFacts(
+  question: AgentQuestion,
+  find: (question: AgentQuestion) => FoundFacts | undefined | Promise<FoundFacts | undefined>,
+): Promise<AgentFacts> {
+  const merchantDomain = normalizeHostName(question.merchantDomain)
+  const nothing = { agent: undefined, mandate: undefined, risk: undefined }
+  if (!idBytes('agent', question.agentId)) return nothing
+  const found = await find({ ...question, merchantDomain })
+  if (!found?.mandate) return { ...nothing, agent: found?.agent }
+  const { agent, mandate, recent, hasPaidThisSeller } = found
+  const { maxTotalMicro, spentMicro, expiresAtMs } = mandate
+  const counts = countRecent(recent, question.nowMs)
+  return {
+    agent,
+    mandate: toMandate(mandate),
+    risk: { maxTotalMicro, spentMicro, expiresAtMs, hasPaidThisSeller, ...counts },
   }
 }
 

@@ -1,12 +1,12 @@
+import { idBytes } from '../../../domain/type-id.ts'
 import type { AgentFacts, AgentQuestion } from '../../store.ts'
 import {
-  agentColumns,
-  AgentReader,
-  factsEncoder,
   factsStatement,
+  factsValues,
   hasPaid,
-  mandateColumns,
-  type AskedFacts,
+  mandateEnd,
+  mandateStart,
+  readAgentFacts,
   type FactsDialect,
   type FoundFacts,
 } from '../reads/agent-facts.ts'
@@ -14,7 +14,7 @@ import { sqlName } from '../table.ts'
 import { accounts, agents, mandates, sellerDomains, type AgentRow, type MandateRow } from '../tables.ts'
 import type { IndexedMandates } from './indexed-mandates.ts'
 import type { SqliteDatabase } from './open.ts'
-import { encoderOf, RowCodec, type SqlValue } from './row-codec.ts'
+import { RowCodec, type SqlValue } from './row-codec.ts'
 import { entriesByMandate, partsOf } from './schema.ts'
 
 const [first, sums = first] = partsOf(mandates)
@@ -73,18 +73,13 @@ export function prepareAgentFacts(
   const findNumber = prepare(`select no from ${first.name} where account_id = ? and id = ?`)
   const agentCodec = new RowCodec(agents)
   const mandateCodec = new RowCodec(mandates)
-  const encode = factsEncoder(encoderOf)
-  const encodeMandate = mandateCodec.encoderOf(mandates.key)
-  const encodeAccount = encoderOf(accounts.columns.id)
-  const mandateStart = agentColumns.length
-  const mandateEnd = mandateStart + mandateColumns.length
 
-  function find(asked: AskedFacts): FoundFacts | undefined {
+  function find(asked: AgentQuestion): FoundFacts | undefined {
     return findKnown(asked) ?? findAnew(asked)
   }
 
   /** Undefined if everything must be read. */
-  function findKnown(asked: AskedFacts): FoundFacts | undefined {
+  function findKnown(asked: AgentQuestion): FoundFacts | undefined {
     const { caller, agentId, mandateId, merchantDomain } = asked
     const known = indexed.knownOf(mandateId)
     const hasPaidThisSeller = known?.sellers.get(merchantDomain)
@@ -94,7 +89,7 @@ export function prepareAgentFacts(
     const found =
       accountId === caller.accountId
         ? findOwn.get(known.no)
-        : findTheirs.get(known.no, environment, merchantDomain, encodeAccount(caller.accountId))
+        : findTheirs.get(known.no, environment, merchantDomain, idBytes('account', caller.accountId))
     if (!found) return undefined
     const [status, revokedAtMs, budgetPath, mandateStatus, updatedAtMs, ...sums] = found
     const [spentMicro, heldMicro, authorizedMicro] = sums
@@ -120,8 +115,8 @@ export function prepareAgentFacts(
     }
   }
 
-  function findAnew(asked: AskedFacts): FoundFacts | undefined {
-    const found = findAll.get(encode(asked))
+  function findAnew(asked: AgentQuestion): FoundFacts | undefined {
+    const found = findAll.get(factsValues(asked, (kind, text) => idBytes(kind, text) ?? null))
     if (!found) return undefined
     const values = found.slice(mandateStart, mandateEnd)
     const agent = agentCodec.decode(found.slice(0, mandateStart)) as unknown as AgentRow
@@ -130,7 +125,8 @@ export function prepareAgentFacts(
     if (values[0] === null) return { agent, mandate: undefined, recent, hasPaidThisSeller }
     const mandate = mandateCodec.decode(values) as unknown as MandateRow
     const facts = { agent, mandate, recent, hasPaidThisSeller }
-    const [no] = findNumber.get(...encodeMandate(mandate)) ?? []
+    const { accountId, id } = mandate
+    const [no] = findNumber.get(idBytes('account', accountId), idBytes('mandate', id)) ?? []
     if (no !== undefined) {
       const others = [...(indexed.knownOf(asked.mandateId)?.sellers ?? [])].slice(1 - maxSellers)
       const sellers = new Map([...others, [asked.merchantDomain, hasPaidThisSeller]])
@@ -139,10 +135,9 @@ export function prepareAgentFacts(
     return facts
   }
 
-  const reader = new AgentReader(find)
   return async (question) => {
     const indexing = indexed.indexEntries([question.mandateId])
     if (indexing) await indexing
-    return reader.read(question)
+    return readAgentFacts(question, find)
   }
 }

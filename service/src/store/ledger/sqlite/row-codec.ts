@@ -56,11 +56,6 @@ export class RowCodec {
   }
 }
 
-/** Encodes a column's values in SQLite's representation. */
-export function encoderOf(column: Column): (value: unknown) => SqlValue {
-  return codecOf(column).encode
-}
-
 function codecOf({ kind, idKind }: Column): ColumnCodec {
   switch (kind) {
     case 'id': {
