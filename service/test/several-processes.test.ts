@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test'
 import type { Proof } from '@purser/wire/payments'
 
 import { openPool } from '../src/store/ledger/postgres/connection.ts'
-import { postgresDialect, readerOn } from '../src/store/ledger/postgres/postgres-reader.ts'
+import { readerOn } from '../src/store/ledger/postgres/postgres-reader.ts'
 import { findLedgerFaults } from '../src/store/ledger/reads/faults.ts'
 import {
   allAtOnce,
@@ -104,7 +104,7 @@ test('Limits, approvals, shared budgets, refunds and authorizations hold when ev
   for (const race of races) await race({ owners, open })
   const pool = openPool(url, { max: 1 })
   context.after(() => pool.end())
-  assert.deepEqual(await findLedgerFaults(readerOn(pool), postgresDialect), [])
+  assert.deepEqual(await findLedgerFaults(readerOn(pool)), [])
 })
 
 type Clients = readonly [LoadClient, ...LoadClient[]]

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Client } from 'pg'
 
 import { quarterMs, type ActivityPart } from '../src/store/ledger/activity.ts'
-import { idFrom } from '../src/store/ledger/reads/dialect.ts'
+import { idFrom } from '../src/store/ledger/reads/rows.ts'
 import { connect } from '../src/store/ledger/sqlite/open.ts'
 import { sqlName, type Table } from '../src/store/ledger/table.ts'
 import { activityParts, entries, evaluations, payments } from '../src/store/ledger/tables.ts'

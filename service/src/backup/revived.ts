@@ -2,9 +2,9 @@ import Database from 'better-sqlite3'
 
 import type { IdKind } from '../domain/type-id.ts'
 import { openPool } from '../store/ledger/postgres/connection.ts'
-import { postgresDialect, readerOn } from '../store/ledger/postgres/postgres-reader.ts'
-import { idFrom, idsOf, tableOf, type TableDialect } from '../store/ledger/reads/dialect.ts'
-import { readerOf, sqliteTables } from '../store/ledger/sqlite/sqlite-reader.ts'
+import { readerOn } from '../store/ledger/postgres/postgres-reader.ts'
+import { from, idFrom, ids } from '../store/ledger/reads/rows.ts'
+import { readerOf } from '../store/ledger/sqlite/sqlite-reader.ts'
 import type { Table } from '../store/ledger/table.ts'
 import { agents, apiKeys, mandates } from '../store/ledger/tables.ts'
 import { sql, type Reader, type Sql } from '../store/sql.ts'
@@ -57,38 +57,27 @@ export async function listWorkingKeys(ledger: ReadableLedger): Promise<RevivedRe
   return withLedger(ledger, (opened) => findActive(stoppable.keys, opened, sql`true`))
 }
 
-interface OpenedLedger {
-  readonly db: Reader
-  readonly dialect: TableDialect
-}
-
 /** Max ids in one statement. */
 const maxIds = 500
 
-async function findRevivedOf(
-  of: Stoppable,
-  later: OpenedLedger,
-  earlier: OpenedLedger,
-): Promise<RevivedRecord[]> {
+async function findRevivedOf(of: Stoppable, later: Reader, earlier: Reader): Promise<RevivedRecord[]> {
   const { rows } = await sql<{ id: unknown }>`
-    select id from ${tableOf(later.dialect, of.table)} where not (${of.isActive}) order by id`.execute(
-    later.db,
-  )
+    select id from ${from(of.table)} where not (${of.isActive}) order by id`.execute(later)
   const found: RevivedRecord[] = []
   for (let start = 0; start < rows.length; start += maxIds) {
-    const ids = rows.slice(start, start + maxIds).map(({ id }) => idFrom(of.kind, id))
-    found.push(...(await findActive(of, earlier, sql`id in (${idsOf(earlier.dialect, of.kind, ids)})`)))
+    const some = rows.slice(start, start + maxIds).map(({ id }) => idFrom(of.kind, id))
+    found.push(...(await findActive(of, earlier, sql`id in (${ids(of.kind, some)})`)))
   }
   return found
 }
 
 async function findActive(
   { kind, table, isActive, name }: Stoppable,
-  { db, dialect }: OpenedLedger,
+  db: Reader,
   condition: Sql,
 ): Promise<RevivedRecord[]> {
   const { rows } = await sql<{ id: unknown; account_id: unknown; name: string | null }>`
-    select id, account_id, ${name} as name from ${tableOf(dialect, table)}
+    select id, account_id, ${name} as name from ${from(table)}
     where ${isActive} and ${condition} order by id`.execute(db)
   return rows.map((row) => ({
     id: idFrom(kind, row.id),
@@ -99,19 +88,19 @@ async function findActive(
 
 async function withLedger<Result>(
   ledger: ReadableLedger,
-  work: (opened: OpenedLedger) => Promise<Result>,
+  work: (opened: Reader) => Promise<Result>,
 ): Promise<Result> {
   if (ledger.kind === 'sqlite') {
     const database = new Database(ledger.path, { readonly: true, timeout: 5_000 })
     try {
-      return await work({ db: readerOf(database), dialect: sqliteTables })
+      return await work(readerOf(database))
     } finally {
       database.close()
     }
   }
   const pool = openPool(ledger.url, { max: 1 })
   try {
-    return await work({ db: readerOn(pool), dialect: postgresDialect })
+    return await work(readerOn(pool))
   } finally {
     await pool.end()
   }

@@ -7,16 +7,16 @@ import {
   neededVersion as neededPostgresVersion,
   readSchemaVersion,
 } from '../store/ledger/postgres/migrate.ts'
-import { postgresDialect, readerOn } from '../store/ledger/postgres/postgres-reader.ts'
-import { tableOf, type TableDialect } from '../store/ledger/reads/dialect.ts'
+import { readerOn } from '../store/ledger/postgres/postgres-reader.ts'
 import { findLedgerFaults } from '../store/ledger/reads/faults.ts'
+import { from } from '../store/ledger/reads/rows.ts'
 import { amountFrom, countFrom, sumAmount, type Sums } from '../store/ledger/reads/sums.ts'
 import { explainOpenFailure } from '../store/ledger/sqlite/open.ts'
 import {
   neededVersion as neededSqliteVersion,
   readSqliteVersion,
 } from '../store/ledger/sqlite/schema-version.ts'
-import { readerOf, sqliteTables } from '../store/ledger/sqlite/sqlite-reader.ts'
+import { readerOf } from '../store/ledger/sqlite/sqlite-reader.ts'
 import { mandates, payments } from '../store/ledger/tables.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import type { LedgerFault } from '../store/store.ts'
@@ -45,7 +45,7 @@ export async function sumUpSqlite(path: string): Promise<LedgerSums> {
     try {
       // Until the file is closed, everything is read from one snapshot.
       database.exec('begin')
-      return await sumUp(readerOf(database), sqliteTables)
+      return await sumUp(readerOf(database))
     } finally {
       database.close()
     }
@@ -74,7 +74,7 @@ export async function sumUpPostgres(
       const db = readerOn(client)
       const { rows } = await sql<{ name: string }>`select pg_export_snapshot() as name`.execute(db)
       await withSnapshot?.(rows[0]?.name ?? '')
-      return await sumUp(db, postgresDialect)
+      return await sumUp(db)
     } finally {
       // Closes the connection, which ends the transaction.
       client.release(true)
@@ -90,18 +90,18 @@ function refuseOtherSchema(place: string, found: number, needed: number): void {
   throw new StoreOpenError(code, { place, found, needed })
 }
 
-async function sumUp(db: Reader, dialect: TableDialect): Promise<LedgerSums> {
+async function sumUp(db: Reader): Promise<LedgerSums> {
   const { rows } = await sql<Sums>`
     select * from (
       select count(*) as mandates, ${sumAmount('spent', sql`spent_micro`)}, ${sumAmount('held', sql`held_micro`)}
-      from ${tableOf(dialect, mandates)}) m
+      from ${from(mandates)}) m
     cross join (
-      select count(*) as payments from ${tableOf(dialect, payments)} where status = 'captured') p`.execute(db)
+      select count(*) as payments from ${from(payments)} where status = 'captured') p`.execute(db)
   return {
     mandates: countFrom(rows[0], 'mandates'),
     payments: countFrom(rows[0], 'payments'),
     spentMicro: amountFrom(rows[0], 'spent'),
     heldMicro: amountFrom(rows[0], 'held'),
-    faults: await findLedgerFaults(db, dialect),
+    faults: await findLedgerFaults(db),
   }
 }

@@ -5,9 +5,9 @@ import type { ClientBase } from 'pg'
 import { codeOf } from '../store/error-code.ts'
 import { openPool, withClient } from '../store/ledger/postgres/connection.ts'
 import { migrate } from '../store/ledger/postgres/migrate.ts'
-import { postgresDialect, readerOn, uuidOf } from '../store/ledger/postgres/postgres-reader.ts'
+import { readerOn, uuidOf } from '../store/ledger/postgres/postgres-reader.ts'
 import { writeStatements } from '../store/ledger/postgres/statements.ts'
-import { valueOf } from '../store/ledger/reads/dialect.ts'
+import { valueOf } from '../store/ledger/reads/rows.ts'
 import { findLedgerFaults } from '../store/ledger/reads/faults.ts'
 import { sqlName, type Column, type Table } from '../store/ledger/table.ts'
 import { StoreOpenError } from '../store/open-error.ts'
@@ -152,7 +152,7 @@ function prepareTarget(writer: ClientBase, claim: ClientBase, url: string) {
       for (const { name } of copiedTables) await writer.query(`analyze ${name}`)
       const pool = openPool(url, { max: 1 })
       try {
-        return await findLedgerFaults(readerOn(pool), postgresDialect)
+        return await findLedgerFaults(readerOn(pool))
       } finally {
         await pool.end()
       }

@@ -23,6 +23,11 @@ export function transactionOfEvent(eventId: string): string {
   return `txn${eventId.slice(eventId.indexOf('_'))}`
 }
 
+/** The event of a transaction that is a payment. */
+export function eventOfTransaction(transactionId: string): string {
+  return `event${transactionId.slice(transactionId.indexOf('_'))}`
+}
+
 /** The event for a caller's operation, in the log of the changed scope (Events). */
 export function auditEvent(
   actor: Pick<Caller, 'keyId'> | typeof systemActor,

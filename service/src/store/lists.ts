@@ -1,7 +1,7 @@
-import type { MandateTerms as WireTerms } from '@purser/wire/mandates'
 import type { TransactionStatus } from '@purser/wire/transactions'
 
 import type { Metadata, Scope } from '../domain/records.ts'
+import type { MandateVersionRow } from './ledger/tables.ts'
 
 /** One record of one scope. */
 export interface RecordKey extends Scope {
@@ -47,10 +47,4 @@ export interface PageOf<Item> {
 }
 
 /** The terms of a mandate from one amendment to the next. */
-export interface MandateVersion {
-  readonly version: number
-  readonly terms: WireTerms
-  /** Null for the first version. */
-  readonly changedBy: string | null
-  readonly createdAtMs: number
-}
+export type MandateVersion = Omit<MandateVersionRow, 'accountId' | 'mandateId'>

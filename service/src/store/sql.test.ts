@@ -5,7 +5,12 @@ import { sql, type Sql } from './sql.ts'
 
 /** The text and the values of a statement, as a database gets them. */
 async function written(statement: Sql, parameter: (number: number) => string): Promise<unknown> {
-  const { rows } = await statement.execute({ parameter, query: async (text, values) => [{ text, values }] })
+  const { rows } = await statement.execute({
+    parameter,
+    idParameter: (bytes) => bytes,
+    nameOf: ({ name }) => name,
+    query: async (text, values) => [{ text, values }],
+  })
   return rows[0]
 }
 

@@ -1,9 +1,19 @@
+import type { Table } from './ledger/table.ts'
+
 /** A connection for reads. */
-export interface Reader {
-  /** The parameter of a statement by its number, from 1: `$1` or `?`. */
-  readonly parameter: (number: number) => string
+export interface Reader extends Spelling {
   /** The rows of a statement. */
   readonly query: (text: string, values: readonly unknown[]) => Promise<unknown[]>
+}
+
+/** How a database writes statements. */
+export interface Spelling {
+  /** The parameter of a statement by its number, from 1: `$1` or `?`. */
+  readonly parameter: (number: number) => string
+  /** The 16 bytes of an id as a parameter. */
+  readonly idParameter: (bytes: Buffer) => unknown
+  /** The table, or the view, with all columns of a declared table. */
+  readonly nameOf: (table: Table) => string
 }
 
 /** Sends one statement that only reads; its rows. */
@@ -13,7 +23,7 @@ export type RunQuery = Reader['query']
 type Write = (to: Statement) => void
 
 interface Statement {
-  readonly parameter: Reader['parameter']
+  readonly spelling: Spelling
   text: string
   readonly values: unknown[]
 }
@@ -27,10 +37,10 @@ export class Sql<Row = unknown> {
   }
 
   /** The rows that a database returns. */
-  async execute({ parameter, query }: Reader): Promise<{ rows: Row[] }> {
-    const statement: Statement = { parameter, text: '', values: [] }
+  async execute(reader: Reader): Promise<{ rows: Row[] }> {
+    const statement: Statement = { spelling: reader, text: '', values: [] }
     this.write(statement)
-    return { rows: (await query(statement.text, statement.values)) as Row[] }
+    return { rows: (await reader.query(statement.text, statement.values)) as Row[] }
   }
 }
 
@@ -47,7 +57,7 @@ function tag<Row = unknown>(texts: TemplateStringsArray, ...values: readonly unk
 function writeValue(to: Statement, value: unknown): void {
   if (value instanceof Sql) return value.write(to)
   to.values.push(value)
-  to.text += to.parameter(to.values.length)
+  to.text += to.spelling.parameter(to.values.length)
 }
 
 const textOnly = (text: string): Sql =>

@@ -38,15 +38,7 @@ import type {
   TransactionFilter,
 } from './lists.ts'
 
-export type {
-  AgentFilter,
-  MandateListFilter,
-  MandateVersion,
-  Page,
-  PageOf,
-  RecordKey,
-  TransactionFilter,
-} from './lists.ts'
+export type * from './lists.ts'
 
 /**
  * The port of the ledger. One method is one business operation, and resolves once its outcome is durable. Refusals are
@@ -383,11 +375,11 @@ export interface NewApiKey extends ApiKey {
   readonly secretHash: Buffer
 }
 
-/** An evaluation before its outcome is known; the store adds the seller. */
 export type ClockOutcome =
   | { readonly outcome: 'advanced'; readonly offsetMs: number }
   | { readonly outcome: 'refused'; readonly code: 'not_found' | 'test_clock_too_far' }
 
+/** An evaluation before its outcome is known; the store adds the seller. */
 export interface ProposedTransaction extends Omit<
   Transaction,
   | 'status'
@@ -440,12 +432,8 @@ export type ProofOutcome =
   | { readonly decision: 'order_already_paid' | 'order_mismatch' }
 
 /** The terms of a proof. Its hold must have the same, so that a leaked proof secret cannot change an amount. */
-interface ProofTerms {
-  readonly agentId: string
-  readonly mandateId: string
-  readonly amountText: string
+type ProofTerms = Pick<Hold, 'agentId' | 'mandateId' | 'amountText' | 'resourceUrl'> & {
   readonly currency: string
-  readonly resourceUrl: string
 }
 
 export interface CaptureAttempt extends ProofTerms {

@@ -8,13 +8,13 @@ import type { Driver } from '../../src/store/ledger/driver.ts'
 import { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
 import { createMemoryDriver } from '../../src/store/ledger/memory/memory-driver.ts'
 import { createPostgresDriver } from '../../src/store/ledger/postgres/postgres-driver.ts'
-import { postgresDialect, readerOn } from '../../src/store/ledger/postgres/postgres-reader.ts'
+import { readerOn } from '../../src/store/ledger/postgres/postgres-reader.ts'
 import { schema } from '../../src/store/ledger/postgres/schema.ts'
 import { readTable } from '../../src/store/ledger/postgres/statements.ts'
 import { ledgerSteps } from '../../src/store/ledger/sqlite/schema.ts'
 import { findLedgerFaults } from '../../src/store/ledger/reads/faults.ts'
 import { createSqliteDriver } from '../../src/store/ledger/sqlite/sqlite-driver.ts'
-import { readerOf, sqliteTables } from '../../src/store/ledger/sqlite/sqlite-reader.ts'
+import { readerOf } from '../../src/store/ledger/sqlite/sqlite-reader.ts'
 import { readAll } from '../../src/store/ledger/sqlite/table-statements.ts'
 import type { Table } from '../../src/store/ledger/table.ts'
 import type { LedgerFault } from '../../src/store/store.ts'
@@ -66,7 +66,7 @@ export async function openSqlite(): Promise<
     path,
     driver: createSqliteDriver({ database, generationSize: 8 }),
     rowsOf: async (table) => readAll(database, table),
-    findFaults: () => findLedgerFaults(readerOf(database), sqliteTables),
+    findFaults: () => findLedgerFaults(readerOf(database)),
     close: async () => {
       close()
       rmSync(folder, { recursive: true })
@@ -84,7 +84,7 @@ export async function openPostgres(
     pool,
     driver: createPostgresDriver(pool, shardOfAccount),
     rowsOf: (table) => readTable(pool, table),
-    findFaults: () => findLedgerFaults(readerOn(pool), postgresDialect),
+    findFaults: () => findLedgerFaults(readerOn(pool)),
     close: async () => {
       if (!pool.ending) await pool.end()
       await drop()

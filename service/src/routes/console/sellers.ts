@@ -18,7 +18,7 @@ export function serveConsoleSellers(serve: Serve, { store, now }: Pick<RouteCont
       query,
       url,
       async (page) => {
-        const { items, next } = await store.listConsoleSellers(caller, page)
+        const { items, next } = await store.listSellers(caller, page)
         const subjects = items.map(({ domain }) => domain)
         const [totals, latest, failures] = await Promise.all([
           store.readActivity(caller, { dimension: 'seller_total', subjects, fromMs: 0 }),

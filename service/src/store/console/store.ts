@@ -1,12 +1,6 @@
-import type { Environment } from '@purser/wire/fields'
-import type { Role } from '@purser/wire/roles'
-import type { SessionKind } from '@purser/wire/console/session'
-import type { VerificationFailure } from '@purser/wire/payments'
 import type { ListedStatus } from '@purser/wire/console/mandates'
-import type { TransactionStatus } from '@purser/wire/transactions'
 
 import type { MicroUsdc } from '../../domain/money.ts'
-import type { PolicyDenial } from '../../domain/policy.ts'
 import type {
   Account,
   Agent,
@@ -15,12 +9,11 @@ import type {
   Budget,
   Hold,
   Mandate,
-  Metadata,
   Scope,
-  ListedSeller,
   Transaction,
 } from '../../domain/records.ts'
 import type { ActivityDimension } from '../ledger/activity.ts'
+import type { KeyUseRow, RefundRow, RefusalRow, RefusedBy, SessionRow } from '../ledger/tables.ts'
 import type { MandateVersion, Page, PageOf, RecordKey, TransactionFilter } from '../lists.ts'
 import type { BacktestQuestion, BacktestReport } from './backtest.ts'
 
@@ -99,11 +92,7 @@ export interface ConsoleReads {
   /** The open holds of a mandate, soonest to expire first. */
   listOpenHolds(mandate: RecordKey, nowMs: number, limit: number): Promise<Hold[]>
   /** Matching transactions, from a bounded number: a page may be short and have a next one. */
-  listConsoleTransactions(
-    scope: Scope,
-    filter: ConsoleFilter & TransactionFilter,
-    page: Page,
-  ): Promise<PageOf<Transaction>>
+  listConsoleTransactions(scope: Scope, filter: ConsoleFilter, page: Page): Promise<PageOf<Transaction>>
   /** The newest transactions of the scope after an id, newest first, from a bounded number of the account's. */
   newestTransactions(scope: Scope, after: { readonly id: string; readonly limit: number }): Promise<Newest>
   /** The names of the account's own agents and sellers, and the purposes of its mandates, by id. */
@@ -113,7 +102,6 @@ export interface ConsoleReads {
   backtest(mandate: RecordKey, question: BacktestQuestion): Promise<BacktestReport | undefined>
   listConsoleAgents(scope: Scope, nowMs: number, page: Page): Promise<PageOf<ConsoleAgent>>
   findConsoleAgent(agent: RecordKey, nowMs: number): Promise<ConsoleAgent | undefined>
-  listConsoleSellers(scope: Scope, page: Page): Promise<PageOf<ListedSeller>>
   listConsoleKeys(account: { readonly accountId: string }, page: Page): Promise<PageOf<ConsoleKey>>
   search(scope: Scope, text: string, limit: number): Promise<FoundRecord[]>
   readFigures(): Promise<StoreFigures>
@@ -121,25 +109,12 @@ export interface ConsoleReads {
   readOpenHolds(): Promise<OpenHolds>
 }
 
-export interface StoredSession extends SessionKey {
-  readonly id: string
-  readonly kind: SessionKind | 'set_up_link'
-  readonly role: Extract<Role, 'operator' | 'owner' | 'approver'>
-  readonly keyId: string | null
-  /** The only visible environment; null for both. */
-  readonly environment: Environment | null
-  readonly createdAtMs: number
-  readonly usedAtMs: number
-  readonly endsAtMs: number
+export interface StoredSession extends SessionRow {
   /** How far the test clock of its account is ahead; absent if it is not. */
   readonly clockOffsetMs?: number
 }
 
-export interface SessionKey {
-  readonly accountId: string
-  /** The SHA-256 of the token. */
-  readonly tokenHash: Buffer
-}
+export type SessionKey = Pick<SessionRow, 'accountId' | 'tokenHash'>
 
 /** A stop of all agents. */
 export interface StopCall {
@@ -168,21 +143,11 @@ export interface StopOutcome {
 /** Counters from memory, since the last call. */
 export interface Tallies {
   readonly refusals: readonly Refusal[]
-  readonly keyUses: readonly {
-    readonly accountId: string
-    readonly keyId: string
-    readonly usedAtMs: number
-  }[]
+  readonly keyUses: readonly KeyUseRow[]
 }
 
 /** Failed verifications in a quarter of an hour, which have no transaction. */
-export interface Refusal extends Scope {
-  /** The merchant domain. */
-  readonly subject: string
-  readonly reason: VerificationFailure
-  readonly startsAtMs: number
-  readonly count: number
-}
+export type Refusal = Omit<RefusalRow, 'addedBy'>
 
 export interface RefusalQuestion {
   readonly subjects: readonly string[]
@@ -267,16 +232,9 @@ export interface NamedIds {
   readonly sellers: readonly string[]
 }
 
-export interface ConsoleFilter {
-  readonly agentId?: string | undefined
-  readonly mandateId?: string | undefined
-  readonly status?: TransactionStatus | undefined
-  readonly merchantDomain?: string | undefined
+export interface ConsoleFilter extends TransactionFilter {
   readonly direction?: 'sent' | 'received' | undefined
   readonly reasonCode?: string | undefined
-  readonly fromMs?: number | undefined
-  readonly beforeMs?: number | undefined
-  readonly metadata?: Metadata | undefined
 }
 
 /** The facts of a past decision. Facts that change were recorded with it. */
@@ -293,7 +251,7 @@ export interface Decision {
   /** The shared budgets that were looked at, nearest first. */
   readonly budgets: readonly Pick<Budget, 'id' | 'name'>[]
   /** What checks 10 to 12 refused. */
-  readonly refusedBy: Pick<PolicyDenial, 'limit' | 'budget' | 'reason'> | null
+  readonly refusedBy: RefusedBy | null
   /** The hold of a payment, and what its mandate had spent and held when the proof was issued. */
   readonly hold: Hold | undefined
   readonly holdSpentBeforeMicro: MicroUsdc | null
@@ -304,12 +262,7 @@ export interface Decision {
   readonly refundableMicro: MicroUsdc | null
 }
 
-export interface Refund {
-  readonly id: string
-  readonly amountText: string
-  readonly reason: string | null
-  readonly createdAtMs: number
-}
+export type Refund = Pick<RefundRow, 'id' | 'amountText' | 'reason' | 'createdAtMs'>
 
 export interface ConsoleAgent extends Agent {
   readonly spentMicro: MicroUsdc

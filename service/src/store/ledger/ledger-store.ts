@@ -39,7 +39,7 @@ import { claimDomain, createSeller, releaseDomain } from './operations/sellers.t
 import { createSession, endSession, endSessionById, touchSession } from './operations/sessions.ts'
 import { advanceClock, readClock } from './operations/limits/test-clocks.ts'
 import { voidPayment } from './operations/voids.ts'
-import { toAccount, toAgent, toApiKey, toBudget, toHold, toMandate } from './reads/records.ts'
+import { toAccount, toApiKey, toBudget, toHold, toMandate } from './reads/records.ts'
 import type { Rollup } from './rollup.ts'
 import { continueStop, resumeAll, stopAll } from './stop-all.ts'
 import type { Sweep } from './sweep.ts'
@@ -174,17 +174,9 @@ export function createLedgerOperations({
         await ledger.run(createAgent, { agent, event })
       }),
 
-    revokeAgent: (agent, event) =>
-      track(async () => {
-        const revoked = await revokeAgent(ledger, { agent, event })
-        return revoked === 'not_found' ? revoked : toAgent(revoked)
-      }),
+    revokeAgent: (agent, event) => track(() => revokeAgent(ledger, { agent, event })),
 
-    assignAgent: (agent, budgetId, event) =>
-      track(async () => {
-        const assigned = await ledger.run(assignAgent, { agent, budgetId, event })
-        return typeof assigned === 'string' ? assigned : toAgent(assigned)
-      }),
+    assignAgent: (agent, budgetId, event) => track(() => ledger.run(assignAgent, { agent, budgetId, event })),
 
     createBudget: (budget, event) =>
       track(async () => {

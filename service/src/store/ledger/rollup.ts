@@ -1,6 +1,6 @@
 import type { Ledger } from './ledger.ts'
 import { addUpActivity } from './operations/activity.ts'
-import { idFrom, idOf, tableOf, type ReadDialect } from './reads/dialect.ts'
+import { from, id, idFrom } from './reads/rows.ts'
 import { activityParts } from './tables.ts'
 import { sql, type Reader } from '../sql.ts'
 
@@ -61,13 +61,13 @@ export class Rollup {
 }
 
 /** Finds parts in a database. */
-export function findPartsIn(db: Reader, dialect: ReadDialect): FindParts {
+export function findPartsIn(db: Reader): FindParts {
   return async (after, limit) => {
     const isAfter = after
-      ? sql`where (account_id, id) > (${idOf(dialect, 'account', after.accountId)}, ${idOf(dialect, 'transaction', after.id)})`
+      ? sql`where (account_id, id) > (${id('account', after.accountId)}, ${id('transaction', after.id)})`
       : sql``
     const { rows } = await sql<{ account_id: unknown; id: unknown; length: unknown }>`
-      select account_id, id, length(parts) as length from ${tableOf(dialect, activityParts)} ${isAfter}
+      select account_id, id, length(parts) as length from ${from(activityParts)} ${isAfter}
       order by account_id, id limit ${sql.lit(limit)}`.execute(db)
     return rows.map((row) => ({
       accountId: idFrom('account', row.account_id),

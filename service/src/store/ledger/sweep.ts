@@ -2,7 +2,7 @@ import { StoreUnavailableError } from '../store.ts'
 import type { Ledger } from './ledger.ts'
 import { releaseExpiredPayments } from './operations/mandates.ts'
 import { isDue } from './operations/stops.ts'
-import { columnsOf, findRows, idFrom, idOf, tableOf, type ReadDialect } from './reads/dialect.ts'
+import { findRows, from, id, idFrom } from './reads/rows.ts'
 import { accounts, agents, authorizations, mandates, runningStops, type RunningStop } from './tables.ts'
 import { sql, type Reader } from '../sql.ts'
 
@@ -48,7 +48,6 @@ interface SweepCall {
 export class Sweep {
   readonly #ledger: Pick<Ledger, 'run'>
   readonly #db: Reader
-  readonly #dialect: ReadDialect
   /** How many mandates are swept at once: one while much has expired, since payments wait for the batch. */
   #atOnce = 1
   /** The last mandate that was checked; undefined at the start of a round. */
@@ -57,14 +56,9 @@ export class Sweep {
   #lastAccountId = ''
   #lastMandateIds = new Map<string, string>()
 
-  constructor(options: {
-    readonly ledger: Pick<Ledger, 'run'>
-    readonly db: Reader
-    readonly dialect: ReadDialect
-  }) {
+  constructor(options: { readonly ledger: Pick<Ledger, 'run'>; readonly db: Reader }) {
     this.#ledger = options.ledger
     this.#db = options.db
-    this.#dialect = options.dialect
   }
 
   /** How many payments were released. */
@@ -104,8 +98,7 @@ export class Sweep {
     const rows = await findRows(
       this.#db,
       runningStops,
-      sql`select ${columnsOf(runningStops)} from ${tableOf(this.#dialect, runningStops)}
-        order by try_at_ms limit ${sql.lit(maxStops)}`,
+      sql`1 = 1 order by try_at_ms limit ${sql.lit(maxStops)}`,
     )
     return rows.filter((row) => isDue(row, nowMs))
   }
@@ -116,24 +109,23 @@ export class Sweep {
    */
   async #lookAtSome(nowMs: number): Promise<readonly Candidate[]> {
     const after = this.#lookedAtUpTo
-    const dialect = this.#dialect
     const isAfter = after
-      ? sql`where (account_id, id) > (${idOf(dialect, 'account', after.accountId)}, ${idOf(dialect, 'mandate', after.mandateId)})`
+      ? sql`where (account_id, id) > (${id('account', after.accountId)}, ${id('mandate', after.mandateId)})`
       : sql``
-    const source = sql`from ${tableOf(dialect, mandates)} m ${isAfter} order by account_id, id`
+    const source = sql`from ${from(mandates)} m ${isAfter} order by account_id, id`
     // Few mandates have open payments, and fewer have a test clock.
     const offset = sql`
       case when open_payments + authorized_payments > 0 and m.environment = 'sandbox' then coalesce((
-        select a.clock_offset_ms from ${tableOf(dialect, accounts)} a where a.id = m.account_id), 0) else 0 end`
+        select a.clock_offset_ms from ${from(accounts)} a where a.id = m.account_id), 0) else 0 end`
     const atMs = sql`${sql.lit(nowMs)} + ${offset}`
     // A database that distributes accounts over machines joins them only before the limit.
     const isRevoked = sql`
       open_payments > 0 and exists (
-        select 1 from ${tableOf(dialect, agents)} a
+        select 1 from ${from(agents)} a
         where a.account_id = m.account_id and a.id = m.agent_id and a.status = 'revoked')`
     const isOverdue = sql`
       authorized_payments > 0 and exists (
-        select 1 from ${tableOf(dialect, authorizations)} d
+        select 1 from ${from(authorizations)} d
         where d.account_id = m.account_id and d.mandate_id = m.id and d.deadline_ms <= ${atMs})`
     const { rows } = await sql<CandidateRow>`
       select account_id, id, clock_offset_ms from (

@@ -2,14 +2,15 @@
 import type { ApprovalReason } from '@purser/wire/approvals'
 import type { AuditEventType } from '@purser/wire/audit-log'
 import type { MandateTerms } from '@purser/wire/mandates'
+import type { VerificationFailure } from '@purser/wire/payments'
 import type { DenialCode } from '@purser/wire/policy'
+import type { SessionKind } from '@purser/wire/console/session'
 
 import type { ApprovalDecision, Increase } from '../../domain/approval.ts'
 import type { Limit, Tally } from '../../domain/limits.ts'
 import type { MicroUsdc } from '../../domain/money.ts'
 import type { PolicyDenial } from '../../domain/policy.ts'
 import type { ApprovalTerms, Metadata } from '../../domain/records.ts'
-import type { Refusal, StoredSession } from '../console/store.ts'
 import { activityDimensions, type ActivityPart } from './activity.ts'
 import { columnOf, nullable, table, type Table, type TableRow } from './table.ts'
 
@@ -93,11 +94,13 @@ export const sessions = table(
   ['accountId', 'tokenHash'],
   {
     accountId: id('account'),
+    /** The SHA-256 of the token. */
     tokenHash: bytes(),
     id: id('session'),
-    kind: openText<StoredSession['kind']>(),
+    kind: openText<SessionKind | 'set_up_link'>(),
     role: oneOf('operator', 'owner', 'approver'),
     keyId: nullable(id('apiKey')),
+    /** The only visible environment; null for both. */
     environment: nullable(environment),
     createdAtMs: integer(),
     usedAtMs: integer(),
@@ -622,15 +625,14 @@ export const activity = table(
     /** The quarter of an hour; for sellers the day, and 0 for their totals. */
     startsAtMs: integer(),
     paidCount: integer(),
-    /** The paid amount in millionths: the bits beyond 32, and the lower 32. */
+    /** An amount in millionths: the bits beyond 32, and the lower 32. */
     paidHigh: integer(),
     paidLow: integer(),
     approvedCount: integer(),
     deniedCount: integer(),
-    /** Refunds; null for none. */
-    refundedCount: nullable(integer()),
-    refundedHigh: nullable(integer()),
-    refundedLow: nullable(integer()),
+    refundedCount: integer(),
+    refundedHigh: integer(),
+    refundedLow: integer(),
   },
 )
 
@@ -640,7 +642,7 @@ export const refusals = table('refusals', ['accountId', 'environment', 'subject'
   environment,
   /** The merchant's domain. */
   subject: text(),
-  reason: openText<Refusal['reason']>(),
+  reason: openText<VerificationFailure>(),
   startsAtMs: integer(),
   count: integer(),
   /** The last call of each process that has added to it. */
@@ -711,6 +713,7 @@ export const allTables: readonly Table[] = [
 export type AccountRow = TableRow<typeof accounts>
 export type SessionRow = TableRow<typeof sessions>
 export type ApiKeyRow = TableRow<typeof apiKeys>
+export type KeyUseRow = TableRow<typeof keyUses>
 export type RunningStop = TableRow<typeof runningStops>
 export type AgentRow = TableRow<typeof agents>
 export type MandateRow = TableRow<typeof mandates>
@@ -724,6 +727,7 @@ export type KnownSellerRow = TableRow<typeof knownSellers>
 export type PaymentRow = TableRow<typeof payments>
 export type EvaluationRow = TableRow<typeof evaluations>
 export type RefundRow = TableRow<typeof refunds>
+export type RefusalRow = TableRow<typeof refusals>
 export type EntryRow = TableRow<typeof entries>
 export type ActivityPartsRow = TableRow<typeof activityParts>
 export type PaidSellerRow = TableRow<typeof paidSellers>

@@ -175,9 +175,8 @@ export const addUpActivity: Operation<AddUpCall, number> = {
       const key = keyOf(call, added)
       const kept = facts.row(activity, key)
       const paid = halvesOf(sumOfHalves(kept?.paidHigh ?? 0, kept?.paidLow ?? 0) + added.paidMicro)
-      const { refundedHigh, refundedLow } = kept ?? {}
-      const refunded = sumOfHalves(refundedHigh ?? 0, refundedLow ?? 0) + added.refundedMicro
-      const refundedCount = (kept?.refundedCount ?? 0) + added.refundedCount
+      const refundedBefore = sumOfHalves(kept?.refundedHigh ?? 0, kept?.refundedLow ?? 0)
+      const refunded = halvesOf(refundedBefore + added.refundedMicro)
       changes.push(
         put(activity, {
           ...key,
@@ -186,9 +185,9 @@ export const addUpActivity: Operation<AddUpCall, number> = {
           paidLow: paid.low,
           approvedCount: (kept?.approvedCount ?? 0) + added.approvedCount,
           deniedCount: (kept?.deniedCount ?? 0) + added.deniedCount,
-          refundedCount: refundedCount === 0 ? null : refundedCount,
-          refundedHigh: refundedCount === 0 ? null : halvesOf(refunded).high,
-          refundedLow: refundedCount === 0 ? null : halvesOf(refunded).low,
+          refundedCount: (kept?.refundedCount ?? 0) + added.refundedCount,
+          refundedHigh: refunded.high,
+          refundedLow: refunded.low,
         }),
       )
     }

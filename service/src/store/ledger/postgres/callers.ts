@@ -2,12 +2,10 @@ import type { Pool } from 'pg'
 
 import type { Caller } from '../../../domain/records.ts'
 import { withClock } from '../../../domain/clock/test-clock.ts'
-import { idFrom } from '../reads/dialect.ts'
-import { sqlName } from '../table.ts'
+import { idFrom, rowOf, type RawRow } from '../reads/rows.ts'
 import { apiKeys } from '../tables.ts'
 import { askOnce } from './ask-once.ts'
 import { BatchedReads, type BatchedReadsOptions } from './batched-reads.ts'
-import { decoderOf } from './column-types.ts'
 import type { ShardOfAccount } from './distribution.ts'
 
 interface CallerOptions extends Pick<BatchedReadsOptions<Buffer, Caller>, 'maxWaiting' | 'second'> {
@@ -46,31 +44,14 @@ export const lookUpCallers: LookUpCallers = async (pool, hashes) => {
     {
       name: 'purser_callers',
       text: `
-        select h.secret_hash, ${callerColumns.map((name) => `k.${sqlName(name)}`).join(', ')},
-          a.clock_offset_ms from key_hashes h
+        select k.*, a.clock_offset_ms from key_hashes h
           join api_keys k on k.account_id = h.account_id and k.id = h.key_id and k.revoked_at_ms is null
           join accounts a on a.id = h.account_id and a.disabled_at_ms is null
         where h.secret_hash = any ($1)`,
       values: [`{${hashes.map((hash) => `"\\\\x${hash}"`).join()}}`],
-      decodeRow: decodeCaller,
     },
   ])
-  return new Map(answer?.rows as [string, Caller][])
-}
-
-const callerColumns = ['accountId', 'environment', 'id', 'role', 'agentId'] as const
-const decoders = callerColumns.map((name) => decoderOf(apiKeys.columns[name]))
-
-function decodeCaller([hash, ...fields]: readonly (string | null)[]): [string, Caller] {
-  const [accountId, environment, keyId, role, agentId] = decoders.map((decode, index) =>
-    decode(fields[index] ?? null),
-  )
-  // As text, bytes begin with `\x`.
-  const caller = { accountId, environment, keyId, role, agentId } as Caller
-  return [
-    hash?.slice(2) ?? '',
-    withClock(caller, { clockOffsetMs: numberFrom(fields[callerColumns.length]) }),
-  ]
+  return new Map(((answer?.rows ?? []) as KeyRow[]).map(callerOf))
 }
 
 /**
@@ -93,17 +74,15 @@ export function lookUpDistributedCallers(shardOf: ShardOfAccount): LookUpCallers
       [...byShard.values()].map((same) => ({
         name: 'purser_callers_distributed',
         text: `
-          select k.secret_hash, ${callerColumns.map((name) => `k.${sqlName(name)}`).join(', ')},
-            a.clock_offset_ms from api_keys k
+          select k.*, a.clock_offset_ms from api_keys k
             join accounts a on a.id = k.account_id and a.disabled_at_ms is null
           where k.account_id = any ($1::uuid[]) and k.id = any ($2::uuid[]) and k.revoked_at_ms is null`,
         values: [same.map((key) => key.account_id), same.map((key) => key.key_id)].map(
           (ids) => `{${ids.join()}}`,
         ),
-        decodeRow: decodeCaller,
       })),
     )
-    return new Map(answers.flatMap(({ rows }) => rows as [string, Caller][]))
+    return new Map(answers.flatMap(({ rows }) => (rows as KeyRow[]).map(callerOf)))
   }
 }
 
@@ -127,6 +106,15 @@ async function findKeys(pool: Pool, hashes: readonly string[]): Promise<readonly
   return rows
 }
 
-function numberFrom(text: string | null | undefined): number | null {
-  return text === null || text === undefined ? null : Number(text)
+type KeyRow = RawRow & { readonly clock_offset_ms: string | null }
+
+/** The hash of a key in hexadecimal, and its caller. */
+function callerOf(row: KeyRow): [string, Caller] {
+  const { secretHash, accountId, environment, id: keyId, role, agentId } = rowOf(apiKeys, row)
+  const caller = { accountId, environment, keyId, role, agentId }
+  const offset = row.clock_offset_ms
+  return [
+    secretHash.toString('hex'),
+    withClock(caller, { clockOffsetMs: offset === null ? null : Number(offset) }),
+  ]
 }

@@ -23,19 +23,13 @@ import { StoreUnavailableError, type Store } from '../../store.ts'
 import type { Driver } from '../driver.ts'
 import { closedError, createLedgerOperations, type NextId } from '../ledger-store.ts'
 import { Ledger } from '../ledger.ts'
-import { idFrom } from '../reads/dialect.ts'
 import { prepareLedgerReads } from '../reads/ledger-reads.ts'
+import { idFrom } from '../reads/rows.ts'
 import { findPartsIn, Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
 import { prepareAgentFacts } from './agent-facts.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
-import {
-  distributedDialect,
-  postgresDialect as dialect,
-  readerOn,
-  readerOver,
-  uuidOf,
-} from './postgres-reader.ts'
+import { distributedReader, ledgerReader, readerOn, readerOver, uuidOf } from './postgres-reader.ts'
 import { ledgerSteps } from './schema.ts'
 
 export interface PostgresLedgerStoreOptions {
@@ -141,13 +135,12 @@ function createStore(
     },
   })
   metrics?.addDepth({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
-  const db = readerOn(reading)
+  const ledgerReaderOf = shardOfAccount ? distributedReader : ledgerReader
   /** For operations that read first. */
   const retryingDb = readerOver((text, values) =>
     retry(async () => (await reading.query(text, values.map(storable))).rows),
   )
   const askForConsole = prepareQueries(watching, { retry })
-  const consoleDb = readerOver(askForConsole)
   const callers = prepareCallers(reading, {
     maxWaiting,
     second: secondLookUp,
@@ -196,15 +189,13 @@ function createStore(
     nextId,
     // It never changes, so it is cached.
     accountOfMandate: (id) => accountsOfMandates.get(id) ?? accountLookUps.find(id),
-    sweep: new Sweep({ ledger, db: retryingDb, dialect }),
-    rollup: new Rollup({ ledger, findParts: findPartsIn(retryingDb, dialect) }),
+    sweep: new Sweep({ ledger, db: retryingDb }),
+    rollup: new Rollup({ ledger, findParts: findPartsIn(retryingDb) }),
   })
   const reads = prepareLedgerReads({
-    db,
-    consoleDb,
+    db: ledgerReaderOf(readerOn(reading)),
+    consoleDb: ledgerReaderOf(readerOver(askForConsole)),
     auditDb: readerOn(auditing),
-    dialect: shardOfAccount ? distributedDialect(db) : dialect,
-    consoleDialect: shardOfAccount ? distributedDialect(consoleDb) : dialect,
     read,
     readForConsole,
   })

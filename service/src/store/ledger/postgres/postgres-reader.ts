@@ -1,30 +1,31 @@
 import type { ClientBase } from 'pg'
 
 import { idBytes, idText, type IdKind } from '../../../domain/type-id.ts'
-import { joinPayments, type ReadDialect } from '../reads/dialect.ts'
+import { joinPayments, type LedgerReader } from '../reads/ledger-reader.ts'
 import { storable } from './connection.ts'
 import { guardOf } from './schema.ts'
 import { sql, type Reader, type RunQuery } from '../../sql.ts'
 
-/** How to query PostgreSQL. */
-export const postgresDialect: ReadDialect = {
-  idParameter: (bytes) => idText('nonce', bytes),
-  nameOf: ({ name }) => name,
-  inTime: sql``,
-  hasText: (column, name, text) => sql`${column}::jsonb ->> ${name} = ${text}`,
-  entriesOfMandates: () => Promise.resolve(sql.table('entries')),
-  indexedPayments: sql`(select * from payments where ${sql.raw(guardOf(['accountId']))})`,
-  waitingPayments: undefined,
-  joinPayments,
+/** A reader of a ledger in PostgreSQL. */
+export function ledgerReader(db: Reader): LedgerReader {
+  return {
+    ...db,
+    inTime: sql``,
+    hasText: (column, name, text) => sql`${column}::jsonb ->> ${name} = ${text}`,
+    entriesOfMandates: () => Promise.resolve(sql.table('entries')),
+    indexedPayments: sql`(select * from payments where ${sql.raw(guardOf(['accountId']))})`,
+    waitingPayments: undefined,
+    joinPayments,
+  }
 }
 
 /**
- * How to query PostgreSQL if accounts are distributed over machines: a statement can join only what is on one machine, so
- * payments from other accounts are read first and passed as a parameter.
+ * The same if accounts are distributed over machines: a statement can join only what is on one machine, so payments
+ * from other accounts are read first and passed as a parameter.
  */
-export function distributedDialect(db: Reader): ReadDialect {
+export function distributedReader(db: Reader): LedgerReader {
   return {
-    ...postgresDialect,
+    ...ledgerReader(db),
     joinPayments: async (account, found) => {
       const own = sql`select own.* from payments own where own.account_id = ${account} and own.nonce = e.nonce`
       const isOfOther = sql.raw(`e.kind in ('received', 'refund_sent')`)
@@ -51,7 +52,12 @@ export function readerOn(connection: Pick<ClientBase, 'query'>): Reader {
 
 /** Writes statements for PostgreSQL and leaves running them to the caller. */
 export function readerOver(query: RunQuery): Reader {
-  return { parameter: (number) => `$${number}`, query }
+  return {
+    parameter: (number) => `$${number}`,
+    idParameter: (bytes) => idText('nonce', bytes),
+    nameOf: ({ name }) => name,
+    query,
+  }
 }
 
 /** An id in the database; null for an invalid one. */

@@ -1,6 +1,6 @@
 import type { MicroUsdc } from '../../../domain/money.ts'
 import type { Scope } from '../../../domain/records.ts'
-import type { Activity, ActivityQuestion, Budgets, ConsoleReads, Refusal } from '../../console/store.ts'
+import type { Activity, ActivityQuestion, ConsoleReads, Refusal } from '../../console/store.ts'
 import { sumOfHalves, sumsOfParts, type ActivityPart } from '../activity.ts'
 import type { Table } from '../table.ts'
 import {
@@ -14,10 +14,11 @@ import {
   refusals,
   sellers,
 } from '../tables.ts'
-import { toConsoleMandate, withAgent, type ConsoleMandateRow } from './console-mandates.ts'
-import { idOf, tableOf, type ReadDialect, type Int } from './dialect.ts'
+import { nameAndStatusOfAgent, toConsoleMandate } from './console-mandates.ts'
+import type { LedgerReader } from './ledger-reader.ts'
+import { columnsOf, from, inScope, ofAccount, rowOf, type Int, type RawRow } from './rows.ts'
 import { amountFrom, countFrom, sumAmount, sumWhere, type Sums } from './sums.ts'
-import { sql, type Reader, type Sql } from '../../sql.ts'
+import { sql, type Sql } from '../../sql.ts'
 
 /** Max open payments that are counted. */
 const maxCounted = 10_000
@@ -34,61 +35,44 @@ const maxSearched = 1_000
  */
 const maxWaiting = 20
 
-type Figures = Pick<
-  ConsoleReads,
-  | 'readActivity'
-  | 'topSubjects'
-  | 'readBudgets'
-  | 'countStoppedMandates'
-  | 'countPendingApprovals'
-  | 'readChecklist'
-  | 'readRefusals'
-  | 'readOpenHolds'
->
-
 const isStopped = sql`stopped_by is not null and status = 'paused'`
 
 /** Whether a mandate can still pay: a revoked agent's cannot. */
-export function isActiveMandate(dialect: ReadDialect, { accountId }: Scope, nowMs: number): Sql {
+export function isActiveMandate({ accountId }: Scope, nowMs: number): Sql {
   return sql`status = 'active' and expires_at_ms > ${nowMs} and agent_id not in (
-    select id from ${tableOf(dialect, agents)}
-    where account_id = ${idOf(dialect, 'account', accountId)} and status = 'revoked')`
+    select id from ${from(agents)} where ${ofAccount(accountId)} and status = 'revoked')`
 }
 
+/** The columns of a stored sum. */
+const counts = ['paid_count', 'approved_count', 'denied_count', 'refunded_count'] as const
+const halves = ['paid_high', 'paid_low', 'refunded_high', 'refunded_low'] as const
+const summed = [...counts, ...halves]
+
 /** The sums that the console shows. */
-export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
-  const from = (table: Table) => tableOf(dialect, table)
-  const { inTime } = dialect
-  const inScope = ({ accountId, environment }: Scope, alias = '') =>
-    sql`${sql.raw(alias)}account_id = ${idOf(dialect, 'account', accountId)}
-      and ${sql.raw(alias)}environment = ${environment}`
+export function prepareFigures(db: LedgerReader) {
+  const { inTime } = db
 
   return {
-    async readActivity(scope, question): Promise<Activity[]> {
+    async readActivity(scope, question) {
       const { dimension, subjects, fromMs, untilMs, isTotal } = question
       if (subjects.length === 0) return []
       const startsAt = isTotal ? sql`min(starts_at_ms)` : sql.raw(bucketText(question))
+      const sums = summed.map((name) => `cast(sum(${name}) as bigint) as ${name}`)
       // Stored sums and parts that are not added up yet, in one consistent read, so that nothing is missing or
       // counted twice.
       const { rows } = await sql<ActivityRow>`
-        select subject, ${startsAt} as starts_at_ms,
-          cast(sum(paid_count) as bigint) as paid_count, cast(sum(paid_high) as bigint) as paid_high,
-          cast(sum(paid_low) as bigint) as paid_low, cast(sum(approved_count) as bigint) as approved_count,
-          cast(sum(denied_count) as bigint) as denied_count,
-          cast(sum(coalesce(refunded_count, 0)) as bigint) as refunded_count,
-          cast(sum(coalesce(refunded_high, 0)) as bigint) as refunded_high,
-          cast(sum(coalesce(refunded_low, 0)) as bigint) as refunded_low, null as parts
+        select subject, ${startsAt} as starts_at_ms, null as parts, ${sql.raw(sums.join(', '))}
         from ${from(activity)}
         where ${inScope(scope)} and dimension = ${dimension} and subject in (${sql.join(subjects)})
           and starts_at_ms >= ${fromMs} ${untilMs === undefined ? sql`` : sql`and starts_at_ms < ${untilMs}`} ${inTime}
         group by 1 ${isTotal ? sql`` : sql`, 2`}
         union all
-        select '', 0, 0, 0, 0, 0, 0, 0, 0, 0, parts from ${from(activityParts)}
-        where account_id = ${idOf(dialect, 'account', scope.accountId)} ${inTime}`.execute(db)
+        select '', 0, parts, ${sql.raw(summed.map(() => '0').join(', '))} from ${from(activityParts)}
+        where ${ofAccount(scope.accountId)} ${inTime}`.execute(db)
       return addActivity(rows, { ...question, environment: scope.environment })
     },
 
-    async topSubjects(scope, { dimension, fromMs, limit }): Promise<string[]> {
+    async topSubjects(scope, { dimension, fromMs, limit }) {
       const { rows } = await sql<TopRow>`
         select subject, paid, refunded, null as parts from (
           select subject, sum(${inWhole('paid')}) as paid, sum(${inWhole('refunded')}) as refunded
@@ -97,15 +81,12 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
           group by subject order by sum(${inWhole('paid')}) - sum(${inWhole('refunded')}) desc, subject limit ${sql.lit(limit + maxWaiting)}) s
         union all
         select '', 0, 0, parts from ${from(activityParts)}
-        where account_id = ${idOf(dialect, 'account', scope.accountId)} ${inTime}`.execute(db)
+        where ${ofAccount(scope.accountId)} ${inTime}`.execute(db)
       const sums = new Map<string, number>()
       for (const { subject, paid, refunded, parts } of rows) {
         if (parts === null) sums.set(subject, Number(paid) - Number(refunded))
       }
-      const waiting = rows.flatMap(({ parts }) =>
-        parts === null ? [] : (JSON.parse(parts) as readonly ActivityPart[]),
-      )
-      for (const sum of sumsOfParts(waiting)) {
+      for (const sum of sumsOfParts(waitingIn(rows))) {
         if (sum.environment !== scope.environment || sum.dimension !== dimension || sum.startsAtMs < fromMs)
           continue
         const added = Number(sum.paidMicro - sum.refundedMicro)
@@ -117,8 +98,8 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
         .map(([subject]) => subject)
     },
 
-    async readBudgets(scope, nowMs): Promise<Budgets> {
-      const isActive = isActiveMandate(dialect, scope, nowMs)
+    async readBudgets(scope, nowMs) {
+      const isActive = isActiveMandate(scope, nowMs)
       const { rows } = await sql<Sums>`
         select ${sumWhere(isActive, sql`1`)} as active_mandates,
           ${sumAmount('remaining', sql`(max_total_micro - spent_micro)`, isActive)},
@@ -127,11 +108,11 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
           sum(authorized_payments) as authorized_payments
         from ${from(mandates)} where ${inScope(scope)} ${inTime}`.execute(db)
       const [sums] = rows
-      const nearest = await sql<ConsoleMandateRow>`
-        select ${withAgent(dialect, 'm', scope)} from (
+      const nearest = await sql<RawRow>`
+        select ${columnsOf(mandates, 'looked_at')}, ${nameAndStatusOfAgent(scope.accountId)} from (
           select * from ${from(mandates)} where ${inScope(scope)} and ${isActive} and spent_micro > 0 ${inTime}
           order by cast(spent_micro as double precision) / max_total_micro desc, id desc
-          limit ${sql.lit(maxNearest)}) m`.execute(db)
+          limit ${sql.lit(maxNearest)}) looked_at`.execute(db)
       return {
         activeMandates: countFrom(sums, 'active_mandates'),
         remainingMicro: amountFrom(sums, 'remaining'),
@@ -142,11 +123,11 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
           count: countFrom(sums, 'authorized_payments'),
           amountMicro: amountFrom(sums, 'authorized'),
         },
-        nearest: nearest.rows.map(toConsoleMandate),
+        nearest: nearest.rows.map((raw) => toConsoleMandate(rowOf(mandates, raw), raw)),
       }
     },
 
-    async countStoppedMandates(scope): Promise<number> {
+    async countStoppedMandates(scope) {
       const { rows } = await sql<Sums>`
         select count(*) as stopped from ${from(mandates)} where ${inScope(scope)} and ${isStopped} ${inTime}`.execute(
         db,
@@ -154,7 +135,7 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
       return countFrom(rows[0], 'stopped')
     },
 
-    async countPendingApprovals(scope, nowMs): Promise<number> {
+    async countPendingApprovals(scope, nowMs) {
       const { rows } = await sql<Sums>`
         select count(*) as pending from ${from(openApprovals)}
         where ${inScope(scope)} and status = 'pending' and expires_at_ms > ${nowMs} ${inTime}`.execute(db)
@@ -180,7 +161,7 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
       return { agent, mandate, seller, proof, paid }
     },
 
-    async readRefusals(scope, { subjects, fromMs }): Promise<Refusal[]> {
+    async readRefusals(scope, { subjects, fromMs }) {
       if (subjects.length === 0) return []
       const { rows } = await sql<RefusalRow>`
         select subject, reason, min(starts_at_ms) as starts_at_ms, cast(sum(count) as bigint) as refused
@@ -198,7 +179,7 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
     },
 
     async readOpenHolds() {
-      const { indexedPayments, waitingPayments } = dialect
+      const { indexedPayments, waitingPayments } = db
       const { rows } = await sql<{ open: Int | null; first_expires_at_ms: Int | null }>`
         select cast(sum(m.open_payments) as bigint) as open, min((
           select min(first.expires_at_ms) from (
@@ -222,22 +203,19 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
         firstExpiresAtMs: firsts.length === 0 ? null : Math.min(...firsts),
       }
     },
-  }
+  } satisfies Partial<ConsoleReads>
 }
 
 /** A stored sum, or what a batch adds to the sums. */
-interface ActivityRow {
+type ActivityRow = Readonly<Record<(typeof summed)[number], Int>> & {
   readonly subject: string
   readonly starts_at_ms: Int
-  readonly paid_count: Int
-  readonly paid_high: Int
-  readonly paid_low: Int
-  readonly approved_count: Int
-  readonly denied_count: Int
-  readonly refunded_count: Int
-  readonly refunded_high: Int
-  readonly refunded_low: Int
   readonly parts: string | null
+}
+
+/** What rows of batches add to the sums. */
+function waitingIn(rows: readonly { readonly parts: string | null }[]): ActivityPart[] {
+  return rows.flatMap(({ parts }) => (parts === null ? [] : (JSON.parse(parts) as ActivityPart[])))
 }
 
 /** The sums of a subject, only for their order; or what a batch adds to the sums. */
@@ -251,7 +229,7 @@ interface TopRow {
 /** An amount as a floating point number, for an order. */
 function inWhole(name: 'paid' | 'refunded'): Sql {
   const [high, low] = [sql.ref(`${name}_high`), sql.ref(`${name}_low`)]
-  return sql`(coalesce(${high}, 0) * cast(4294967296 as double precision) + coalesce(${low}, 0))`
+  return sql`(${high} * cast(4294967296 as double precision) + ${low})`
 }
 
 interface RefusalRow {
@@ -268,10 +246,7 @@ function addActivity(
 ): Activity[] {
   const { environment, dimension, subjects, fromMs, untilMs = Infinity, isTotal } = question
   const kept = rows.flatMap(({ parts, ...row }) => (parts === null ? [toActivity(row)] : []))
-  const waiting = rows.flatMap(({ parts }) =>
-    parts === null ? [] : (JSON.parse(parts) as readonly ActivityPart[]),
-  )
-  const fitting = sumsOfParts(waiting).filter(
+  const fitting = sumsOfParts(waitingIn(rows)).filter(
     (sum) =>
       sum.environment === environment &&
       sum.dimension === dimension &&

@@ -1,52 +1,35 @@
 import type { ListedStatus } from '@purser/wire/console/mandates'
 
-import type { Scope } from '../../../domain/records.ts'
 import type { ConsoleMandate, MandateFilter } from '../../console/store.ts'
-import { agents, mandates } from '../tables.ts'
-import { columnsOf, idOf, rowOf, tableOf, type ReadDialect } from './dialect.ts'
+import { agents, type MandateRow } from '../tables.ts'
 import { toMandate } from './records.ts'
+import { from, id, type RawRow } from './rows.ts'
 import { sql, type Sql } from '../../sql.ts'
 
-/** A mandate with the name and the status of its agent. */
-export type ConsoleMandateRow = Readonly<Record<string, unknown>> & {
-  readonly agent_name: string | null
-  readonly agent_status: string | null
+/** The name and the status of the agent of a mandate `looked_at`. */
+export function nameAndStatusOfAgent(accountId: string): Sql {
+  return sql`${ofAgent('name', accountId)} as agent_name, ${ofAgent('status', accountId)} as agent_status`
 }
 
-/** The columns of a mandate and its agent, which is joined only for displayed mandates. */
-export function withAgent(dialect: ReadDialect, alias: string, scope: Scope): Sql {
-  return sql`${columnsOf(mandates, alias)}, ${ofAgent(dialect, 'name', alias, scope)} as agent_name,
-    ${ofAgent(dialect, 'status', alias, scope)} as agent_status`
+/** One column of a mandate's agent, which is read only for displayed mandates. */
+function ofAgent(column: 'name' | 'status', accountId: string): Sql {
+  return sql`(select ${sql.ref(`a.${column}`)} from ${from(agents)} a
+    where a.account_id = ${id('account', accountId)} and a.id = looked_at.agent_id)`
 }
 
-/** One column of a mandate's agent. */
-function ofAgent(dialect: ReadDialect, column: 'name' | 'status', alias: string, { accountId }: Scope): Sql {
-  return sql`(select ${sql.ref(`a.${column}`)} from ${tableOf(dialect, agents)} a
-    where a.account_id = ${idOf(dialect, 'account', accountId)} and a.id = ${sql.ref(`${alias}.agent_id`)})`
-}
-
-export function toConsoleMandate(raw: ConsoleMandateRow): ConsoleMandate {
-  const row = rowOf(mandates, raw)
+export function toConsoleMandate(row: MandateRow, raw: RawRow): ConsoleMandate {
   return {
     ...toMandate(row),
-    agentName: raw.agent_name ?? '',
-    isAgentRevoked: raw.agent_status === 'revoked',
+    agentName: (raw['agent_name'] as string | null) ?? '',
+    isAgentRevoked: raw['agent_status'] === 'revoked',
     isStopped: row.stoppedBy !== null && row.status === 'paused',
   }
 }
 
-/** Whether a mandate matches the filter of a list. */
-export function fitsMandate(
-  dialect: ReadDialect,
-  alias: string,
-  {
-    scope,
-    filter: { budgetId, status, text, nowMs },
-  }: { readonly scope: Scope; readonly filter: MandateFilter },
-): Sql {
+/** Whether a mandate `looked_at` matches the filter of a list. */
+export function fitsMandate(accountId: string, { budgetId, status, text, nowMs }: MandateFilter): Sql {
   const conditions = [sql`1 = 1`]
-  const agentStatus = ofAgent(dialect, 'status', alias, scope)
-  if (status !== undefined) conditions.push(hasStatus(status, agentStatus, nowMs))
+  if (status !== undefined) conditions.push(hasStatus(status, ofAgent('status', accountId), nowMs))
   if (budgetId !== undefined)
     conditions.push(holdsText(sql`cast(budget_path as text)`, JSON.stringify(budgetId)))
   if (text !== undefined) conditions.push(holdsText(sql`purpose`, text))

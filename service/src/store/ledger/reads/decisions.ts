@@ -2,22 +2,16 @@ import type { MicroUsdc } from '../../../domain/money.ts'
 import type { ConsoleReads } from '../../console/store.ts'
 import { isOfOtherAccount } from '../activity.ts'
 import { capturedOf } from '../operations/payment-rows.ts'
-import type { prepareRecordReads } from './lists.ts'
+import type { LedgerReader } from './ledger-reader.ts'
+import { prepareRecordReads } from './lists.ts'
 import { toHold } from './records.ts'
-import type { prepareTransactionReads } from './transactions.ts'
+import { prepareTransactionReads } from './transactions.ts'
 
 /** The facts behind a transaction's decision. */
-export function prepareDecisions(
-  records: Pick<
-    ReturnType<typeof prepareRecordReads>,
-    'findAgent' | 'findMandate' | 'findBudget' | 'listMandateVersions'
-  >,
-  {
-    findEntry,
-    toTransactions,
-    findRefunds,
-  }: Pick<ReturnType<typeof prepareTransactionReads>, 'findEntry' | 'toTransactions' | 'findRefunds'>,
-): Pick<ConsoleReads, 'findDecision'> {
+export function prepareDecisions(db: LedgerReader) {
+  const records = prepareRecordReads(db)
+  const { findEntry, toTransactions, findRefunds } = prepareTransactionReads(db)
+
   return {
     async findDecision(key) {
       const found = await findEntry(key, {})
@@ -57,5 +51,5 @@ export function prepareDecisions(
             : null,
       }
     },
-  }
+  } satisfies Partial<ConsoleReads>
 }

@@ -1,6 +1,5 @@
 import { idsFrom } from '../../../domain/id-time.ts'
 import { windowStartsAtMs, type Limit } from '../../../domain/limits.ts'
-import type { MicroUsdc } from '../../../domain/money.ts'
 import type { BacktestQuestion, BacktestReport } from '../../console/backtest.ts'
 import type { RecordKey } from '../../store.ts'
 import { runBacktest } from '../backtest/backtest.ts'
@@ -8,6 +7,7 @@ import { eventsOf, type EndingEvent, type HistoryRows, type RefundEntry } from '
 import {
   agents,
   auditEvents,
+  entries,
   evaluations,
   mandates,
   payments,
@@ -15,10 +15,24 @@ import {
   type MandateRow,
   type PaymentRow,
 } from '../tables.ts'
+import type { LedgerReader } from './ledger-reader.ts'
+import {
+  bytesOfId,
+  columnsOf,
+  findRow,
+  findRows,
+  firstId,
+  from,
+  id,
+  idFrom,
+  inScope,
+  ofAccount,
+  rowOf,
+  rowsOf,
+  type RawRow,
+} from './rows.ts'
 import { clockSlackMs } from './transactions.ts'
-
-import { boundOf, columnsOf, findRows, idFrom, idOf, rowOf, tableOf, type ReadDialect } from './dialect.ts'
-import { sql, type Reader } from '../../sql.ts'
+import { sql, type Sql } from '../../sql.ts'
 
 /** How many records a back-test replays, and how many of the account's payments it may look at for them. */
 const maxRecords = 50_000
@@ -43,25 +57,13 @@ const trailingMs = 10 * 60_000
 type SearchedMandate = MandateRow & { readonly clockOffsetMs: number }
 
 /** The history of a mandate, for back-tests. Every statement reads a bounded number of rows. */
-export function prepareHistory(db: Reader, dialect: ReadDialect) {
-  const from = (table: Parameters<typeof tableOf>[1]) => tableOf(dialect, table)
-
+export function prepareHistory(db: LedgerReader) {
   async function backtest(key: RecordKey, question: BacktestQuestion): Promise<BacktestReport | undefined> {
     const { fromMs, toMs, draft, now } = question
-    const [mandate] = await findRows(
-      db,
-      mandates,
-      sql`select ${columnsOf(mandates)} from ${from(mandates)}
-        where account_id = ${idOf(dialect, 'account', key.accountId)} and id = ${idOf(dialect, 'mandate', key.id)}
-          and environment = ${key.environment}`,
-    )
+    const mandate = await findRow(db, mandates, sql`${inScope(key)} and id = ${id('mandate', key.id)}`)
     if (!mandate) return undefined
-    const [agent] = await findRows(
-      db,
-      agents,
-      sql`select ${columnsOf(agents)} from ${from(agents)}
-        where account_id = ${idOf(dialect, 'account', key.accountId)} and id = ${idOf(dialect, 'agent', mandate.agentId)}`,
-    )
+    const ofMandate = sql`${ofAccount(key.accountId)} and id = ${id('agent', mandate.agentId)}`
+    const agent = await findRow(db, agents, ofMandate)
     if (!agent) return undefined
     const limits = [...(mandate.limits ?? []), ...(draft.limits ?? [])]
     const asksForNew = [mandate, draft].some(({ approval }) => approval?.firstPurchaseAtSeller)
@@ -96,24 +98,23 @@ export function prepareHistory(db: Reader, dialect: ReadDialect) {
 
   /** The payments of a mandate whose proofs were issued in a range, and up to when all of them were found. */
   async function findPayments(
-    { accountId, id, clockOffsetMs }: SearchedMandate,
+    { accountId, id: mandateId, clockOffsetMs }: SearchedMandate,
     startMs: number,
     toMs: number,
   ): Promise<{ readonly payments: PaymentRow[]; readonly endMs: number }> {
     const found: PaymentRow[] = []
-    const account = idOf(dialect, 'account', accountId)
-    const end = sql`${dialect.idParameter(nonceBound(toMs + clockSlackMs))}`
-    let after = sql`nonce >= ${dialect.idParameter(nonceBound(startMs - clockOffsetMs - clockSlackMs))}`
+    let after = sql`nonce >= ${firstNonce(startMs - clockOffsetMs - clockSlackMs)}`
     for (let lookedAt = 0; ; lookedAt += rowsAtOnce) {
       const looked = sql`select * from ${from(payments)}
-        where account_id = ${account} and ${after} and nonce < ${end} order by nonce limit ${sql.lit(rowsAtOnce)}`
+        where ${ofAccount(accountId)} and ${after} and nonce < ${firstNonce(toMs + clockSlackMs)}
+        order by nonce limit ${sql.lit(rowsAtOnce)}`
       const { rows: last } = await sql<{ nonce: unknown; issued_at_ms: unknown }>`
         select nonce, issued_at_ms from (${looked}) p order by nonce desc limit 1`.execute(db)
-      const page = await findRows(
+      const page = await rowsOf(
         db,
         payments,
         sql`select ${columnsOf(payments)} from (${looked}) p
-          where mandate_id = ${idOf(dialect, 'mandate', id)} order by nonce`,
+          where mandate_id = ${id('mandate', mandateId)} order by nonce`,
       )
       found.push(...page.filter(({ issuedAtMs }) => issuedAtMs >= startMs && issuedAtMs < toMs))
       const [lookedAtLast] = last
@@ -121,64 +122,59 @@ export function prepareHistory(db: Reader, dialect: ReadDialect) {
       if (found.length >= maxRecords || lookedAt >= maxLookedAt) {
         return { payments: found, endMs: Number(lookedAtLast.issued_at_ms) - clockSlackMs }
       }
-      after = sql`nonce > ${idOf(dialect, 'nonce', idFrom('nonce', lookedAtLast.nonce))}`
+      after = sql`nonce > ${id('nonce', idFrom('nonce', lookedAtLast.nonce))}`
     }
   }
 
   /** The evaluations and denied proofs of a mandate in a range, and its refunds. */
   async function findDecisions(
-    { accountId, id, clockOffsetMs }: SearchedMandate,
+    { accountId, id: mandateId, clockOffsetMs }: SearchedMandate,
     startMs: number,
     toMs: number,
   ) {
-    const account = idOf(dialect, 'account', accountId)
-    const journal = await dialect.entriesOfMandates([id])
+    const journal = await db.entriesOfMandates([mandateId])
     const found: EvaluationRow[] = []
     const refunds: RefundEntry[] = []
     const moreDenied: { readonly atMs: number; readonly count: number }[] = []
     const lastId = idsFrom('txn', toMs === Infinity ? farMs : toMs + clockSlackMs)
-    let after = sql`id >= ${boundOf(dialect, 'transaction', idsFrom('txn', startMs - clockOffsetMs - clockSlackMs))}`
+    let after = sql`id >= ${firstId('transaction', idsFrom('txn', startMs - clockOffsetMs - clockSlackMs))}`
     for (;;) {
-      const { rows } = await sql<JournalRow>`
-        select e.id as entry_id, e.kind as entry_kind, e.count as entry_count, e.at_ms as entry_at_ms,
-          e.nonce as entry_nonce, e.amount_micro as entry_amount_micro, ${columnsOf(evaluations, 'v')}
-        from (select * from ${journal} where account_id = ${account} and mandate_id = ${idOf(dialect, 'mandate', id)}
-            and ${after} and id < ${boundOf(dialect, 'transaction', lastId)}
+      const { rows } = await sql<RawRow>`
+        select ${columnsOf(entries, 'e', 'e_')}, ${columnsOf(evaluations, 'v', 'v_')}
+        from (select * from ${journal} where ${ofAccount(accountId)} and mandate_id = ${id('mandate', mandateId)}
+            and ${after} and id < ${firstId('transaction', lastId)}
           order by id limit ${sql.lit(rowsAtOnce)}) e
-        left join ${from(evaluations)} v on v.account_id = ${account} and v.id = e.id
+        left join ${from(evaluations)} v on v.account_id = ${id('account', accountId)} and v.id = e.id
         order by e.id`.execute(db)
-      for (const row of rows) {
-        const atMs = Number(row.entry_at_ms)
-        if (row.entry_kind === 'refunded') {
-          const amountMicro = BigInt(row.entry_amount_micro as string) as MicroUsdc
-          const nonce = idFrom('nonce', row.entry_nonce)
-          refunds.push({ id: idFrom('transaction', row.entry_id), nonce, amountMicro, atMs })
-        } else if (row.entry_kind === 'more_denied') moreDenied.push({ atMs, count: Number(row.entry_count) })
-        else if (row['id'] !== null) found.push(rowOf(evaluations, row))
+      const read = rows.map((raw) => rowOf(entries, raw, 'e_'))
+      for (const [place, { id: entryId, kind, nonce, amountMicro, atMs, count }] of read.entries()) {
+        const raw = rows[place]!
+        if (kind === 'refunded' && nonce !== null) refunds.push({ id: entryId, nonce, amountMicro, atMs })
+        else if (kind === 'more_denied') moreDenied.push({ atMs, count })
+        else if (raw['v_id'] !== null) found.push(rowOf(evaluations, raw, 'v_'))
       }
-      const last = rows.at(-1)
-      const isOver = rows.length < rowsAtOnce || !last
+      const last = read.at(-1)
+      const isOver = read.length < rowsAtOnce || !last
       if (isOver || found.length >= maxRecords) {
         const inTime = found.filter(({ createdAtMs }) => createdAtMs >= startMs && createdAtMs < toMs)
-        const endMs = isOver ? Infinity : Number(last?.entry_at_ms) - trailingMs
+        const endMs = isOver ? Infinity : last.atMs - trailingMs
         return { evaluations: inTime, refunds, moreDenied, endMs }
       }
-      after = sql`id > ${idOf(dialect, 'transaction', idFrom('transaction', last.entry_id))}`
+      after = sql`id > ${id('transaction', last.id)}`
     }
   }
 
   /** The events that ended all open payments of a mandate. */
-  async function findStops(
-    { accountId, id, clockOffsetMs }: SearchedMandate,
+  function findStops(
+    { accountId, id: mandateId, clockOffsetMs }: SearchedMandate,
     startMs: number,
   ): Promise<EndingEvent[]> {
-    const start = boundOf(dialect, 'auditEvent', idsFrom('event', startMs - clockOffsetMs - clockSlackMs))
+    const start = firstId('auditEvent', idsFrom('event', startMs - clockOffsetMs - clockSlackMs))
     return findRows(
       db,
       auditEvents,
-      sql`select ${columnsOf(auditEvents)} from ${from(auditEvents)}
-        where account_id = ${idOf(dialect, 'account', accountId)} and subject_id = ${id} and id >= ${start}
-          and type in ('mandate.paused', 'mandate.revoked', 'mandate.amended', 'proofs.voided')
+      sql`${ofAccount(accountId)} and subject_id = ${mandateId} and id >= ${start}
+        and type in ('mandate.paused', 'mandate.revoked', 'mandate.amended', 'proofs.voided')
         order by id limit ${sql.lit(maxRecords)}`,
     )
   }
@@ -188,29 +184,14 @@ export function prepareHistory(db: Reader, dialect: ReadDialect) {
     const nonces = found.flatMap(({ status, nonce }) => (status === 'voided' ? [nonce] : []))
     const events: EndingEvent[] = []
     for (let done = 0; done < nonces.length; done += noncesAtOnce) {
-      const some = nonces.slice(done, done + noncesAtOnce)
-      const page = await findRows(
-        db,
-        auditEvents,
-        sql`select ${columnsOf(auditEvents)} from ${from(auditEvents)}
-          where account_id = ${idOf(dialect, 'account', accountId)} and subject_id in (${sql.join(some)})
-            and type in ('proof.voided', 'authorization.voided')`,
-      )
-      events.push(...page)
+      const some = sql.join(nonces.slice(done, done + noncesAtOnce))
+      const isVoided = sql`subject_id in (${some}) and type in ('proof.voided', 'authorization.voided')`
+      events.push(...(await findRows(db, auditEvents, sql`${ofAccount(accountId)} and ${isVoided}`)))
     }
     return events
   }
 
   return { backtest }
-}
-
-type JournalRow = Readonly<Record<string, unknown>> & {
-  readonly entry_id: unknown
-  readonly entry_kind: string
-  readonly entry_count: unknown
-  readonly entry_at_ms: unknown
-  readonly entry_nonce: unknown
-  readonly entry_amount_micro: unknown
 }
 
 /** Later than any record. */
@@ -226,8 +207,8 @@ function startOf(limits: readonly Limit[], fromMs: number, createdAtMs: number):
 }
 
 /** The smallest nonce of a time: nonces are UUIDs of version 7. */
-function nonceBound(ms: number): Buffer {
+function firstNonce(ms: number): Sql {
   const bytes = Buffer.alloc(16)
   bytes.writeUIntBE(Math.max(0, Math.min(ms, farMs)), 0, 6)
-  return bytes
+  return bytesOfId(bytes)
 }

@@ -1,9 +1,9 @@
 import type { LedgerFault } from '../../store.ts'
 import { sqlName, type Table } from '../table.ts'
 import { budgets, budgetUsage, mandates, payments, subjectUsage } from '../tables.ts'
-import { idFrom, tableOf, rowOf, type TableDialect } from './dialect.ts'
+import { from, idFrom, rowOf, type RawRow } from './rows.ts'
 import { recountLimits, type CountedPayments } from './limit-recount.ts'
-import { sql, type Reader, type Sql } from '../../sql.ts'
+import { Sql, sql, type Reader } from '../../sql.ts'
 
 /** The columns that the recount needs, by table. */
 const counted = {
@@ -17,7 +17,6 @@ const counted = {
 } as const satisfies Readonly<Record<string, { readonly table: Table; readonly columns: readonly string[] }>>
 
 type Part = keyof typeof counted
-type RawRow = Readonly<Record<string, unknown>>
 
 /** The width of the union: payments have the most columns. */
 const width = 8
@@ -26,10 +25,9 @@ const width = 8
  * Every limit whose counts differ from its payments. One statement, for a consistent view: each row names its
  * part, and has the columns of that part in order.
  */
-export async function findLimitFaults(db: Reader, dialect: TableDialect): Promise<readonly LedgerFault[]> {
-  const parts = (Object.keys(counted) as Part[]).map((part) => selectPart(part, dialect))
-  const { rows } =
-    await sql<RawRow>`${sql.join([...parts, selectPayments(dialect)], sql` union all `)}`.execute(db)
+export async function findLimitFaults(db: Reader): Promise<readonly LedgerFault[]> {
+  const parts = (Object.keys(counted) as Part[]).map((part) => selectPart(part))
+  const { rows } = await sql<RawRow>`${sql.join([...parts, selectPayments()], sql` union all `)}`.execute(db)
   const byPart = Map.groupBy(rows, ({ part }) => part)
   const rowsOf = <Of extends Table>(part: Part, table: Of) =>
     (byPart.get(part) ?? []).map((raw) => {
@@ -45,13 +43,13 @@ export async function findLimitFaults(db: Reader, dialect: TableDialect): Promis
   })
 }
 
-function selectPart(part: Part, dialect: TableDialect): Sql {
+function selectPart(part: Part): Sql {
   const { table, columns } = counted[part]
   const values = columns.map((name) => {
     const column = sql.ref(`t.${sqlName(name)}`)
-    return (table as Table).columns[name]?.kind === 'id' ? idColumn(column, dialect) : asText(column)
+    return (table as Table).columns[name]?.kind === 'id' ? idColumn(column) : asText(column)
   })
-  return sql`select ${sql.lit(part)} as part, ${columnList(values)} from ${tableOf(dialect, table)} t
+  return sql`select ${sql.lit(part)} as part, ${columnList(values)} from ${from(table)} t
     ${part === 'mandates' ? sql`where t.usage is not null` : sql``}`
 }
 
@@ -64,7 +62,7 @@ const rollingMs = sql.lit(33 * 24 * 3_600_000)
  * What payments commit, grouped by the buckets in which they count, whatever the limits. Only those in reach
  * of a rolling window need their exact times.
  */
-function selectPayments(dialect: TableDialect): Sql {
+function selectPayments(): Sql {
   const bookedAtMs = sql`coalesce(p.booked_at_ms, p.issued_at_ms)`
   const reached = sql`
     select p.account_id, p.mandate_id, p.budget_path,
@@ -75,19 +73,19 @@ function selectPayments(dialect: TableDialect): Sql {
       case when ${bookedAtMs} >= l.last_ms - ${rollingMs}
           and (${isRolling(sql`m.limits`)} or r.account_id is not null) then ${bookedAtMs}
         else ${bookedAtMs} - ${bookedAtMs} % ${sameBucketMs} end as booked_at_ms
-    from ${tableOf(dialect, payments)} p
-    join ${tableOf(dialect, mandates)} m on m.account_id = p.account_id and m.id = p.mandate_id and m.usage is not null
+    from ${from(payments)} p
+    join ${from(mandates)} m on m.account_id = p.account_id and m.id = p.mandate_id and m.usage is not null
     join (
       select p.account_id, p.mandate_id, max(${bookedAtMs}) as last_ms
-      from ${tableOf(dialect, payments)} p group by p.account_id, p.mandate_id) l
+      from ${from(payments)} p group by p.account_id, p.mandate_id) l
       on l.account_id = p.account_id and l.mandate_id = p.mandate_id
     left join (
-      select distinct b.account_id from ${tableOf(dialect, budgets)} b where ${isRolling(sql`b.limits`)}) r
+      select distinct b.account_id from ${from(budgets)} b where ${isRolling(sql`b.limits`)}) r
       on r.account_id = p.account_id
     where p.status in ('authorized', 'captured') or (p.status = 'open' and p.epoch = m.epoch)`
   const values = [
-    idColumn(sql`t.account_id`, dialect),
-    idColumn(sql`t.mandate_id`, dialect),
+    idColumn(sql`t.account_id`),
+    idColumn(sql`t.mandate_id`),
     asText(sql`t.is_open`),
     asText(sql`t.resource_url`),
     asText(sql`t.booked_at_ms`),
@@ -126,6 +124,9 @@ function asText(value: Sql): Sql {
 }
 
 /** An id in a column of the union. Where ids are bytes, a column may have values of any type. */
-function idColumn(column: Sql, { idParameter }: TableDialect): Sql {
-  return typeof idParameter(Buffer.alloc(16)) === 'string' ? asText(column) : column
+function idColumn(column: Sql): Sql {
+  return new Sql((to) => {
+    const isText = typeof to.spelling.idParameter(Buffer.alloc(16)) === 'string'
+    ;(isText ? asText(column) : column).write(to)
+  })
 }

@@ -1,21 +1,10 @@
 import { idsFrom, timeOfNonce } from '../../../domain/id-time.ts'
 import { holdGraceMs, validityWindowMs } from '../../../domain/proof.ts'
-import type { Agent, Budget, Hold, Mandate, Metadata, Scope } from '../../../domain/records.ts'
+import type { Hold, Scope } from '../../../domain/records.ts'
 import { sessionIdleMs } from '../../../domain/session.ts'
-import type { IdKind } from '../../../domain/type-id.ts'
-import type { ConsoleReads, SessionKey, StoredSession } from '../../console/store.ts'
-import type {
-  AgentFilter,
-  MandateListFilter,
-  MandateVersion,
-  OwnDomain,
-  Page,
-  PageOf,
-  RecordKey,
-  VersionPage,
-} from '../../store.ts'
+import type { ConsoleReads } from '../../console/store.ts'
+import type { StoreReads } from '../../store.ts'
 import { identityOf } from '../operations/accounts.ts'
-import type { Table, TableRow } from '../table.ts'
 import {
   accounts,
   agents,
@@ -32,29 +21,26 @@ import {
   sessions,
   type MandateUsage,
 } from '../tables.ts'
-import { clockSlackMs } from './transactions.ts'
+import { hasMetadata, type LedgerReader } from './ledger-reader.ts'
+import { listPage, type List } from './pages.ts'
+import { toAccount, toApiKey, toBudget, toHold, toMandate } from './records.ts'
 import {
-  boundOf,
   columnsOf,
+  findRow,
   findRows,
+  firstId,
+  from,
+  id,
   idFrom,
-  idOf,
+  ids,
+  inScope,
+  ofAccount,
   rowOf,
-  tableOf,
   valueOf,
-  type ReadDialect,
-} from './dialect.ts'
-import {
-  toAccount,
-  toAgent,
-  toApiKey,
-  toBudget,
-  toHold,
-  toListedSeller,
-  toMandate,
-  toSession,
-} from './records.ts'
-import { sql, type Reader, type Sql } from '../../sql.ts'
+  type RawRow,
+} from './rows.ts'
+import { clockSlackMs } from './transactions.ts'
+import { sql, type Sql } from '../../sql.ts'
 
 /** How many mandates a page with a filter reads. */
 const maxMandatesLookedAt = 1_000
@@ -63,81 +49,30 @@ const maxMandatesLookedAt = 1_000
 const maxProofLifeMs = validityWindowMs + holdGraceMs
 
 /** Records by their keys, and their lists, newest first. */
-export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
-  const id = (kind: IdKind | 'nonce', text: string) => idOf(dialect, kind, text)
-  const from = (table: Table) => tableOf(dialect, table)
-
-  async function findOne<Of extends Table>(table: Of, where: Sql) {
-    const statement = sql`select ${columnsOf(table)} from ${from(table)} where ${where} limit 1`
-    const [row] = await findRows(db, table, statement)
-    return row
-  }
-
-  /** The rows of a page, and one more if there is a next page. Ids sort by time, so newest first is by id. */
-  async function takePage<Of extends Table>(
-    table: Of,
-    kind: IdKind,
-    where: Sql,
-    { limit, olderThan }: Page,
-  ): Promise<TableRow<Of>[]> {
-    const older = olderThan === undefined ? sql`` : sql`and id < ${boundOf(dialect, kind, olderThan)}`
-    return findRows(
-      db,
-      table,
-      sql`select ${columnsOf(table)} from ${from(table)} where ${where} ${older}
-        order by id desc limit ${sql.lit(limit + 1)}`,
-    )
-  }
-
-  const inScope = ({ accountId, environment }: Scope) =>
-    sql`account_id = ${id('account', accountId)} and environment = ${environment}`
-
-  async function sellersOf(scope: Scope, where: Sql, limit: number) {
-    const { rows } = await sql<RegisteredRow>`
-      select ${columnsOf(sellers, 's')}, d.seller_id as registered_id from ${from(sellers)} s
-        left join ${from(sellerDomains)} d on d.environment = s.environment and d.domain = s.domain
-      where s.account_id = ${id('account', scope.accountId)} and s.environment = ${scope.environment} ${where}
-      limit ${sql.lit(limit)}`.execute(db)
-    return rows.map((row) =>
-      toListedSeller(
-        rowOf(sellers, row),
-        row.registered_id === null ? null : idFrom('seller', row.registered_id),
-      ),
-    )
-  }
-
+export function prepareRecordReads(db: LedgerReader) {
   return {
-    async isEmpty(): Promise<boolean> {
+    async isEmpty() {
       const { rows } = await sql`select 1 from ${from(accounts)} limit 1`.execute(db)
       return rows.length === 0
     },
 
-    async findAgent(key: RecordKey): Promise<Agent | undefined> {
-      const row = await findOne(agents, sql`${inScope(key)} and id = ${id('agent', key.id)}`)
-      return row && toAgent(row)
-    },
+    findAgent: (key) => findRow(db, agents, sql`${inScope(key)} and id = ${id('agent', key.id)}`),
 
-    async findMandate(key: RecordKey): Promise<Mandate | undefined> {
-      const row = await findOne(mandates, sql`${inScope(key)} and id = ${id('mandate', key.id)}`)
+    async findMandate(key) {
+      const row = await findRow(db, mandates, sql`${inScope(key)} and id = ${id('mandate', key.id)}`)
       return row && toMandate(row)
     },
 
-    async listMandateVersions(
-      { accountId, id: mandateId }: RecordKey,
-      { limit, below }: VersionPage,
-    ): Promise<MandateVersion[]> {
-      const older = below === undefined ? sql`` : sql`and version < ${below}`
-      return findRows(
+    listMandateVersions: ({ accountId, id: mandateId }, { limit, below }) =>
+      findRows(
         db,
         mandateVersions,
-        sql`select ${columnsOf(mandateVersions)} from ${from(mandateVersions)}
-          where account_id = ${id('account', accountId)} and mandate_id = ${id('mandate', mandateId)} ${older}
-          order by version desc limit ${sql.lit(limit)}`,
-      )
-    },
+        sql`${ofAccount(accountId)} and mandate_id = ${id('mandate', mandateId)}
+          ${below === undefined ? sql`` : sql`and version < ${below}`} order by version desc limit ${sql.lit(limit)}`,
+      ),
 
-    async findBudget(key: RecordKey): Promise<(Budget & { readonly children: number }) | undefined> {
-      const row = await findOne(budgets, sql`${inScope(key)} and id = ${id('budget', key.id)}`)
+    async findBudget(key) {
+      const row = await findRow(db, budgets, sql`${inScope(key)} and id = ${id('budget', key.id)}`)
       if (!row) return undefined
       const { rows } = await sql<{ children: unknown }>`
         select count(*) as children from ${from(budgets)}
@@ -145,99 +80,92 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
       return { ...toBudget(row), children: Number(rows[0]?.children) }
     },
 
-    async listBudgets(scope: Scope, page: Page) {
-      return pageOf(await takePage(budgets, 'budget', inScope(scope), page), page, toBudget)
-    },
+    listBudgets: (scope, page) =>
+      listPage(db, { table: budgets, where: inScope(scope), toItem: toBudget }, page),
 
-    async findProof({
-      accountId,
-      environment,
-      nonce,
-    }: Scope & { readonly nonce: string }): Promise<Hold | undefined> {
-      const key = { accountId, environment, nonce }
+    async findProof(key) {
       const own = await findPayment(key)
       if (own) return own
       const payerId = await findPayer(key)
       return payerId === undefined ? undefined : findPayment({ ...key, accountId: payerId })
     },
 
-    async ownsDomain({ accountId, environment, domain }: OwnDomain): Promise<boolean> {
-      const row = await findOne(sellerDomains, sql`environment = ${environment} and domain = ${domain}`)
-      return row?.accountId === accountId
+    async ownsDomain({ accountId, environment, domain }) {
+      const registered = sql`environment = ${environment} and domain = ${domain}`
+      return (await findRow(db, sellerDomains, registered))?.accountId === accountId
     },
 
-    async listAccounts(page: Page) {
-      return pageOf(await takePage(accounts, 'account', sql`1 = 1`, page), page, toAccount)
-    },
+    listAccounts: (page) => listPage(db, { table: accounts, where: sql`1 = 1`, toItem: toAccount }, page),
 
-    async listSessions({ accountId }: { readonly accountId: string }, nowMs: number, page: Page) {
-      const where = sql`account_id = ${id('account', accountId)} and kind <> 'set_up_link'
+    listSessions({ accountId }, nowMs, page) {
+      const where = sql`${ofAccount(accountId)} and kind <> 'set_up_link'
         and ends_at_ms > ${nowMs} and used_at_ms > ${nowMs - sessionIdleMs} and ${hasWorkingKey(accountId)}`
-      return pageOf(await takePage(sessions, 'session', where, page), page, toSession)
+      return listPage(db, { table: sessions, where, toItem: (session) => session }, page)
     },
 
-    async listApiKeys({ accountId }: { readonly accountId: string }, page: Page) {
-      const where = sql`account_id = ${id('account', accountId)}`
-      return pageOf(await takePage(apiKeys, 'apiKey', where, page), page, toApiKey)
-    },
+    listApiKeys: ({ accountId }, page) =>
+      listPage(db, { table: apiKeys, where: ofAccount(accountId), toItem: toApiKey }, page),
 
-    async listAgents(scope: Scope, { agentId }: AgentFilter, page: Page) {
+    listAgents(scope, { agentId }, page) {
       const own = agentId === undefined ? sql`` : sql`and id = ${id('agent', agentId)}`
-      return pageOf(await takePage(agents, 'agent', sql`${inScope(scope)} ${own}`, page), page, toAgent)
-    },
-
-    async listMandates(scope: Scope, { agentId, metadata }: MandateListFilter, page: Page) {
-      const own = agentId === undefined ? sql`` : sql`and agent_id = ${id('agent', agentId)}`
       const where = sql`${inScope(scope)} ${own}`
-      if (!metadata) return pageOf(await takePage(mandates, 'mandate', where, page), page, toMandate)
-      // Only some mandates match, so more are read than returned.
-      const read = await takePage(mandates, 'mandate', where, { ...page, limit: maxMandatesLookedAt })
-      const matching = read.slice(0, maxMandatesLookedAt).filter((row) => hasTexts(row.metadata, metadata))
-      if (matching.length > page.limit) return pageOf(matching, page, toMandate)
-      const last = read.length > maxMandatesLookedAt ? read[maxMandatesLookedAt - 1]?.id : undefined
-      return { items: matching.map(toMandate), next: last }
+      return listPage(db, { table: agents, where, toItem: (agent) => agent }, page)
     },
 
-    async listSellers(scope: Scope, page: Page) {
-      const older =
-        page.olderThan === undefined ? sql`` : sql`and s.id < ${boundOf(dialect, 'seller', page.olderThan)}`
-      const found = await sellersOf(scope, sql`${older} order by s.id desc`, page.limit + 1)
-      return pageOf(found, page, (seller) => seller)
+    listMandates(scope, { agentId, metadata }, page) {
+      const own = agentId === undefined ? sql`` : sql`and agent_id = ${id('agent', agentId)}`
+      const list: List<typeof mandates, ReturnType<typeof toMandate>> = {
+        table: mandates,
+        where: sql`${inScope(scope)} ${own}`,
+        fits: metadata && hasMetadata(db, sql`metadata`, metadata),
+        maxLookedAt: maxMandatesLookedAt,
+        toItem: toMandate,
+      }
+      return listPage(db, list, page)
     },
 
-    async findSeller({ domain, ...scope }: OwnDomain) {
-      const [found] = await sellersOf(scope, sql`and s.domain = ${domain} order by s.id`, 1)
-      return found
-    },
-
-    async findSellerById({ id: sellerId, ...scope }: RecordKey) {
-      const [found] = await sellersOf(scope, sql`and s.id = ${id('seller', sellerId)}`, 1)
-      return found
-    },
+    listSellers: ({ accountId, environment }, page) =>
+      listPage(
+        db,
+        {
+          table: sellers,
+          where: ofAccount(accountId),
+          fits: sql`environment = ${environment}`,
+          more: registeredId,
+          toItem: (_, raw) => toListedSeller(raw),
+        },
+        page,
+      ),
+    findSeller: (key) => findListedSeller(sql`${inScope(key)} and domain = ${key.domain}`),
+    findSellerById: (key) => findListedSeller(sql`${inScope(key)} and id = ${id('seller', key.id)}`),
 
     /** Who is signed in: asked with every request of the console. */
-    async findSession({ accountId, tokenHash }: SessionKey): Promise<StoredSession | undefined> {
-      const account = id('account', accountId)
-      const { rows } = await sql<ClockRow>`
+    async findSession({ accountId, tokenHash }) {
+      const { rows } = await sql<RawRow>`
         select ${columnsOf(sessions, 's')}, a.clock_offset_ms from ${from(sessions)} s
           join ${from(accounts)} a on a.id = s.account_id and a.disabled_at_ms is null
-        where s.account_id = ${account} and s.token_hash = ${tokenHash} and ${hasWorkingKey(accountId)}`.execute(
-        db,
-      )
+        where s.account_id = ${id('account', accountId)} and s.token_hash = ${tokenHash}
+          and ${hasWorkingKey(accountId)}`.execute(db)
       const [row] = rows
       if (!row) return undefined
-      const session = toSession(rowOf(sessions, row))
-      return row.clock_offset_ms === null
-        ? session
-        : { ...session, clockOffsetMs: Number(row.clock_offset_ms) }
+      const session = rowOf(sessions, row)
+      const offset = row['clock_offset_ms']
+      return offset === null ? session : { ...session, clockOffsetMs: Number(offset) }
     },
 
-    async findAccount(account: Parameters<ConsoleReads['findAccount']>[0]) {
+    async findAccount(account) {
       const accountId = 'id' in account ? account.id : await accountOfUser(account)
       if (accountId === undefined) return undefined
-      const row = await findOne(accounts, sql`id = ${id('account', accountId)}`)
+      const row = await findRow(db, accounts, sql`id = ${id('account', accountId)}`)
       return row && toAccount(row)
     },
+  } satisfies Partial<StoreReads & ConsoleReads>
+
+  async function findListedSeller(condition: Sql) {
+    const { rows } = await sql<RawRow>`
+      select ${columnsOf(sellers, 'looked_at')}, ${registeredId} from ${from(sellers)} looked_at
+      where ${condition} order by id limit 1`.execute(db)
+    return rows[0] && toListedSeller(rows[0])
   }
 
   async function findPayment({
@@ -245,19 +173,16 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
     environment,
     nonce,
   }: Scope & { readonly nonce: string }): Promise<Hold | undefined> {
-    const { rows } = await sql<EpochRow>`
+    const { rows } = await sql<RawRow>`
       select ${columnsOf(payments, 'p')}, m.epoch as epoch_now, m.usage from ${from(payments)} p
         join ${from(mandates)} m on m.account_id = p.account_id and m.id = p.mandate_id
       where p.account_id = ${id('account', accountId)} and p.nonce = ${id('nonce', nonce)}
         and p.environment = ${environment}`.execute(db)
     const [row] = rows
     if (!row) return undefined
-    const hold = toHold(rowOf(payments, row), Number(row.epoch_now))
-    if (hold.status !== 'open' || row.usage === null) return hold
-    const isEnded = await isEndedByBudget(
-      accountId,
-      valueOf(mandates.columns.usage, row.usage) as MandateUsage,
-    )
+    const hold = toHold(rowOf(payments, row), Number(row['epoch_now']))
+    const usage = valueOf(mandates.columns.usage, row['usage']) as MandateUsage | null
+    const isEnded = hold.status === 'open' && usage !== null && (await isEndedByBudget(accountId, usage))
     return isEnded ? { ...hold, status: 'voided' } : hold
   }
 
@@ -265,14 +190,13 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
   async function isEndedByBudget(accountId: string, usage: MandateUsage): Promise<boolean> {
     const epochs = Object.entries(usage.budgets)
     if (epochs.length === 0) return false
-    const ids = epochs.map(([budgetId]) => id('budget', budgetId))
-    const rows = await findRows(
+    const budgetIds = epochs.map(([budgetId]) => budgetId)
+    const found = await findRows(
       db,
       budgets,
-      sql`select ${columnsOf(budgets)} from ${from(budgets)}
-        where account_id = ${id('account', accountId)} and id in (${sql.join(ids)})`,
+      sql`${ofAccount(accountId)} and id in (${ids('budget', budgetIds)})`,
     )
-    return epochs.some(([budgetId, { epoch }]) => rows.find((one) => one.id === budgetId)?.epoch !== epoch)
+    return epochs.some(([budgetId, { epoch }]) => found.find((one) => one.id === budgetId)?.epoch !== epoch)
   }
 
   /**
@@ -289,41 +213,33 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
     const [first, last] = [issuedAtMs - clockSlackMs, issuedAtMs + maxProofLifeMs + clockSlackMs]
     const { rows } = await sql<{ payer_id: unknown }>`
       select payer_id from ${from(authorizationPayers)}
-      where account_id = ${id('account', accountId)} and nonce = ${id('nonce', nonce)}
+      where ${ofAccount(accountId)} and nonce = ${id('nonce', nonce)}
       union all select payer_id from ${from(entries)}
-      where account_id = ${id('account', accountId)} and id >= ${boundOf(dialect, 'transaction', idsFrom('txn', first))}
-        and id < ${boundOf(dialect, 'transaction', idsFrom('txn', last))}
+      where ${ofAccount(accountId)} and id >= ${firstId('transaction', idsFrom('txn', first))}
+        and id < ${firstId('transaction', idsFrom('txn', last))}
         and kind = 'received' and nonce = ${id('nonce', nonce)} limit 1`.execute(db)
     return rows[0] && idFrom('account', rows[0].payer_id)
   }
 
   async function accountOfUser(user: { readonly idpUserId: string }): Promise<string | undefined> {
-    const row = await findOne(identities, sql`idp_user_id = ${identityOf(user).idpUserId}`)
-    return row?.accountId
-  }
-
-  /** A session ends with its key. */
-  function hasWorkingKey(accountId: string): Sql {
-    return sql`(key_id is null or key_id in (
-      select k.id from ${from(apiKeys)} k
-      where k.account_id = ${id('account', accountId)} and k.revoked_at_ms is null))`
+    return (await findRow(db, identities, sql`idp_user_id = ${identityOf(user).idpUserId}`))?.accountId
   }
 }
 
-type ClockRow = Readonly<Record<string, unknown>> & { readonly clock_offset_ms: unknown }
-type EpochRow = Readonly<Record<string, unknown>> & { readonly epoch_now: unknown; readonly usage: unknown }
-type RegisteredRow = Readonly<Record<string, unknown>> & { readonly registered_id: unknown }
-
-function hasTexts(metadata: Metadata | null, wanted: Metadata): boolean {
-  return Object.entries(wanted).every(([name, text]) => metadata?.[name] === text)
+/** A session ends with its key. */
+function hasWorkingKey(accountId: string): Sql {
+  return sql`(key_id is null or key_id in (
+    select k.id from ${from(apiKeys)} k
+    where k.account_id = ${id('account', accountId)} and k.revoked_at_ms is null))`
 }
 
-/** A page of the rows that were found; one row more than a page means that there is a next page. */
-export function pageOf<Row extends { readonly id: string }, Item>(
-  rows: readonly Row[],
-  { limit }: Page,
-  toItem: (row: Row) => Item,
-): PageOf<Item> {
-  const shown = rows.slice(0, limit)
-  return { items: shown.map(toItem), next: rows.length > limit ? shown.at(-1)?.id : undefined }
+/** The seller that is registered under the domain of a seller `looked_at`. */
+const registeredId = sql`(
+  select d.seller_id from ${from(sellerDomains)} d
+  where d.environment = looked_at.environment and d.domain = looked_at.domain) as registered_id`
+
+function toListedSeller(raw: RawRow) {
+  const seller = rowOf(sellers, raw)
+  const registered = raw['registered_id']
+  return { ...seller, isPending: registered === null || idFrom('seller', registered) !== seller.id }
 }

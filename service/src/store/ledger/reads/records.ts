@@ -1,18 +1,6 @@
 import { formatSum } from '../../../domain/money.ts'
-import type {
-  Account,
-  Agent,
-  ApiKey,
-  AuditEvent,
-  Budget,
-  Hold,
-  ListedSeller,
-  Mandate,
-} from '../../../domain/records.ts'
-import type { AccountRow, AgentRow, ApiKeyRow, BudgetRow, MandateRow, PaymentRow } from '../tables.ts'
-import type { StoredSession } from '../../console/store.ts'
-import type { TableRow } from '../table.ts'
-import type { auditEvents, sellers, sessions } from '../tables.ts'
+import type { Account, ApiKey, Budget, Hold, Mandate } from '../../../domain/records.ts'
+import type { AccountRow, ApiKeyRow, BudgetRow, MandateRow, PaymentRow } from '../tables.ts'
 
 // The port's record for a row, which may have more columns.
 
@@ -26,10 +14,6 @@ export function toAccount({
 
 export function toApiKey({ secretHash: _secretHash, ...key }: ApiKeyRow): ApiKey {
   return key
-}
-
-export function toAgent(row: AgentRow): Agent {
-  return row
 }
 
 export function toBudget({
@@ -56,14 +40,6 @@ export function toMandate({
   return mandate
 }
 
-export function toSession(row: TableRow<typeof sessions>): StoredSession {
-  return row
-}
-
-export function toAuditEvent(row: TableRow<typeof auditEvents>): AuditEvent {
-  return row
-}
-
 /** The charged amount of a captured payment, as text: as its proof had it, if all of it was captured. */
 export function capturedTextOf({
   amountText,
@@ -74,34 +50,25 @@ export function capturedTextOf({
 
 /** A payment as a hold. One that was open when all payments of its mandate ended is void, whatever its row says. */
 export function toHold(payment: PaymentRow, mandateEpoch: number): Hold {
-  const { accountId, environment, nonce, agentId, mandateId, amountText, amountMicro, currency } = payment
-  const { resourceUrl, status, epoch, issuedAtMs, expiresAtMs, transactionId, captureDeadlineMs, orderId } =
-    payment
-  const { category, metadata } = payment
-  const isEnded = status === 'open' && epoch !== mandateEpoch
+  const { status, epoch } = payment
   return {
-    accountId,
-    environment,
-    nonce,
-    agentId,
-    mandateId,
-    amountText,
-    amountMicro,
-    currency,
-    resourceUrl,
-    status: isEnded ? 'voided' : status,
-    issuedAtMs,
-    expiresAtMs,
-    transactionId,
+    accountId: payment.accountId,
+    environment: payment.environment,
+    nonce: payment.nonce,
+    agentId: payment.agentId,
+    mandateId: payment.mandateId,
+    amountText: payment.amountText,
+    amountMicro: payment.amountMicro,
+    currency: payment.currency,
+    resourceUrl: payment.resourceUrl,
+    status: status === 'open' && epoch !== mandateEpoch ? 'voided' : status,
+    issuedAtMs: payment.issuedAtMs,
+    expiresAtMs: payment.expiresAtMs,
+    transactionId: payment.transactionId,
     capturedText: status === 'captured' ? capturedTextOf(payment) : null,
-    captureDeadlineMs,
-    orderId,
-    category,
-    metadata,
+    captureDeadlineMs: payment.captureDeadlineMs,
+    orderId: payment.orderId,
+    category: payment.category,
+    metadata: payment.metadata,
   }
-}
-
-/** A seller, with the one that is registered under its domain. */
-export function toListedSeller(row: TableRow<typeof sellers>, registeredId: string | null): ListedSeller {
-  return { ...row, isPending: registeredId !== row.id }
 }

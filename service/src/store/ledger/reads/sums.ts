@@ -1,6 +1,6 @@
 import type { MicroUsdc } from '../../../domain/money.ts'
 import { sumOfHalves } from '../activity.ts'
-import type { Int } from './dialect.ts'
+import type { Int } from './rows.ts'
 import { sql, type Sql } from '../../sql.ts'
 
 /** A row of sums by column. */

@@ -12,7 +12,6 @@ import {
   type Page,
   type PageOf,
   type RecordKey,
-  type TransactionFilter,
 } from '../../store.ts'
 import { maxRefunds } from '../operations/refunds.ts'
 import { isOfOtherAccount, quarterMs, sumsOfParts, type ActivityPart, type ActivitySum } from '../activity.ts'
@@ -31,24 +30,21 @@ import {
   type PaymentRow,
   type RefundRow,
 } from '../tables.ts'
-import { sqlName, type Table, type TableRow } from '../table.ts'
+import { hasMetadata, type LedgerReader } from './ledger-reader.ts'
 import { capturedTextOf } from './records.ts'
 import {
-  boundOf,
   columnsOf,
   findRows,
-  hasMetadata,
+  firstId,
+  from,
+  id,
   idFrom,
-  idOf,
-  tableOf,
-  valueOf,
+  ofAccount,
+  rowOf,
   type Int,
-  type ReadDialect,
-} from './dialect.ts'
-import { sql, type Reader, type Sql } from '../../sql.ts'
-
-/** The filters of transactions, in the console and elsewhere. */
-type ListFilter = ConsoleFilter & TransactionFilter
+  type RawRow,
+} from './rows.ts'
+import { sql, type Sql } from '../../sql.ts'
 
 /** How far the time in an id may differ from the time of its record: clocks are set, and machines differ. */
 export const clockSlackMs = 10 * 60_000
@@ -84,8 +80,6 @@ export interface JournalRow {
   readonly refund: RefundRow | undefined
 }
 
-type RawRow = Readonly<Record<string, unknown>>
-
 /** Where the entries that may match a filter are. */
 interface Sources {
   /** Tables with conditions; no entry is in two of them. */
@@ -101,40 +95,37 @@ interface Looks {
 }
 
 /** The transactions of the journal, newest first: for the API, the console, and exports. */
-export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
-  const from = (table: Table) => tableOf(dialect, table)
-  const bound = (text: string) => boundOf(dialect, 'transaction', text)
-
+export function prepareTransactionReads(db: LedgerReader) {
   /** Where the matching entries may be: parts of the journal, and sums about them, if any. */
-  async function sourcesOf({ accountId }: Pick<Scope, 'accountId'>, filter: ListFilter): Promise<Sources> {
+  async function sourcesOf({ accountId }: Pick<Scope, 'accountId'>, filter: ConsoleFilter): Promise<Sources> {
     const { mandateId, agentId, merchantDomain, reasonCode } = filter
-    const own = sql`account_id = ${idOf(dialect, 'account', accountId)}`
-    if (mandateId !== undefined && idBytes('mandate', mandateId) !== undefined) {
+    const own = ofAccount(accountId)
+    const ofMandate = (journal: Sql, one: string) =>
+      sql`${journal} where ${own} and mandate_id = ${id('mandate', one)}`
+    if (mandateId !== undefined) {
       // An evaluation may have named a mandate that is not the account's: its entry has none.
-      const mandate = idOf(dialect, 'mandate', mandateId)
-      const { rows } = await sql`select 1 from ${from(mandates)} where ${own} and id = ${mandate}`.execute(db)
-      const entriesOf = await dialect.entriesOfMandates([mandateId])
-      const part = sql`${entriesOf} where ${own} and mandate_id = ${mandate}`
-      if (rows.length > 0) return { parts: [part], sums: { dimension: 'mandate', subject: mandateId } }
+      const { rows } = await sql`
+        select 1 from ${from(mandates)} where ${own} and id = ${id('mandate', mandateId)}`.execute(db)
+      if (rows.length > 0) {
+        const journal = await db.entriesOfMandates([mandateId])
+        return { parts: [ofMandate(journal, mandateId)], sums: { dimension: 'mandate', subject: mandateId } }
+      }
     }
-    if (agentId !== undefined && idBytes('agent', agentId) !== undefined) {
+    if (agentId !== undefined) {
       // Payments by agents of other accounts were received.
-      const agent = idOf(dialect, 'agent', agentId)
+      const agent = id('agent', agentId)
       const { rows } = await sql<{ id: unknown }>`
         select null as id from ${from(agents)} where ${own} and id = ${agent} union all
         select * from (select id from ${from(mandates)} where ${own} and agent_id = ${agent}
           limit ${sql.lit(maxMandates + 1)}) of_agent`.execute(db)
-      const ids = rows.flatMap(({ id }) => (id === null ? [] : [idFrom('mandate', id)]))
+      const ids = rows.flatMap((row) => (row.id === null ? [] : [idFrom('mandate', row.id)]))
       if (rows.length > ids.length && ids.length <= maxMandates) {
-        const entriesOf = await dialect.entriesOfMandates(ids)
+        const journal = await db.entriesOfMandates(ids)
         const stray = sql`(
           select e.* from ${from(strayEvaluations)} s
             cross join ${from(entries)} e where e.account_id = s.account_id and e.id = s.id
-              and s.account_id = ${idOf(dialect, 'account', accountId)} and s.agent_id = ${agentId}) stray where 1 = 1`
-        const parts = ids.map(
-          (id) => sql`${entriesOf} where ${own} and mandate_id = ${idOf(dialect, 'mandate', id)}`,
-        )
-        return { parts: [...parts, stray], sums: undefined }
+              and s.account_id = ${id('account', accountId)} and s.agent_id = ${agentId}) stray where 1 = 1`
+        return { parts: [...ids.map((one) => ofMandate(journal, one)), stray], sums: undefined }
       }
     }
     const all = sql`${from(entries)} where ${own}`
@@ -148,7 +139,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
   /** A page of the matching entries. It is short, with a next page, if few of the entries that it may read match. */
   async function readTransactions(
     scope: Scope,
-    filter: ListFilter,
+    filter: ConsoleFilter,
     { limit, olderThan, maxLookedAt, firstStep }: Page & Looks,
   ): Promise<PageOf<Transaction>> {
     if (filter.status === 'pending') return { items: [], next: undefined }
@@ -175,14 +166,14 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
   /** The matching ones of some entries, and the last that was read, unless it was the end. */
   async function readStep(
     scope: Scope,
-    filter: ListFilter,
+    filter: ConsoleFilter,
     { parts }: Sources,
     { limit, olderThan, maxLookedAt }: Page & { readonly maxLookedAt: number },
   ): Promise<PageOf<JournalRow>> {
     // Ids are in the time of the machine, and a test clock may have been ahead of it.
     const fromMs = (filter.fromMs ?? 0) - (scope.clockOffsetMs ?? 0)
-    const between = sql`id >= ${bound(idsFrom('txn', fromMs - clockSlackMs))}
-      and id < ${bound(earlier(olderThan, filter.beforeMs) ?? '~')}`
+    const between = sql`id >= ${firstEntry(idsFrom('txn', fromMs - clockSlackMs))}
+      and id < ${firstEntry(earlier(olderThan, filter.beforeMs) ?? '~')}`
     const latest = (columns: Sql, place: Sql) => {
       const selects = parts.map(
         (part, index) => sql`
@@ -210,16 +201,16 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
    */
   async function skip(
     { accountId, environment, clockOffsetMs = 0 }: Scope,
-    { status, receivedOnly, moneyOnly }: ListFilter,
+    { status, receivedOnly, moneyOnly }: ConsoleFilter,
     { sums }: Sources,
     next: string,
   ): Promise<string | undefined> {
     if (!sums) return next
-    const own = sql`account_id = ${idOf(dialect, 'account', accountId)}`
+    const own = ofAccount(accountId)
     const beforeMs = timeOfId(next) + clockOffsetMs + clockSlackMs
     const counts =
       receivedOnly || moneyOnly
-        ? sql`paid_count + coalesce(refunded_count, 0)`
+        ? sql`paid_count + refunded_count`
         : status
           ? sql.ref(`${status}_count`)
           : sql`1`
@@ -252,25 +243,23 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
 
   /** The payment or the evaluation of each entry `e` of an account, among those that are `found`. */
   async function records({ accountId }: Pick<Scope, 'accountId'>, found: Sql): Promise<Sql> {
-    const account = idOf(dialect, 'account', accountId)
+    const account = id('account', accountId)
     return sql`
-      ${await dialect.joinPayments(account, found)}
+      ${await db.joinPayments(account, found)}
       left join ${from(evaluations)} v on v.account_id = ${account} and v.id = e.id
       left join ${from(refunds)} r on r.account_id = ${account} and r.id = e.id`
   }
 
   /** Whether an entry `e` is a transaction of a scope that matches a filter. */
-  function fits({ accountId, environment }: Scope, filter: ListFilter): Sql {
+  function fits({ accountId, environment }: Scope, filter: ConsoleFilter): Sql {
     const { agentId, mandateId, merchantDomain, direction, reasonCode, fromMs, beforeMs } = filter
     const { receivedOnly, moneyOnly, metadata } = filter
     const conditions = [sql`e.environment = ${environment}`, sql`e.kind <> 'more_denied'`]
     if (agentId !== undefined) {
-      conditions.push(sql`(p.agent_id = ${idOf(dialect, 'agent', agentId)} or v.agent_id = ${agentId})`)
+      conditions.push(sql`(p.agent_id = ${id('agent', agentId)} or v.agent_id = ${agentId})`)
     }
     if (mandateId !== undefined) {
-      conditions.push(
-        sql`(p.mandate_id = ${idOf(dialect, 'mandate', mandateId)} or v.mandate_id = ${mandateId})`,
-      )
+      conditions.push(sql`(p.mandate_id = ${id('mandate', mandateId)} or v.mandate_id = ${mandateId})`)
     }
     if (filter.status !== undefined) conditions.push(hasStatus(filter.status))
     if (merchantDomain !== undefined) {
@@ -292,14 +281,14 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     if (metadata !== undefined) {
       // What another account has noted is not disclosed.
       const noted = sql`coalesce(p.metadata, v.metadata)`
-      conditions.push(sql`e.kind not in ('received', 'refund_sent')`, hasMetadata(dialect, noted, metadata))
+      conditions.push(sql`e.kind not in ('received', 'refund_sent')`, hasMetadata(db, noted, metadata))
     }
     if (moneyOnly || receivedOnly) {
       conditions.push(sql`e.kind in ('paid', 'received', 'refunded', 'refund_sent')`)
     }
     if (receivedOnly) {
       // A payment to an unregistered domain was collected by this account itself.
-      const account = idOf(dialect, 'account', accountId)
+      const account = id('account', accountId)
       conditions.push(sql`(p.seller_account_id is null or p.seller_account_id = ${account})`)
     }
     return sql.join(conditions, sql` and `)
@@ -323,21 +312,18 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
       payment?.category === null && !isOfOtherAccount(entry.kind) ? [{ entry, payment }] : [],
     )
     if (paid.length === 0) return new Map()
-    const account = idOf(dialect, 'account', accountId)
-    const journal = await dialect.entriesOfMandates([
-      ...new Set(paid.map(({ payment }) => payment.mandateId)),
-    ])
+    const journal = await db.entriesOfMandates([...new Set(paid.map(({ payment }) => payment.mandateId))])
     const selects = paid.map(({ entry, payment }, place) => {
       const issuedAtMs = timeOfNonce(payment.nonce)
       return sql`
         select * from (
           select cast(${sql.lit(place)} as bigint) as place, v.category from (
             select id from ${journal}
-            where account_id = ${account} and mandate_id = ${idOf(dialect, 'mandate', payment.mandateId)}
-              and id >= ${bound(idsFrom('txn', issuedAtMs - evaluatedWithinMs))}
-              and id < ${bound(idsFrom('txn', issuedAtMs + 1))}
+            where ${ofAccount(accountId)} and mandate_id = ${id('mandate', payment.mandateId)}
+              and id >= ${firstEntry(idsFrom('txn', issuedAtMs - evaluatedWithinMs))}
+              and id < ${firstEntry(idsFrom('txn', issuedAtMs + 1))}
             order by id desc limit ${sql.lit(entriesLookedAt)}) e
-            join ${from(evaluations)} v on v.account_id = ${account} and v.id = e.id
+            join ${from(evaluations)} v on v.account_id = ${id('account', accountId)} and v.id = e.id
           where v.environment = ${environment} and v.subject = 'transaction' and v.reason_code is null
             and v.mandate_id = ${payment.mandateId}
             and v.merchant_domain = ${payment.merchantDomain} and v.resource_url = ${payment.resourceUrl}
@@ -350,21 +336,20 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
       const { rows: found } = await sql<{ place: unknown; category: string | null }>`
         ${sql.join(some, sql` union all `)}`.execute(db)
       for (const { place, category } of found) {
-        const id = paid[Number(place)]?.entry.id
-        if (id !== undefined) categories.set(id, category)
+        const entryId = paid[Number(place)]?.entry.id
+        if (entryId !== undefined) categories.set(entryId, category)
       }
     }
     return categories
   }
 
-  /** The entry of a transaction, in any environment. */
-  async function findEntry({ accountId, id, environment }: RecordKey, filter: ListFilter) {
+  /** An entry of the scope that matches a filter. */
+  async function findEntry(key: RecordKey, filter: ConsoleFilter) {
     const found = sql`
-      select * from ${from(entries)}
-      where account_id = ${idOf(dialect, 'account', accountId)} and id = ${idOf(dialect, 'transaction', id)}`
+      select * from ${from(entries)} where ${ofAccount(key.accountId)} and id = ${id('transaction', key.id)}`
     const { rows } = await sql<RawRow>`
-      select ${journalColumns} from (${found}) e ${await records({ accountId }, found)}
-      where ${fits({ accountId, environment }, filter)}`.execute(db)
+      select ${journalColumns} from (${found}) e ${await records(key, found)}
+      where ${fits(key, filter)}`.execute(db)
     return rows[0] && toJournalRow(rows[0])
   }
 
@@ -380,25 +365,21 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
       findRows(
         db,
         refunds,
-        sql`select ${columnsOf(refunds)} from ${from(refunds)}
-          where account_id = ${idOf(dialect, 'account', accountId)} and nonce = ${idOf(dialect, 'nonce', nonce)}
-            and payer_id = ${idOf(dialect, 'account', payerId)}
+        sql`${ofAccount(accountId)} and nonce = ${id('nonce', nonce)} and payer_id = ${id('account', payerId)}
           order by id limit ${sql.lit(maxRefunds)}`,
       ),
 
-    async findTransaction(key: RecordKey, filter: ListFilter): Promise<Transaction | undefined> {
+    async findTransaction(key: RecordKey, filter: ConsoleFilter): Promise<Transaction | undefined> {
       const found = await findEntry(key, filter)
       return found && (await toTransactions(key, [found]))[0]
     },
 
-    listConsoleTransactions: (scope: Scope, filter: ListFilter, page: Page) =>
-      readTransactions(scope, filter, {
-        ...page,
-        maxLookedAt: page.limit * lookedAtForEach,
-        firstStep: (page.limit * lookedAtForEach) / 2,
-      }),
+    listConsoleTransactions(scope: Scope, filter: ConsoleFilter, page: Page): Promise<PageOf<Transaction>> {
+      const maxLookedAt = page.limit * lookedAtForEach
+      return readTransactions(scope, filter, { ...page, maxLookedAt, firstStep: maxLookedAt / 2 })
+    },
 
-    async listTransactions(scope: Scope, filter: ListFilter, page: Page): Promise<PageOf<Transaction>> {
+    async listTransactions(scope: Scope, filter: ConsoleFilter, page: Page): Promise<PageOf<Transaction>> {
       try {
         const firstStep = page.limit * lookedAtInFirstStep
         return await readTransactions(scope, filter, { ...page, maxLookedAt: maxLookedAtByApi, firstStep })
@@ -408,12 +389,12 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
       }
     },
 
-    newestTransactions: (async (scope, { id, limit }) => {
-      const after = idBytes('transaction', id)
-        ? sql`id > ${idOf(dialect, 'transaction', id)}`
-        : sql`id >= ${bound(id)}`
+    newestTransactions: (async (scope, { id: last, limit }) => {
+      const after = idBytes('transaction', last)
+        ? sql`id > ${id('transaction', last)}`
+        : sql`id >= ${firstEntry(last)}`
       const found = sql`
-        select * from ${from(entries)} where account_id = ${idOf(dialect, 'account', scope.accountId)} and ${after}
+        select * from ${from(entries)} where ${ofAccount(scope.accountId)} and ${after}
         order by id desc limit ${sql.lit(limit)}`
       const { rows } = await sql<RawRow>`
         select ${journalColumns} from (${found}) e ${await records(scope, found)}
@@ -425,6 +406,8 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     }) satisfies ConsoleReads['newestTransactions'],
   }
 }
+
+const firstEntry = (text: string) => firstId('transaction', text)
 
 /** Max lookups per statement; SQLite's limit is 500. */
 const selectsAtOnce = 100
@@ -452,37 +435,20 @@ function hasStatus(status: TransactionStatus): Sql {
   }
 }
 
-const prefixes = [
-  ['e', entries],
-  ['p', payments],
-  ['v', evaluations],
-  ['r', refunds],
-] as const
-
 /** All columns of an entry, its payment, its evaluation and its refund, each with its own name. */
-const journalColumns = sql.raw(
-  prefixes
-    .flatMap(([prefix, { columns }]) =>
-      Object.keys(columns).map((name) => `${prefix}.${sqlName(name)} as ${prefix}_${sqlName(name)}`),
-    )
-    .join(', '),
-)
-
-function part<Of extends Table>(prefix: string, { columns }: Of, raw: RawRow): TableRow<Of> {
-  return Object.fromEntries(
-    Object.entries(columns).map(([name, column]) => [
-      name,
-      valueOf(column, raw[`${prefix}_${sqlName(name)}`]),
-    ]),
-  ) as TableRow<Of>
-}
+const journalColumns = sql.join([
+  columnsOf(entries, 'e', 'e_'),
+  columnsOf(payments, 'p', 'p_'),
+  columnsOf(evaluations, 'v', 'v_'),
+  columnsOf(refunds, 'r', 'r_'),
+])
 
 function toJournalRow(raw: RawRow): JournalRow {
   return {
-    entry: part('e', entries, raw),
-    payment: raw['p_nonce'] === null ? undefined : part('p', payments, raw),
-    evaluation: raw['v_id'] === null ? undefined : part('v', evaluations, raw),
-    refund: raw['r_id'] === null ? undefined : part('r', refunds, raw),
+    entry: rowOf(entries, raw, 'e_'),
+    payment: raw['p_nonce'] === null ? undefined : rowOf(payments, raw, 'p_'),
+    evaluation: raw['v_id'] === null ? undefined : rowOf(evaluations, raw, 'v_'),
+    refund: raw['r_id'] === null ? undefined : rowOf(refunds, raw, 'r_'),
   }
 }
 
@@ -490,50 +456,29 @@ function toTransaction(
   { entry, payment, evaluation, refund }: JournalRow,
   category: string | null,
 ): Transaction {
-  const { accountId, environment, id, atMs: createdAtMs } = entry
   if (payment) {
-    const { agentId, mandateId, currency, resourceUrl, merchantDomain, sellerId } = payment
+    const isOfOther = isOfOtherAccount(entry.kind)
     return {
-      accountId,
-      environment,
-      id,
+      ...commonOf(entry, payment),
       status: refund ? 'refunded' : 'paid',
-      agentId,
-      mandateId,
       amountText: refund ? refund.amountText : capturedTextOf(payment),
-      amountMicro: entry.amountMicro,
-      currency,
-      resourceUrl,
-      merchantDomain: merchantDomain ?? '',
-      sellerId,
       // The payer's notes are not disclosed to another account.
-      category: isOfOtherAccount(entry.kind) ? null : (payment.category ?? category),
+      category: isOfOther ? null : (payment.category ?? category),
       reasonCode: null,
       reasonDetail: refund?.reason ?? null,
       refundOf: refund ? payment.transactionId : null,
       orderId: payment.orderId,
-      isExpense: !isOfOtherAccount(entry.kind),
-      isRevenue: payment.sellerAccountId === accountId,
+      isExpense: !isOfOther,
+      isRevenue: payment.sellerAccountId === entry.accountId,
       mandateVersion: payment.mandateVersion ?? 1,
-      metadata: isOfOtherAccount(entry.kind) ? null : payment.metadata,
-      createdAtMs,
+      metadata: isOfOther ? null : payment.metadata,
     }
   }
-  if (!evaluation) throw new Error(`the entry ${id} has neither a payment nor an evaluation`)
-  const { agentId, mandateId, amountText, amountMicro, currency, resourceUrl, sellerId } = evaluation
+  if (!evaluation) throw new Error(`the entry ${entry.id} has neither a payment nor an evaluation`)
   return {
-    accountId,
-    environment,
-    id,
+    ...commonOf(entry, evaluation),
     status: evaluation.reasonCode === null ? 'approved' : 'denied',
-    agentId,
-    mandateId,
-    amountText,
-    amountMicro,
-    currency,
-    resourceUrl,
-    merchantDomain: evaluation.merchantDomain ?? '',
-    sellerId,
+    amountText: evaluation.amountText,
     category: evaluation.category,
     reasonCode: evaluation.reasonCode ?? 'within_policy',
     reasonDetail: evaluation.reasonDetail,
@@ -543,6 +488,26 @@ function toTransaction(
     isRevenue: false,
     mandateVersion: evaluation.mandateVersion,
     metadata: evaluation.metadata,
-    createdAtMs,
+  }
+}
+
+/** What the transactions of payments and evaluations have in common. */
+function commonOf(
+  { accountId, environment, id: entryId, amountMicro, atMs }: EntryRow,
+  of: PaymentRow | EvaluationRow,
+) {
+  const { agentId, mandateId, currency, resourceUrl, merchantDomain, sellerId } = of
+  return {
+    accountId,
+    environment,
+    id: entryId,
+    agentId,
+    mandateId,
+    amountMicro,
+    currency,
+    resourceUrl,
+    merchantDomain: merchantDomain ?? '',
+    sellerId,
+    createdAtMs: atMs,
   }
 }

@@ -14,8 +14,9 @@ import type { StoreMetrics } from '../../store-metrics.ts'
 import type { Store } from '../../store.ts'
 import { closedError, createLedgerOperations, type NextId } from '../ledger-store.ts'
 import { readStops } from '../operations/stops.ts'
-import { joinPayments, rowOf, type ReadDialect } from '../reads/dialect.ts'
+import { joinPayments, type LedgerReader } from '../reads/ledger-reader.ts'
 import { prepareLedgerReads } from '../reads/ledger-reads.ts'
+import { rowOf } from '../reads/rows.ts'
 import { findPartsIn, Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
 import { apiKeys } from '../tables.ts'
@@ -23,8 +24,8 @@ import { prepareAgentFacts, type KnownFacts } from './agent-facts.ts'
 import { IndexedMandates } from './indexed-mandates.ts'
 import { SqliteLedger } from './ledger-thread.ts'
 import { entriesByMandate, ledgerSteps, paymentsByExpiry, waitingPayments } from './schema.ts'
-import { readerOf, readerOver, sqliteTables } from './sqlite-reader.ts'
-import { sql } from '../../sql.ts'
+import { readerOf, readerOver } from './sqlite-reader.ts'
+import { sql, type Reader, type Sql } from '../../sql.ts'
 
 export interface SqliteLedgerStoreOptions {
   /** The database file; its folder is created if missing. */
@@ -73,7 +74,6 @@ function createStore(
     }
   })
   const queries = new QueryThread({ path, timeoutMs: consoleQueryMs, maxWaiting: maxConsoleQueries })
-  const consoleDb = readerOver((text, values) => queries.query(text, values))
   const commitTimes = new CommitTimes()
   const queue = metrics?.addQueue('ledger')
   const health = new CommitHealth(() => ledger.probe())
@@ -91,9 +91,9 @@ function createStore(
   metrics?.addDepth({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
   const indexed = new IndexedMandates<KnownFacts>(ledger)
   let closing: Promise<void> | undefined
-  const dialect: ReadDialect = {
-    ...sqliteTables,
-    inTime: sql``,
+  const ledgerReader = (reader: Reader, inTime: Sql): LedgerReader => ({
+    ...reader,
+    inTime,
     hasText: (column, name, text) =>
       sql`exists (select 1 from json_each(${column}) where key = ${name} and value = ${text})`,
     joinPayments,
@@ -103,7 +103,7 @@ function createStore(
     },
     indexedPayments: sql.table(paymentsByExpiry),
     waitingPayments: sql.table(waitingPayments),
-  }
+  })
 
   const selectKey = database.prepare<[Buffer], Record<string, unknown>>(`
     select k.*, a.clock_offset_ms from key_hashes h
@@ -159,18 +159,19 @@ function createStore(
     ledger: indexed,
     nextId,
     accountOfMandate,
-    sweep: new Sweep({ ledger, db: operationsDb, dialect }),
-    rollup: new Rollup({ ledger, findParts: findPartsIn(operationsDb, dialect) }),
+    sweep: new Sweep({ ledger, db: operationsDb }),
+    rollup: new Rollup({ ledger, findParts: findPartsIn(operationsDb) }),
     // Only this process writes the file.
     onKeysChanged: () => callers.forget(),
   })
   const reads = prepareLedgerReads({
-    db,
-    consoleDb,
-    auditDb: db,
-    dialect,
+    db: ledgerReader(db, sql``),
     // The console's thread ends slow queries.
-    consoleDialect: { ...dialect, inTime: sql`and in_time()` },
+    consoleDb: ledgerReader(
+      readerOver((text, values) => queries.query(text, values)),
+      sql`and in_time()`,
+    ),
+    auditDb: db,
     read,
     readForConsole: read,
   })

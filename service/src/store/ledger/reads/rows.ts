@@ -1,0 +1,134 @@
+import type { Scope } from '../../../domain/records.ts'
+import { idBytes, idPrefixes, idText, type IdKind } from '../../../domain/type-id.ts'
+import { sqlName, type Column, type Table, type TableRow } from '../table.ts'
+import { Sql, sql, type Reader } from '../../sql.ts'
+
+/** A 64-bit integer as databases return it. */
+export type Int = number | bigint | string
+
+/** A row as a database returns it. */
+export type RawRow = Readonly<Record<string, unknown>>
+
+/** A table, by the name that reads use. */
+export function from(table: Table): Sql {
+  return new Sql((to) => sql.table(to.spelling.nameOf(table)).write(to))
+}
+
+/** An id as a parameter; null, which equals nothing, for an invalid id. */
+export function id(kind: IdKind | 'nonce', text: string): Sql {
+  const bytes = idBytes(kind, text)
+  return bytes ? bytesOfId(bytes) : sql`null`
+}
+
+/** The 16 bytes of an id, or of a text between ids, as a parameter. */
+export function bytesOfId(bytes: Buffer): Sql {
+  return new Sql((to) => sql`${to.spelling.idParameter(bytes)}`.write(to))
+}
+
+/** Ids as parameters, without invalid ones. */
+export function ids(kind: IdKind | 'nonce', texts: readonly string[]): Sql {
+  const known = texts.filter((text) => idBytes(kind, text) !== undefined)
+  return known.length === 0 ? sql`null` : sql.join(known.map((text) => id(kind, text)))
+}
+
+const crockford = '0123456789abcdefghjkmnpqrstvwxyz'
+const suffixLength = 26
+const lastBytes = Buffer.alloc(16, 0xff)
+
+/** The first id that does not sort before a text, as a parameter. */
+export function firstId(kind: IdKind, text: string): Sql {
+  const prefix = `${idPrefixes[kind]}_`
+  if (!text.startsWith(prefix)) return bytesOfId(text < prefix ? Buffer.alloc(16) : lastBytes)
+  let digits = ''
+  for (const character of text.slice(prefix.length, prefix.length + suffixLength)) {
+    if (crockford.includes(character)) {
+      digits += character
+      continue
+    }
+    const next = crockford.split('').find((digit) => digit > character)
+    digits = next === undefined ? digits.padEnd(suffixLength, 'z') : digits + next
+    break
+  }
+  return bytesOfId(idBytes(kind, prefix + digits.padEnd(suffixLength, '0')) ?? lastBytes)
+}
+
+/** Whether a row is of an account. */
+export function ofAccount(accountId: string): Sql {
+  return sql`account_id = ${id('account', accountId)}`
+}
+
+/** Whether a row is of a scope. */
+export function inScope({ accountId, environment }: Scope): Sql {
+  return sql`${ofAccount(accountId)} and environment = ${environment}`
+}
+
+/** Every column of a table, as an SQL list; with a prefix, each is named with it. */
+export function columnsOf({ columns }: Table, alias?: string, prefix?: string): Sql {
+  const table = alias === undefined ? '' : `${alias}.`
+  const listed = Object.keys(columns).map((name) => {
+    const column = `${table}${sqlName(name)}`
+    return prefix === undefined ? column : `${column} as ${prefix}${sqlName(name)}`
+  })
+  return sql.raw(listed.join(', '))
+}
+
+/** A row with all columns, which may be named with a prefix, from the database's result. */
+export function rowOf<Of extends Table>({ columns }: Of, raw: RawRow, prefix = ''): TableRow<Of> {
+  const row: Record<string, unknown> = {}
+  for (const [name, column] of Object.entries(columns)) {
+    row[name] = valueOf(column, raw[prefix + sqlName(name)])
+  }
+  return row as TableRow<Of>
+}
+
+/** A value of a column, from any database: ids are bytes or text, and integers have one of three types. */
+export function valueOf({ kind, idKind = 'nonce' }: Column, value: unknown): unknown {
+  if (value === null || value === undefined) return null
+  switch (kind) {
+    case 'id':
+      return idFrom(idKind, value)
+    case 'micro':
+      return BigInt(value as string)
+    case 'integer':
+      return Number(value)
+    case 'json':
+      return JSON.parse(value as string)
+    case 'text':
+      return value
+    case 'bytes':
+      return Buffer.from(value as Uint8Array)
+    default:
+      return kind satisfies never
+  }
+}
+
+/** The text of an id from a database. */
+export function idFrom(kind: IdKind | 'nonce', value: unknown): string {
+  if (typeof value !== 'string') return idText(kind, Buffer.from(value as Uint8Array))
+  return kind === 'nonce' ? value : idText(kind, Buffer.from(value.replaceAll('-', ''), 'hex'))
+}
+
+/** The rows of a table that meet a condition, which may be followed by their order and a limit. */
+export function findRows<Of extends Table>(db: Reader, table: Of, condition: Sql): Promise<TableRow<Of>[]> {
+  return rowsOf(db, table, sql`select ${columnsOf(table)} from ${from(table)} where ${condition}`)
+}
+
+/** The first row of a table that meets a condition. */
+export async function findRow<Of extends Table>(
+  db: Reader,
+  table: Of,
+  condition: Sql,
+): Promise<TableRow<Of> | undefined> {
+  const [row] = await findRows(db, table, sql`${condition} limit 1`)
+  return row
+}
+
+/** The rows of a statement that selects all columns of a table. */
+export async function rowsOf<Of extends Table>(
+  db: Reader,
+  table: Of,
+  statement: Sql,
+): Promise<TableRow<Of>[]> {
+  const { rows } = await statement.execute(db)
+  return rows.map((row) => rowOf(table, row as RawRow))
+}
