@@ -88,78 +88,62 @@ export interface ActivitySum {
 
 /** The sums of parts, in the order of environment, dimension, subject and time. */
 export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
-  // By environment, dimension and time, then by subject: a part has one time and many mandates.
-  const groups = new Map<string, Map<string, ActivitySum>>()
-
-  function groupOf(environment: Environment, dimension: ActivityDimension, startsAtMs: number): Group {
-    const name = `${environment}\0${dimension}\0${startsAtMs}`
-    let sums = groups.get(name)
-    if (!sums) groups.set(name, (sums = new Map<string, ActivitySum>()))
-    return { environment, dimension, startsAtMs, sums }
-  }
-
-  /** The groups of a quarter of an hour, and of its day. */
-  function withDays(dimension: SplitDimension, environment: Environment, startsAtMs: number): Group[] {
-    return [
-      groupOf(environment, dimension, startsAtMs),
-      groupOf(environment, `${dimension}_day`, startsAtMs - (startsAtMs % dayMs)),
-    ]
-  }
-
+  const sums = new Map<string, ActivitySum>()
   for (const part of parts) {
     const [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, mandates, category] = part
-    const byMandate = isOfOtherAccount(kind) ? undefined : groupOf(environment, 'mandate', startsAtMs)
+    const dayStartsAtMs = startsAtMs - (startsAtMs % dayMs)
+    const add = (dimension: ActivityDimension, subject: string, added: Added, atMs = startsAtMs) => {
+      // No text of the ledger contains NUL, so the keys sort like their parts.
+      const key = `${environment}\0${dimension}\0${subject}\0${String(atMs).padStart(16, '0')}`
+      let sum = sums.get(key)
+      if (!sum) sums.set(key, (sum = { environment, dimension, subject, startsAtMs: atMs, ...nothing }))
+      addTo(sum, kind, added)
+    }
+    const addWithDay = (dimension: SplitDimension, subject: string, added: Added) => {
+      add(dimension, subject, added)
+      add(`${dimension}_day`, subject, added, dayStartsAtMs)
+    }
     const all = { count: 0, micro: 0n }
-    const byAgent = isSpending(kind) ? withDays('agent', environment, startsAtMs) : []
     for (const [mandateId, count, text, agentId] of mandates) {
-      const micro = BigInt(text)
+      const added = { count, micro: BigInt(text) }
       all.count += count
-      all.micro += micro
-      if (byMandate && mandateId !== '') addTo(byMandate, mandateId, kind, count, micro)
-      if (agentId === undefined) continue
-      for (const group of byAgent) addTo(group, agentId, kind, count, micro)
+      all.micro += added.micro
+      if (!isOfOtherAccount(kind) && mandateId !== '') add('mandate', mandateId, added)
+      if (isSpending(kind) && agentId !== undefined) addWithDay('agent', agentId, added)
     }
-    const add = (dimension: ActivityDimension, subject: string, atMs = startsAtMs) =>
-      addTo(groupOf(environment, dimension, atMs), subject, kind, all.count, all.micro)
-    const addWithDay = (dimension: SplitDimension, subject: string) => {
-      for (const group of withDays(dimension, environment, startsAtMs))
-        addTo(group, subject, kind, all.count, all.micro)
-    }
-    if (!isOfOtherAccount(kind)) add('all', '')
+    if (!isOfOtherAccount(kind)) add('all', '', all)
     if (kind === 'more_denied') continue
-    add('domain', '')
-    if (reason !== null) add('reason', reason)
+    add('domain', '', all)
+    if (reason !== null) add('reason', reason, all)
     if (merchantDomain === null) continue
-    add('domain', merchantDomain)
+    add('domain', merchantDomain, all)
     if (isSpending(kind)) {
-      addWithDay('payee', merchantDomain)
-      if (category !== undefined) addWithDay('category', category)
+      addWithDay('payee', merchantDomain, all)
+      if (category !== undefined) addWithDay('category', category, all)
     }
     if (isRevenue) {
-      add('seller', merchantDomain, startsAtMs - (startsAtMs % dayMs))
-      add('seller_total', merchantDomain, 0)
+      add('seller', merchantDomain, all, dayStartsAtMs)
+      add('seller_total', merchantDomain, all, 0)
     }
   }
-  return [...groups.values()].flatMap((sums) => [...sums.values()]).sort(compareSums)
+  return [...sums].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, sum]) => sum)
 }
 
-interface Group extends Pick<ActivitySum, 'environment' | 'dimension' | 'startsAtMs'> {
-  readonly sums: Map<string, ActivitySum>
+interface Added {
+  readonly count: number
+  readonly micro: bigint
 }
 
-function addTo(
-  { sums, environment, dimension, startsAtMs }: Group,
-  subject: string,
-  kind: EntryKind,
-  count: number,
-  micro: bigint,
-): void {
-  let sum = sums.get(subject)
-  if (!sum) {
-    const paid = { paidCount: 0, paidMicro: 0n, refundedCount: 0, refundedMicro: 0n }
-    const none = { ...paid, approvedCount: 0, deniedCount: 0 }
-    sums.set(subject, (sum = { environment, dimension, subject, startsAtMs, ...none }))
-  }
+const nothing = {
+  paidCount: 0,
+  paidMicro: 0n,
+  approvedCount: 0,
+  deniedCount: 0,
+  refundedCount: 0,
+  refundedMicro: 0n,
+}
+
+function addTo(sum: ActivitySum, kind: EntryKind, { count, micro }: Added): void {
   switch (kind) {
     case 'paid':
     case 'received':
@@ -183,33 +167,18 @@ function addTo(
   }
 }
 
-function compareSums(one: ActivitySum, other: ActivitySum): number {
-  return (
-    compareTexts(one.environment, other.environment) ||
-    compareTexts(one.dimension, other.dimension) ||
-    compareTexts(one.subject, other.subject) ||
-    one.startsAtMs - other.startsAtMs
-  )
-}
-
-function compareTexts(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0
-}
-
 /** Which sellers were paid under which mandates. */
 export function sellersPaidIn(
   parts: Iterable<ActivityPart>,
 ): { readonly mandateId: string; readonly merchantDomain: string }[] {
-  const found = new Map<string, Set<string>>()
+  const found = new Map<string, { readonly mandateId: string; readonly merchantDomain: string }>()
   for (const [, , kind, , merchantDomain, , mandates] of parts) {
     if (kind !== 'paid' || merchantDomain === null) continue
-    let ids = found.get(merchantDomain)
-    if (!ids) found.set(merchantDomain, (ids = new Set<string>()))
-    for (const [mandateId] of mandates) ids.add(mandateId)
+    for (const [mandateId] of mandates) {
+      found.set(`${mandateId}\0${merchantDomain}`, { mandateId, merchantDomain })
+    }
   }
-  return [...found].flatMap(([merchantDomain, ids]) =>
-    [...ids].map((mandateId) => ({ mandateId, merchantDomain })),
-  )
+  return [...found.values()]
 }
 
 /** A sum of amounts may exceed 63 bits, so it is stored in two halves; the lower one has 32 bits. */
