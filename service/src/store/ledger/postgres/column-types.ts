@@ -1,5 +1,5 @@
 import { writeId } from '../../../domain/type-id.ts'
-import { idFrom } from '../reads/dialect.ts'
+import { idFrom } from '../reads/rows.ts'
 import type { Column, ColumnKind } from '../table.ts'
 
 /** How PostgreSQL stores a kind of column, and its wire format. */

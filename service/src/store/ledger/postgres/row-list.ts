@@ -16,7 +16,7 @@ interface RowListOptions {
 export class RowList {
   readonly isDistributed: boolean
   readonly hasVersions: boolean
-  readonly values: readonly (Buffer | string)[]
+  readonly values: (Buffer | string)[]
   readonly #columns: readonly NamedColumn[]
 
   constructor(
