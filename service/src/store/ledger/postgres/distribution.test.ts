@@ -54,7 +54,7 @@ test('The guide shows which tables are distributed, and which every machine has'
   const columns = placement.split('\n').filter((line) => line.startsWith('| `') || line.startsWith('|  '))
   const namedIn = (column: number) =>
     columns.flatMap((line) =>
-      [...(line.split('|')[column] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name),
+      [...(line.split('|')[column] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
     )
   assert.deepEqual(namedIn(1).toSorted(), [...sharedTables].toSorted())
   assert.deepEqual(namedIn(2).toSorted(), [...tenantTables].toSorted())
