@@ -96,8 +96,26 @@ export function createLedgerOperations({
     if (underWay === 0) onIdle?.()
   }
 
-  function trackKeyChange<Outcome>(work: () => Promise<Outcome>): Promise<Outcome> {
-    return track(() => work().finally(onKeysChanged))
+  /** The same operations, refused from `close` on, which waits for those under way. */
+  function tracked<Methods extends Readonly<Record<string, (...args: never[]) => unknown>>>(
+    methods: Methods,
+  ): Methods {
+    const entries = Object.entries(methods).map(([name, method]) => {
+      return [name, (...args: never[]) => track(async () => method(...args))]
+    })
+    return Object.fromEntries(entries) as Methods
+  }
+
+  /** Runs an operation whose outcome is a row, as a record, or a refusal. */
+  async function runFor<Call, Outcome, Found>(
+    operation: Operation<Call, Outcome>,
+    call: Call,
+    toRecord: (row: Exclude<Outcome, string>) => Found,
+  ): Promise<Found | Extract<Outcome, string>> {
+    const outcome = await ledger.run(operation, call)
+    return typeof outcome === 'string'
+      ? (outcome as Extract<Outcome, string>)
+      : toRecord(outcome as Exclude<Outcome, string>)
   }
 
   // With one promise instead of three, because most calls are captures.
@@ -110,6 +128,11 @@ export function createLedgerOperations({
     } finally {
       end()
     }
+  }
+
+  /** The attempt, with the account that pays. */
+  async function payerOf<Attempt extends CaptureAttempt>(attempt: Attempt) {
+    return withPayer(attempt, await accountOfMandate(attempt.mandateId))
   }
 
   /** Runs an operation on an authorized payment for the account that pays, which may be another one. */
@@ -139,180 +162,115 @@ export function createLedgerOperations({
     return outcome.pausedNow
   }
 
-  return {
+  const operations = tracked({
     createAccount: (account, keys, events) =>
-      trackKeyChange(() => ledger.run(createAccount, { account, keys, events })),
-
-    issueApiKey: (key, event) => trackKeyChange(() => ledger.run(issueApiKey, { key, event })),
-
-    revokeApiKey: (key, event) =>
-      trackKeyChange(async () => {
-        const revoked = await ledger.run(revokeApiKey, { ...key, event })
-        return typeof revoked === 'string' ? revoked : toApiKey(revoked)
-      }),
-
-    moveAccount: (id, to, move) =>
-      trackKeyChange(async () => {
-        const moved = await ledger.run(moveAccount, { id, to, ...move })
-        return moved === 'not_found' ? moved : toAccount(moved)
-      }),
+      ledger.run(createAccount, { account, keys, events }).finally(onKeysChanged),
+    issueApiKey: (key, event) => ledger.run(issueApiKey, { key, event }).finally(onKeysChanged),
+    revokeApiKey: (key, event) => runFor(revokeApiKey, { ...key, event }, toApiKey).finally(onKeysChanged),
+    moveAccount: (id, to, move) => runFor(moveAccount, { id, to, ...move }, toAccount).finally(onKeysChanged),
 
     advanceClock: (scope, byMs, event) =>
-      trackKeyChange(() => ledger.run(advanceClock, { scope, byMs, event })),
-    readClock: (scope) => track(() => ledger.run(readClock, scope)),
-    readClockOfMandate: (mandateId, environment) =>
-      track(async () => {
-        const accountId = await accountOfMandate(mandateId)
-        return accountId === undefined ? 0 : ledger.run(readClock, { accountId, environment })
-      }),
+      ledger.run(advanceClock, { scope, byMs, event }).finally(onKeysChanged),
+    readClock: (scope) => ledger.run(readClock, scope),
+    readClockOfMandate: async (mandateId, environment) => {
+      const accountId = await accountOfMandate(mandateId)
+      return accountId === undefined ? 0 : ledger.run(readClock, { accountId, environment })
+    },
 
     voidHolds: (scope, event) =>
-      track(() => voidAll(ledger, scope, () => ({ ...event, id: nextId('auditEvent', event.createdAtMs) }))),
+      voidAll(ledger, scope, () => ({ ...event, id: nextId('auditEvent', event.createdAtMs) })),
 
-    createAgent: (agent, event) =>
-      track(async () => {
-        await ledger.run(createAgent, { agent, event })
-      }),
+    createAgent: async (agent, event) => void (await ledger.run(createAgent, { agent, event })),
+    revokeAgent: (agent, event) => revokeAgent(ledger, { agent, event }),
+    assignAgent: (agent, budgetId, event) => ledger.run(assignAgent, { agent, budgetId, event }),
 
-    revokeAgent: (agent, event) => track(() => revokeAgent(ledger, { agent, event })),
+    createBudget: (budget, event) => runFor(createBudget, { budget, event }, toBudget),
+    freezeBudget: (budget, isFrozen, event) => runFor(freezeBudget, { budget, isFrozen, event }, toBudget),
+    changeBudget: async (budget, change, event) => {
+      const outcome = await ledger.run(changeBudget, { budget, ...change, event })
+      return outcome.outcome === 'changed' ? { ...outcome, budget: toBudget(outcome.budget) } : outcome
+    },
+    readLimits: (proposed) => ledger.run(readLimits, proposed),
+    readMandateUsage: (mandate, atMs) => ledger.run(readMandateUsage, { mandate, atMs }),
+    readBudgetUsage: (budget, atMs) => ledger.run(readBudgetUsage, { budget, atMs }),
 
-    assignAgent: (agent, budgetId, event) => track(() => ledger.run(assignAgent, { agent, budgetId, event })),
+    createMandate: (mandate, event) => ledger.run(createMandate, { mandate, event }),
+    amendMandate: async ({ accountId, environment, id: mandateId }, { agentId }, amendment, event) => {
+      const call = { accountId, environment, mandateId, agentId, ...amendment, event }
+      const outcome = await ledger.run(amendMandate, call)
+      return outcome.outcome === 'amended' ? { ...outcome, mandate: toMandate(outcome.mandate) } : outcome
+    },
+    moveMandate: (mandate, to, event) => runFor(moveMandate, { mandate, to, event }, toMandate),
 
-    createBudget: (budget, event) =>
-      track(async () => {
-        const made = await ledger.run(createBudget, { budget, event })
-        return typeof made === 'string' ? made : toBudget(made)
-      }),
-
-    freezeBudget: (budget, isFrozen, event) =>
-      track(async () => {
-        const moved = await ledger.run(freezeBudget, { budget, isFrozen, event })
-        return typeof moved === 'string' ? moved : toBudget(moved)
-      }),
-
-    changeBudget: (budget, change, event) =>
-      track(async () => {
-        const outcome = await ledger.run(changeBudget, { budget, ...change, event })
-        return outcome.outcome === 'changed' ? { ...outcome, budget: toBudget(outcome.budget) } : outcome
-      }),
-    readLimits: (proposed) => track(() => ledger.run(readLimits, proposed)),
-    readMandateUsage: (mandate, atMs) => track(() => ledger.run(readMandateUsage, { mandate, atMs })),
-    readBudgetUsage: (budget, atMs) => track(() => ledger.run(readBudgetUsage, { budget, atMs })),
-
-    createMandate: (mandate, event) => track(() => ledger.run(createMandate, { mandate, event })),
-
-    amendMandate: ({ accountId, environment, id: mandateId }, { agentId }, amendment, event) =>
-      track(async () => {
-        const call = { accountId, environment, mandateId, agentId, ...amendment, event }
-        const outcome = await ledger.run(amendMandate, call)
-        return outcome.outcome === 'amended' ? { ...outcome, mandate: toMandate(outcome.mandate) } : outcome
-      }),
-
-    decideApproval: ({ accountId, environment, id: approvalId, mandateId }, verdict, { decided, amended }) =>
-      track(() =>
-        ledger.run(decideApproval, {
-          accountId,
-          environment,
-          approvalId,
-          mandateId,
-          ...verdict,
-          event: decided,
-          amendedEvent: amended,
-        }),
-      ),
-
+    decideApproval: ({ id: approvalId, ...of }, verdict, { decided: event, amended: amendedEvent }) =>
+      ledger.run(decideApproval, { ...of, approvalId, ...verdict, event, amendedEvent }),
     requestIncrease: ({ accountId, environment, id: mandateId }, { agentId }, request, event) =>
-      track(() =>
-        ledger.run(requestIncrease, { accountId, environment, mandateId, agentId, ...request, event }),
-      ),
+      ledger.run(requestIncrease, { accountId, environment, mandateId, agentId, ...request, event }),
 
-    moveMandate: (mandate, to, event) =>
-      track(async () => {
-        const moved = await ledger.run(moveMandate, { mandate, to, event })
-        return typeof moved === 'string' ? moved : toMandate(moved)
-      }),
+    createSeller: (seller, event) => ledger.run(createSeller, { seller, event }),
+    claimDomain: (own, event) => ledger.run(claimDomain, { own, event }),
+    releaseDomain: (registration, events) => ledger.run(releaseDomain, { registration, events }),
 
-    createSeller: (seller, event) => track(() => ledger.run(createSeller, { seller, event })),
-    claimDomain: (own, event) => track(() => ledger.run(claimDomain, { own, event })),
-    releaseDomain: (registration, events) => track(() => ledger.run(releaseDomain, { registration, events })),
-
-    issueProof: (hold, requestKey, asking) =>
-      track(async () => {
-        const outcome = await issueProof(ledger, { hold, requestKey, ...asking })
-        if (outcome.decision !== 'replayed') return outcome
-        const { nonce, issuedAtMs, expiresAtMs, status, transactionId, captureDeadlineMs } = outcome.hold
-        const first = { nonce, issuedAtMs, expiresAtMs, status, transactionId, captureDeadlineMs }
-        return { ...outcome, hold: { ...hold, ...first } }
-      }),
-
-    voidProof: ({ accountId, environment, nonce }, { agentId }, event) =>
-      track(async () => {
-        const call = { accountId, environment, nonce, agentId, event }
-        const payment = await ledger.run(voidPayment, call)
-        return payment && toHold(payment, payment.epoch)
-      }),
-
-    capture: captureOnce,
-    settleLate: (attempt) =>
-      track(async () => {
-        const accountId = await accountOfMandate(attempt.mandateId)
-        return ledger.run(settleLate, withPayer(attempt, accountId))
-      }),
-
-    authorize: (authorization, event) =>
-      track(async () => {
-        const accountId = await accountOfMandate(authorization.mandateId)
-        return ledger.run(authorize, { ...withPayer(authorization, accountId), event })
-      }),
-    settleLateAuthorization: (attempt) =>
-      track(async () => {
-        const accountId = await accountOfMandate(attempt.mandateId)
-        return ledger.run(settleLateAuthorization, withPayer(attempt, accountId))
-      }),
-    captureAuthorized: (settlement) => track(() => runForPayer(captureAuthorized, settlement)),
-    voidAuthorized: (payment, event) => track(() => runForPayer(voidAuthorized, { ...payment, event })),
-    refund: (wanted, events) =>
-      track(async () => {
-        const { transactionId, ...call } = wanted
-        const key = { accountId: call.caller.accountId, id: transactionId }
-        const entry = await ledger.run(findEntry, key)
-        if (entry?.environment !== call.caller.environment || entry.kind === 'more_denied') {
-          return { outcome: 'refused', code: 'not_found' }
-        }
-        const { kind, payerId, nonce } = entry
-        if ((kind !== 'paid' && kind !== 'received') || nonce === null) {
-          return { outcome: 'refused', code: 'not_refundable' }
-        }
-        return ledger.run(refund, { ...call, payerId, nonce, events })
-      }),
-    evaluate: (proposal) => track(() => ledger.run(evaluate, proposal)),
+    issueProof: async (hold, requestKey, asking) => {
+      const outcome = await issueProof(ledger, { hold, requestKey, ...asking })
+      if (outcome.decision !== 'replayed') return outcome
+      const { nonce, issuedAtMs, expiresAtMs, status, transactionId, captureDeadlineMs } = outcome.hold
+      const first = { nonce, issuedAtMs, expiresAtMs, status, transactionId, captureDeadlineMs }
+      return { ...outcome, hold: { ...hold, ...first } }
+    },
+    voidProof: async ({ accountId, environment, nonce }, { agentId }, event) => {
+      const payment = await ledger.run(voidPayment, { accountId, environment, nonce, agentId, event })
+      return payment && toHold(payment, payment.epoch)
+    },
+    settleLate: async (attempt) => ledger.run(settleLate, await payerOf(attempt)),
+    authorize: async (authorization, event) =>
+      ledger.run(authorize, { ...(await payerOf(authorization)), event }),
+    settleLateAuthorization: async (attempt) => ledger.run(settleLateAuthorization, await payerOf(attempt)),
+    captureAuthorized: (settlement) => runForPayer(captureAuthorized, settlement),
+    voidAuthorized: (payment, event) => runForPayer(voidAuthorized, { ...payment, event }),
+    refund: async ({ transactionId: id, ...call }, events) => {
+      const entry = await ledger.run(findEntry, { accountId: call.caller.accountId, id })
+      if (entry?.environment !== call.caller.environment || entry.kind === 'more_denied') {
+        return { outcome: 'refused', code: 'not_found' }
+      }
+      const { kind, payerId, nonce } = entry
+      if ((kind !== 'paid' && kind !== 'received') || nonce === null) {
+        return { outcome: 'refused', code: 'not_refundable' }
+      }
+      return ledger.run(refund, { ...call, payerId, nonce, events })
+    },
+    evaluate: (proposal) => ledger.run(evaluate, proposal),
 
     releaseExpiredHolds: (nowMs, maxMandates) =>
-      track(() => sweep.releaseSome({ nowMs, maxMandates, nextCountId: () => nextId('transaction', nowMs) })),
+      sweep.releaseSome({ nowMs, maxMandates, nextCountId: () => nextId('transaction', nowMs) }),
 
-    createSession: (session, event) => track(() => ledger.run(createSession, { session, event })),
-    touchSession: (session, usedAtMs) => track(() => ledger.run(touchSession, { session, usedAtMs })),
-    endSession: (session, event) => track(() => ledger.run(endSession, { session, event })),
-    endSessionById: (session, event) => track(() => ledger.run(endSessionById, { session, event })),
+    createSession: (session, event) => ledger.run(createSession, { session, event }),
+    touchSession: (session, usedAtMs) => ledger.run(touchSession, { session, usedAtMs }),
+    endSession: (session, event) => ledger.run(endSession, { session, event }),
+    endSessionById: (session, event) => ledger.run(endSessionById, { session, event }),
+
     stopMandates: ({ accountId, environment, clockOffsetMs }, stop) =>
-      track(() => stopAll({ ...stop, clockOffsetMs, ledger, scope: { accountId, environment } })),
-    continueStops: (now) =>
-      track(async () => {
-        const due = await sweep.dueStops(now())
-        const paused = await Promise.all(due.map((running) => resumeStop(running, now)))
-        return paused.reduce((sum, one) => sum + one, 0)
-      }),
+      stopAll({ ...stop, clockOffsetMs, ledger, scope: { accountId, environment } }),
+    continueStops: async (now) => {
+      const due = await sweep.dueStops(now())
+      const paused = await Promise.all(due.map((running) => resumeStop(running, now)))
+      return paused.reduce((sum, one) => sum + one, 0)
+    },
     resumeMandates: ({ accountId, environment, clockOffsetMs }, undo) =>
-      track(() => resumeAll({ ...undo, clockOffsetMs, ledger, scope: { accountId, environment } })),
-    recordEvent: (event) => track(() => ledger.run(recordEvent, event)),
-    addUpActivity: (leastLength = 0) => track(() => rollup.addSome(leastLength)),
-    addTallies: (tallies) =>
-      track(() => {
-        const call = { ...tallies, writerId, id: randomUUID() }
-        tallying = tallying.catch(() => undefined).then(() => ledger.run(addTallies, call))
-        return tallying
-      }),
+      resumeAll({ ...undo, clockOffsetMs, ledger, scope: { accountId, environment } }),
 
+    recordEvent: (event) => ledger.run(recordEvent, event),
+    addUpActivity: (leastLength = 0) => rollup.addSome(leastLength),
+    addTallies: (tallies) => {
+      const call = { ...tallies, writerId, id: randomUUID() }
+      tallying = tallying.catch(() => undefined).then(() => ledger.run(addTallies, call))
+      return tallying
+    },
+  } satisfies Omit<StoreOperations & ConsoleOperations, 'capture'>)
+
+  return {
+    ...operations,
+    capture: captureOnce,
     close: async () => {
       isClosing = true
       if (underWay > 0) await new Promise<void>((resolve) => (onIdle = resolve))
