@@ -13,6 +13,8 @@ import { MemoryDatabase } from './memory/memory-database.ts'
 import { createMemoryDriver } from './memory/memory-driver.ts'
 import { lock, type Read } from './operation.ts'
 import { amendMandate } from './operations/amendments.ts'
+import { evaluate } from './operations/evaluations.ts'
+import { issueProof } from './operations/payments.ts'
 import { voidPayment } from './operations/voids.ts'
 import { releaseExpiredPayments } from './operations/mandates.ts'
 import { budgetUsage, mandates } from './tables.ts'
@@ -194,6 +196,25 @@ test('Concurrent proofs under a budget that is full of expired ones take a few t
   const outcomes = (await Promise.all(decided)).map(({ decision }) => decision)
   assert.equal(outcomes.filter((decision) => decision === 'approved').length, 20)
   assert.ok(ledger.transactions() - before < 10, `${ledger.transactions() - before} transactions`)
+})
+
+test('Proofs, captures and evaluations take one read, and two if they count in shared budgets', async () => {
+  const { tenant, ledger, batches } = await openTenant({})
+  const readsOf = async (work: Promise<unknown>) => {
+    const before = batches.length
+    await work
+    return batches.length - before
+  }
+  for (const [budgetPath, reads] of [[null, 1] as const, [[await tenant.budget()], 2] as const]) {
+    const ids = await Promise.all(Array.from({ length: 8 }, () => tenant.mandate(undefined, { budgetPath })))
+    const holds = ids.map((id) => tenant.hold(id))
+    const counts = [
+      await readsOf(Promise.all(holds.map((hold) => ledger.run(issueProof, { hold })))),
+      await readsOf(Promise.all(holds.map((hold) => tenant.capture(hold)))),
+      await readsOf(Promise.all(ids.map((id) => ledger.run(evaluate, tenant.proposal(id))))),
+    ]
+    assert.deepEqual(counts, [reads, reads, reads])
+  }
 })
 
 test('Calls whose reads depend on earlier reads are written in one batch', async () => {

@@ -33,7 +33,7 @@ import {
   type OpenApprovalRow,
 } from '../tables.ts'
 import { amendTerms, type TermsCall } from './amendments.ts'
-import { openOf, openRowOf } from './approvals.ts'
+import { openOf, openRowOf, pendingApproval } from './approvals.ts'
 
 // Decisions by people. A decision locks the mandate, like every operation that changes an approval.
 
@@ -254,27 +254,13 @@ function newRequest(call: IncreaseCall, mandate: MandateRow): ApprovalRow {
   const { approvalId, increase, message, requester, event } = call
   const { limits } = increase
   return {
-    accountId: mandate.accountId,
+    ...pendingApproval(mandate, requester, event.createdAtMs),
     id: approvalId,
-    environment: mandate.environment,
     kind: 'increase',
-    status: 'pending',
-    agentId: mandate.agentId,
-    mandateId: mandate.id,
-    mandateVersion: mandate.version,
-    amountText: null,
-    amountMicro: null,
-    resourceUrl: null,
     reasonCode: 'increase',
-    limitId: null,
     message,
     change: { ...increase, ...(limits && { limits: keepIds(limits, mandate.limits ?? []) }) },
-    requestedBy: requester.actor,
-    requester: requester.person,
-    requestedAtMs: event.createdAtMs,
     expiresAtMs: event.createdAtMs + increaseWindowMs,
     required: 1,
-    decisions: [],
-    nonce: null,
   }
 }

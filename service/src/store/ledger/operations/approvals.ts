@@ -243,28 +243,44 @@ function whyUnusable(approval: ApprovalRow, hold: Hold): string | undefined {
   return undefined
 }
 
-function newApproval({ hold, requester }: AskingCall, mandate: MandateRow, reason: ReasonToAsk): ApprovalRow {
+function newApproval(call: AskingCall, mandate: MandateRow, reason: ReasonToAsk): ApprovalRow {
+  const { hold, requester } = call
   return {
-    accountId: mandate.accountId,
+    ...pendingApproval(mandate, requester, hold.issuedAtMs),
     id: idOfNonce('approval', hold),
-    environment: mandate.environment,
     kind: 'payment',
-    status: 'pending',
-    agentId: mandate.agentId,
-    mandateId: mandate.id,
-    mandateVersion: mandate.version,
     amountText: hold.amountText,
     amountMicro: hold.amountMicro,
     resourceUrl: hold.resourceUrl,
     reasonCode: reason.code,
     limitId: reason.limitId,
+    expiresAtMs: hold.issuedAtMs + approvalWindowMs,
+    required: mandate.approval?.required ?? 1,
+  }
+}
+
+/** What all new approvals of a mandate have in common. */
+export function pendingApproval(
+  { accountId, environment, agentId, id: mandateId, version: mandateVersion }: MandateRow,
+  requester: Requester | undefined,
+  requestedAtMs: number,
+) {
+  return {
+    accountId,
+    environment,
+    agentId,
+    mandateId,
+    mandateVersion,
+    requestedAtMs,
+    status: 'pending' as const,
+    amountText: null,
+    amountMicro: null,
+    resourceUrl: null,
+    limitId: null,
     message: null,
     change: null,
     requestedBy: requester?.actor ?? '',
     requester: requester?.person ?? '',
-    requestedAtMs: hold.issuedAtMs,
-    expiresAtMs: hold.issuedAtMs + approvalWindowMs,
-    required: mandate.approval?.required ?? 1,
     decisions: [],
     nonce: null,
   }

@@ -5,8 +5,8 @@ import type { PolicyDecision } from '../../../domain/policy.ts'
 import type { Hold } from '../../../domain/records.ts'
 import { idBytes, idText } from '../../../domain/type-id.ts'
 import { lock, look, put, unchanged, type Change, type Operation } from '../operation.ts'
-import { entries, evaluations, strayDenials, type EntryRow, type MandateRow } from '../tables.ts'
-import { evaluationOf, strayOf, type LookedAt } from './evaluation-rows.ts'
+import { evaluations, strayDenials, type MandateRow } from '../tables.ts'
+import { decisionEntry, evaluationOf, strayOf, type LookedAt } from './evaluation-rows.ts'
 
 /** How many denied proofs of a mandate are recorded per minute; those beyond are counted in one entry. */
 export const maxDenialsPerMinute = 10
@@ -68,27 +68,22 @@ export function recordDenial<Count extends DenialCount>(
     denial,
     { subject: 'proof', seller: undefined, mandate: denied.mandate },
   )
-  const { accountId, environment } = counted
-  const entry: EntryRow = {
-    accountId,
+  const entry = decisionEntry(counted, {
     id,
-    environment,
     kind: 'denied',
-    payerId: accountId,
-    nonce: null,
     mandateId: counted.mandate?.id ?? null,
     amountMicro: hold.amountMicro,
     count: 1,
     atMs: nowMs,
-  }
-  const changes = [put(evaluations, row), ...strayOf(row, counted.mandate), put(entries, entry)]
+  })
+  const changes = [put(evaluations, row), ...strayOf(row, counted.mandate), entry]
   return { count: raised, changes: [...closed.changes, ...changes] }
 }
 
 /** The count without a minute that has ended, and the entry for its unrecorded denials. */
 function closeMinute<Count extends DenialCount>(
   count: Count,
-  { accountId, environment, mandate }: Counted,
+  scope: Counted,
   nowMs: number,
   entryId: (() => string) | undefined,
 ): { readonly count: Count; readonly changes: readonly Change[] } {
@@ -98,19 +93,15 @@ function closeMinute<Count extends DenialCount>(
   if (denials === 0 || !isOver || (more > 0 && !entryId)) return { count, changes: [] }
   const emptied = { ...count, denials: 0 }
   if (!(more > 0) || !entryId) return { count: emptied, changes: [] }
-  const entry: EntryRow = {
-    accountId,
+  const entry = decisionEntry(scope, {
     id: entryId(),
-    environment,
     kind: 'more_denied',
-    payerId: accountId,
-    nonce: null,
-    mandateId: mandate?.id ?? null,
+    mandateId: scope.mandate?.id ?? null,
     amountMicro: 0n as MicroUsdc,
     count: more,
     atMs: denialsFromMs,
-  }
-  return { count: emptied, changes: [put(entries, entry)] }
+  })
+  return { count: emptied, changes: [entry] }
 }
 
 /** Like `closeMinute`, for the denials of a mandate. */

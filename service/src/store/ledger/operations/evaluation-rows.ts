@@ -1,11 +1,13 @@
 import { normalizeHostName } from '../../../domain/host-name.ts'
 import { budgetPathOf } from '../../../domain/limits.ts'
 import type { PolicyDecision, PolicyDenial } from '../../../domain/policy.ts'
-import type { Hold, Metadata } from '../../../domain/records.ts'
+import type { Hold, Metadata, Scope } from '../../../domain/records.ts'
 import { put, type Change } from '../operation.ts'
 import {
+  entries,
   strayEvaluations,
   type AgentRow,
+  type EntryRow,
   type EvaluationRow,
   type MandateRow,
   type RefusedBy,
@@ -77,6 +79,16 @@ export function evaluationOf(
     metadata: asked.metadata ?? null,
     createdAtMs: asked.createdAtMs,
   }
+}
+
+/** The journal entry of decisions, which move no money. */
+export function decisionEntry(
+  { accountId, environment }: Scope,
+  details: Pick<EntryRow, 'id' | 'mandateId' | 'amountMicro' | 'count' | 'atMs'> & {
+    readonly kind: 'approved' | 'denied' | 'more_denied'
+  },
+): Change {
+  return put(entries, { accountId, environment, payerId: accountId, nonce: null, ...details })
 }
 
 /** The row that finds a decision by its agent, for decisions without one of the agent's mandates. */

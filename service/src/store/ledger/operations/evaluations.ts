@@ -2,9 +2,9 @@ import { normalizeHostName } from '../../../domain/host-name.ts'
 import { checkPolicy, type PolicyDecision } from '../../../domain/policy.ts'
 import type { ProposedTransaction } from '../../store.ts'
 import { look, put, unchanged, type Operation } from '../operation.ts'
-import { agents, entries, evaluations, mandates, sellerDomains } from '../tables.ts'
+import { agents, evaluations, mandates, sellerDomains } from '../tables.ts'
 import { isKnownSeller, sellerReads } from './approvals.ts'
-import { decisionOf, evaluationOf, lookedAtOf, strayOf } from './evaluation-rows.ts'
+import { decisionEntry, decisionOf, evaluationOf, lookedAtOf, strayOf } from './evaluation-rows.ts'
 import { proposalReads, proposedLimits } from './limits/limit-usage.ts'
 
 /** Records an evaluation with the policy's decision. A dry run records nothing. */
@@ -47,21 +47,17 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
       seller: seller?.accountId === accountId ? seller : undefined,
       mandate: mandate?.agentId === call.agentId ? lookedAtOf(mandate, agent) : undefined,
     })
-    const entry = {
-      accountId,
+    const entry = decisionEntry(call, {
       id: call.id,
-      environment,
       kind: decision.decision,
-      payerId: accountId,
-      nonce: null,
       mandateId: found?.id ?? null,
       amountMicro,
       count: 1,
       atMs: createdAtMs,
-    }
+    })
     return {
       outcome: decision,
-      changes: [put(evaluations, row), ...strayOf(row, found), put(entries, entry)],
+      changes: [put(evaluations, row), ...strayOf(row, found), entry],
     }
   },
 }
