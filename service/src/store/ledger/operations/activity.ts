@@ -80,7 +80,8 @@ function partsOf(
   let latest: OpenPart | undefined
   for (const entry of own) {
     const { environment, kind, mandateId, amountMicro, count, atMs } = entry
-    const of: Group = [environment, atMs - (atMs % quarterMs), kind, ...subjectsOf(entry, known)]
+    const { subjects, agentId } = aboutEntry(entry, known)
+    const of: Group = [environment, atMs - (atMs % quarterMs), kind, ...subjects]
     // Consecutive entries are mostly alike.
     if (!latest?.of.every((subject, index) => subject === of[index])) {
       const name = JSON.stringify(of)
@@ -90,7 +91,7 @@ function partsOf(
     const id = isOfOtherAccount(kind) ? '' : (mandateId ?? '')
     const micro = isMoney(kind) ? amountMicro : 0n
     const sum = latest.sums.get(id)
-    if (!sum) latest.sums.set(id, { count, micro, agentId: spenderOf(entry, known) })
+    if (!sum) latest.sums.set(id, { count, micro, agentId })
     else {
       sum.count += count
       sum.micro += micro
@@ -120,30 +121,23 @@ type Subjects = readonly [
 type Group = readonly [Environment, number, EntryRow['kind'], ...Subjects]
 
 /**
- * Why it was denied, its seller's domain, whether it is revenue of the entry's account, and what the account
- * pays for.
+ * Why an entry was denied, its seller's domain, whether it is revenue of the entry's account, and what the account pays
+ * for; and the agent, if it counts in the account's spending.
  */
-function subjectsOf(
+function aboutEntry(
   { accountId, id, nonce, kind }: EntryRow,
   known: ReadonlyMap<string, PaymentRow | EvaluationRow>,
-): Subjects {
-  if (kind === 'more_denied') return [null, null, false, null]
+): { readonly subjects: Subjects; readonly agentId?: string | undefined } {
+  if (kind === 'more_denied') return { subjects: [null, null, false, null] }
   if (kind === 'approved' || kind === 'denied') {
     const evaluation = known.get(id) as EvaluationRow | undefined
-    return [evaluation?.reasonCode ?? null, evaluation?.merchantDomain ?? null, false, null]
+    return { subjects: [evaluation?.reasonCode ?? null, evaluation?.merchantDomain ?? null, false, null] }
   }
   const payment = nonce === null ? undefined : (known.get(nonce) as PaymentRow | undefined)
-  const category = isSpending(kind) ? (payment?.category ?? null) : null
-  return [null, payment?.merchantDomain ?? null, payment?.sellerAccountId === accountId, category]
-}
-
-/** The agent whose payment it is, for entries that count in the account's spending. */
-function spenderOf(
-  { nonce, kind }: EntryRow,
-  known: ReadonlyMap<string, PaymentRow | EvaluationRow>,
-): string | undefined {
-  if (!isSpending(kind) || nonce === null) return undefined
-  return (known.get(nonce) as PaymentRow | undefined)?.agentId
+  const spent = isSpending(kind) ? payment : undefined
+  const isRevenue = payment?.sellerAccountId === accountId
+  const subjects = [null, payment?.merchantDomain ?? null, isRevenue, spent?.category ?? null] as const
+  return { subjects, agentId: spent?.agentId }
 }
 
 /** What to add up: the parts of an account up to this one. */

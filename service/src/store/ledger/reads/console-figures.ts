@@ -14,7 +14,7 @@ import {
   refusals,
   sellers,
 } from '../tables.ts'
-import { nameAndStatusOfAgent, toConsoleMandate } from './console-mandates.ts'
+import { consoleMandates } from './console-mandates.ts'
 import type { LedgerReader } from './ledger-reader.ts'
 import { columnsOf, from, inScope, ofAccount, rowOf, type Int, type RawRow } from './rows.ts'
 import { amountFrom, countFrom, sumAmount, sumWhere, type Sums } from './sums.ts'
@@ -108,8 +108,9 @@ export function prepareFigures(db: LedgerReader) {
           sum(authorized_payments) as authorized_payments
         from ${from(mandates)} where ${inScope(scope)} ${inTime}`.execute(db)
       const [sums] = rows
+      const { more, toItem } = consoleMandates(scope.accountId)
       const nearest = await sql<RawRow>`
-        select ${columnsOf(mandates, 'looked_at')}, ${nameAndStatusOfAgent(scope.accountId)} from (
+        select ${columnsOf(mandates, 'looked_at')}, ${more} from (
           select * from ${from(mandates)} where ${inScope(scope)} and ${isActive} and spent_micro > 0 ${inTime}
           order by cast(spent_micro as double precision) / max_total_micro desc, id desc
           limit ${sql.lit(maxNearest)}) looked_at`.execute(db)
@@ -123,7 +124,7 @@ export function prepareFigures(db: LedgerReader) {
           count: countFrom(sums, 'authorized_payments'),
           amountMicro: amountFrom(sums, 'authorized'),
         },
-        nearest: nearest.rows.map((raw) => toConsoleMandate(rowOf(mandates, raw), raw)),
+        nearest: nearest.rows.map((raw) => toItem(rowOf(mandates, raw), raw)),
       }
     },
 

@@ -4,24 +4,11 @@ import type { ConsoleAgent, ConsoleReads, FoundRecord } from '../../console/stor
 import type { Table } from '../table.ts'
 import { agents, apiKeys, entries, evaluations, keyUses, mandates, payments, sellers } from '../tables.ts'
 import { isActiveMandate } from './console-figures.ts'
-import { fitsMandate, holdsText, nameAndStatusOfAgent, toConsoleMandate } from './console-mandates.ts'
+import { consoleMandates, fitsMandate, holdsText } from './console-mandates.ts'
 import type { LedgerReader } from './ledger-reader.ts'
-import { listPage } from './pages.ts'
+import { findListed, listPage } from './pages.ts'
 import { toApiKey, toHold } from './records.ts'
-import {
-  columnsOf,
-  findRows,
-  from,
-  id,
-  idFrom,
-  ids,
-  inScope,
-  ofAccount,
-  rowOf,
-  rowsOf,
-  type Int,
-  type RawRow,
-} from './rows.ts'
+import { columnsOf, findRows, from, id, idFrom, ids, inScope, ofAccount, rowsOf, type Int } from './rows.ts'
 import { amountFrom, countFrom, sumAmount, sumWhere, type Sums } from './sums.ts'
 import { sql, type Sql } from '../../sql.ts'
 
@@ -37,10 +24,8 @@ export function prepareConsoleLists(db: LedgerReader) {
 
   async function withSums(scope: Scope, found: readonly Agent[], nowMs: number): Promise<ConsoleAgent[]> {
     if (found.length === 0) return []
-    const wanted = sql`agent_id in (${ids(
-      'agent',
-      found.map((agent) => agent.id),
-    )})`
+    const agentIds = found.map((agent) => agent.id)
+    const wanted = sql`agent_id in (${ids('agent', agentIds)})`
     const isActive = isActiveMandate(scope, nowMs)
     const { rows } = await sql<Sums & { agent_id: Int }>`
       select agent_id, ${sumAmount('spent', sql`spent_micro`)}, ${sumAmount('held', sql`held_micro`)},
@@ -77,17 +62,14 @@ export function prepareConsoleLists(db: LedgerReader) {
       const ofAgent = agentId === undefined ? sql`` : sql`and agent_id = ${id('agent', agentId)}`
       const where = sql`${inScope(scope)} ${ofAgent}`
       const fits = fitsMandate(scope.accountId, filter)
-      const more = nameAndStatusOfAgent(scope.accountId)
-      return listPage(db, { table: mandates, where, fits, more, toItem: toConsoleMandate }, page)
+      return listPage(db, { ...consoleMandates(scope.accountId), where, fits }, page)
     },
 
-    async findConsoleMandate(key) {
-      const { rows } = await sql<RawRow>`
-        select ${columnsOf(mandates, 'looked_at')}, ${nameAndStatusOfAgent(key.accountId)}
-        from ${from(mandates)} looked_at
-        where ${inScope(key)} and id = ${id('mandate', key.id)}`.execute(db)
-      return rows[0] && toConsoleMandate(rowOf(mandates, rows[0]), rows[0])
-    },
+    findConsoleMandate: (key) =>
+      findListed(db, {
+        ...consoleMandates(key.accountId),
+        where: sql`${inScope(key)} and id = ${id('mandate', key.id)}`,
+      }),
 
     async listOpenHolds(key, nowMs, limit) {
       const own = ofAccount(key.accountId)

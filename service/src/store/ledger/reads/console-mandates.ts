@@ -1,14 +1,18 @@
 import type { ListedStatus } from '@purser/wire/console/mandates'
 
 import type { ConsoleMandate, MandateFilter } from '../../console/store.ts'
-import { agents, type MandateRow } from '../tables.ts'
+import { agents, mandates, type MandateRow } from '../tables.ts'
 import { toMandate } from './records.ts'
 import { from, id, type RawRow } from './rows.ts'
 import { sql, type Sql } from '../../sql.ts'
 
-/** The name and the status of the agent of a mandate `looked_at`. */
-export function nameAndStatusOfAgent(accountId: string): Sql {
-  return sql`${ofAgent('name', accountId)} as agent_name, ${ofAgent('status', accountId)} as agent_status`
+/** How mandates are listed, with the name and the status of their agents. */
+export function consoleMandates(accountId: string) {
+  return {
+    table: mandates,
+    more: sql`${ofAgent('name', accountId)} as agent_name, ${ofAgent('status', accountId)} as agent_status`,
+    toItem: toConsoleMandate,
+  }
 }
 
 /** One column of a mandate's agent, which is read only for displayed mandates. */
@@ -17,7 +21,7 @@ function ofAgent(column: 'name' | 'status', accountId: string): Sql {
     where a.account_id = ${id('account', accountId)} and a.id = looked_at.agent_id)`
 }
 
-export function toConsoleMandate(row: MandateRow, raw: RawRow): ConsoleMandate {
+function toConsoleMandate(row: MandateRow, raw: RawRow): ConsoleMandate {
   return {
     ...toMandate(row),
     agentName: (raw['agent_name'] as string | null) ?? '',

@@ -5,6 +5,7 @@ import { sessionIdleMs } from '../../../domain/session.ts'
 import type { ConsoleReads } from '../../console/store.ts'
 import type { StoreReads } from '../../store.ts'
 import { identityOf } from '../operations/accounts.ts'
+import type { TableRow } from '../table.ts'
 import {
   accounts,
   agents,
@@ -22,7 +23,7 @@ import {
   type MandateUsage,
 } from '../tables.ts'
 import { hasMetadata, type LedgerReader } from './ledger-reader.ts'
-import { listPage, type List } from './pages.ts'
+import { findListed, listPage, type List } from './pages.ts'
 import { toAccount, toApiKey, toBudget, toHold, toMandate } from './records.ts'
 import {
   columnsOf,
@@ -127,17 +128,13 @@ export function prepareRecordReads(db: LedgerReader) {
     listSellers: ({ accountId, environment }, page) =>
       listPage(
         db,
-        {
-          table: sellers,
-          where: ofAccount(accountId),
-          fits: sql`environment = ${environment}`,
-          more: registeredId,
-          toItem: (_, raw) => toListedSeller(raw),
-        },
+        { ...listedSellers, where: ofAccount(accountId), fits: sql`environment = ${environment}` },
         page,
       ),
-    findSeller: (key) => findListedSeller(sql`${inScope(key)} and domain = ${key.domain}`),
-    findSellerById: (key) => findListedSeller(sql`${inScope(key)} and id = ${id('seller', key.id)}`),
+    findSeller: (key) =>
+      findListed(db, { ...listedSellers, where: sql`${inScope(key)} and domain = ${key.domain}` }),
+    findSellerById: (key) =>
+      findListed(db, { ...listedSellers, where: sql`${inScope(key)} and id = ${id('seller', key.id)}` }),
 
     /** Who is signed in: asked with every request of the console. */
     async findSession({ accountId, tokenHash }) {
@@ -160,13 +157,6 @@ export function prepareRecordReads(db: LedgerReader) {
       return row && toAccount(row)
     },
   } satisfies Partial<StoreReads & ConsoleReads>
-
-  async function findListedSeller(condition: Sql) {
-    const { rows } = await sql<RawRow>`
-      select ${columnsOf(sellers, 'looked_at')}, ${registeredId} from ${from(sellers)} looked_at
-      where ${condition} order by id limit 1`.execute(db)
-    return rows[0] && toListedSeller(rows[0])
-  }
 
   async function findPayment({
     accountId,
@@ -233,13 +223,13 @@ function hasWorkingKey(accountId: string): Sql {
     where k.account_id = ${id('account', accountId)} and k.revoked_at_ms is null))`
 }
 
-/** The seller that is registered under the domain of a seller `looked_at`. */
-const registeredId = sql`(
-  select d.seller_id from ${from(sellerDomains)} d
-  where d.environment = looked_at.environment and d.domain = looked_at.domain) as registered_id`
-
-function toListedSeller(raw: RawRow) {
-  const seller = rowOf(sellers, raw)
-  const registered = raw['registered_id']
-  return { ...seller, isPending: registered === null || idFrom('seller', registered) !== seller.id }
+/** How sellers are listed, with the seller that is registered under the domain of each. */
+const listedSellers = {
+  table: sellers,
+  more: sql`(
+    select d.seller_id from ${from(sellerDomains)} d
+    where d.environment = looked_at.environment and d.domain = looked_at.domain) as registered_id`,
+  toItem(seller: TableRow<typeof sellers>, { registered_id: registered }: RawRow) {
+    return { ...seller, isPending: registered === null || idFrom('seller', registered) !== seller.id }
+  },
 }

@@ -21,6 +21,18 @@ export interface List<Of extends Listable, Item> {
   readonly toItem: (row: TableRow<Of>, raw: RawRow) => Item
 }
 
+/** The first of the rows that an index finds, as the list has it. */
+export async function findListed<Of extends Listable, Item>(
+  db: Reader,
+  { table, where, more, toItem }: Omit<List<Of, Item>, 'fits' | 'maxLookedAt'>,
+): Promise<Item | undefined> {
+  const { rows } = await sql<RawRow>`
+    select ${listedColumns(table, more)} from ${from(table)} looked_at where ${where} order by id limit 1`.execute(
+    db,
+  )
+  return rows[0] && toItem(rowOf(table, rows[0]), rows[0])
+}
+
 /** A page of a list. */
 export async function listPage<Of extends Listable, Item>(
   db: Reader,
@@ -32,8 +44,7 @@ export async function listPage<Of extends Listable, Item>(
   const source = sql`from ${from(table)} where ${where} ${older} order by id desc`
   // One more than the page holds, to know whether there is a next page.
   const { rows } = await sql<RawRow>`
-    select ${columnsOf(table, 'looked_at')} ${more ? sql`, ${more}` : sql``}
-    from (select * ${source} limit ${sql.lit(fits ? maxLookedAt : limit + 1)}) looked_at
+    select ${listedColumns(table, more)} from (select * ${source} limit ${sql.lit(fits ? maxLookedAt : limit + 1)}) looked_at
     where ${fits ?? sql`1 = 1`} order by looked_at.id desc limit ${sql.lit(limit + 1)}`.execute(db)
   const shown = rows.slice(0, limit)
   const items = shown.map((raw) => toItem(rowOf(table, raw), raw))
@@ -42,6 +53,10 @@ export async function listPage<Of extends Listable, Item>(
   const { rows: end } = await sql<{ id: unknown }>`
     select id ${source} limit 1 offset ${sql.lit(maxLookedAt - 1)}`.execute(db)
   return { items, next: end[0] && idFrom(kind, end[0].id) }
+}
+
+function listedColumns(table: Listable, more?: Sql): Sql {
+  return sql.join([columnsOf(table, 'looked_at'), ...(more ? [more] : [])])
 }
 
 function kindOf({ name, columns }: Listable) {
