@@ -69,7 +69,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'an evaluation approves what does not fit the budget',
-    firstSeed: 73,
+    firstSeed: 27,
     ...inOperation(
       'evaluate',
       seeing(mandates, (row) => ({ ...row, spentMicro: 0n })),
@@ -103,6 +103,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a proof is granted and not written', ...inOperation('issueProof', without(payments)) },
   {
     bug: 'a capture does not check whether its agent is revoked, and the sweep ends its proofs',
+    firstSeed: 15,
     ...inOperations({
       capture: seeing(agents, (row) => ({ ...row, status: 'active' })),
       voidPaymentsOfRevoked: changing(() => []),
@@ -141,7 +142,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a freeze ends no open proofs',
-    firstSeed: 67,
+    firstSeed: 55,
     ...inOperation(
       'freezeBudget',
       changing((change, facts) => {
@@ -293,7 +294,6 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a void leaves the proof open', ...inOperation('voidPayment', without(payments)) },
   {
     bug: 'a disabled account stays active',
-    firstSeed: 35,
     ...inOperation('moveAccount', without(accounts)),
   },
   {
@@ -347,7 +347,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'paid sellers are not recorded', ...inOperation('addUpActivity', without(paidSellers)) },
   {
     bug: "two services add the same to the console's sums",
-    firstSeed: 269,
+    firstSeed: 17,
     ...inTransaction((transaction) => ({
       read: async (reads, options) => {
         const others = reads.map((read) => ({
@@ -369,7 +369,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'an authorization reserves nothing', ...inOperation('authorize', without(mandates)) },
   {
     bug: 'an authorization does not check whether its mandate was stopped',
-    firstSeed: 21,
+    firstSeed: 87,
     ...inOperation(
       'authorize',
       seeing(mandates, (row) => ({ ...row, epoch: 0 })),
@@ -437,7 +437,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'an evaluation needs no approval',
-    firstSeed: 34,
+    firstSeed: 17,
     ...inOperation(
       'evaluate',
       seeing(mandates, (row) => ({ ...row, approval: null })),

@@ -29,7 +29,7 @@ test('The simulator finds every planted bug', async (context) => {
   for (const { bug, firstSeed = 1, ...planted } of plantedBugs) {
     await context.test(bug, async () => {
       for (let seed = firstSeed; seed < firstSeed + maxSeeds; seed++) {
-        const evidence = await simulate({ seed, openMs: 0, minCalls: 200, maxMs: 3_600_000, ...planted })
+        const evidence = await simulate({ seed, openMs: 0, minCalls: 200, maxMs: 1_200_000, ...planted })
         if (findComplaints(evidence).length > 0) return
       }
       assert.fail(`not found with ${maxSeeds} seeds`)
