@@ -6,10 +6,12 @@ import {
   RolledBackError,
   RowExistsError,
   type Driver,
+  type NetChange,
 } from '../../src/store/ledger/driver.ts'
 import { sumOfHalves, sumsOfParts } from '../../src/store/ledger/activity.ts'
 import { Ledger } from '../../src/store/ledger/ledger.ts'
 import { addUpActivity } from '../../src/store/ledger/operations/activity.ts'
+import { lock } from '../../src/store/ledger/operation.ts'
 import { operationsByName } from '../../src/store/ledger/operations/by-name.ts'
 import { keyText, type Table } from '../../src/store/ledger/table.ts'
 import {
@@ -257,11 +259,13 @@ function inOrder(table: Table, rows: readonly Row[]): Row[] {
     .sort((one, other) => (keyText(table, one) < keyText(table, other) ? -1 : 1))
 }
 
-function commit(
-  driver: Driver,
-  changes: Parameters<Parameters<Parameters<Driver['transaction']>[0]>[0]['commit']>[0],
-) {
-  return driver.transaction((transaction) => transaction.commit(changes))
+/** Locks the rows that it changes, like operations do. */
+function commit(driver: Driver, changes: readonly NetChange[]) {
+  const locks = changes.flatMap(({ table, before }) => (before ? [lock(table, before as never)] : []))
+  return driver.transaction(async (transaction) => {
+    if (locks.length > 0) await transaction.read(locks, { waitsForLocks: true })
+    await transaction.commit(changes)
+  })
 }
 
 function disposable(bed: DriverBed) {

@@ -492,6 +492,16 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
     })),
   },
   {
+    bug: 'a capture changes its payment without locking the mandate',
+    changeOperation: (operation) =>
+      operation.name === 'capture'
+        ? {
+            ...operation,
+            reads: (...call) => operation.reads(...call).map((read) => ({ ...read, isLocked: false })),
+          }
+        : operation,
+  },
+  {
     bug: 'a row locked by another transaction counts as missing',
     ...inTransaction((transaction) => ({
       read: async (reads, options) => ({ ...(await transaction.read(reads, options)), blocked: new Set() }),

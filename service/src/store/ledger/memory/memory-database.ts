@@ -2,8 +2,9 @@ import { isWithin } from '../batch-facts.ts'
 import type { NetChange } from '../driver.ts'
 import { RolledBackError, RowExistsError, type ReadAnswer } from '../driver.ts'
 import { KeyMap } from '../key-map.ts'
-import type { RangeRead, Read, RowRead } from '../operation.ts'
+import { lock, type RangeRead, type Read, type RowRead } from '../operation.ts'
 import { indexOf, keyText, type Table } from '../table.ts'
+import { mandates } from '../tables.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -51,7 +52,7 @@ export class MemoryDatabase {
   }
 
   /** The places of a read: that of its key, or those of the rows in its range, in the order of their keys. */
-  placesOf(read: Read): readonly Place[] {
+  placesOf(read: Read): Place[] {
     if (read.kind === 'row') return [this.#placeOf(read.table, read.key)]
     const textOf = ({ row }: Place) => keyText(read.table, row!)
     return this.#findRange(read).sort((one, other) => compare(textOf(one), textOf(other)))
@@ -202,10 +203,23 @@ export class MemorySession {
       for (const [read, row] of this.#looked) {
         if (this.#database.find(read)[0] !== row) throw new RolledBackError('a row has changed')
       }
+      for (const { table, before } of changes) {
+        if (before && !this.#guards(table, before))
+          throw new Error(`a row of ${table.name} changes without a lock`)
+      }
       this.#database.write(changes)
     } finally {
       this.end()
     }
+  }
+
+  /** Whether no other session can change a row: it is locked, or the mandate that it belongs to. */
+  #guards(table: Table, row: Row): boolean {
+    const { accountId, mandateId } = row as { readonly accountId?: string; readonly mandateId?: string }
+    const places = this.#database.placesOf(lock(table, row as never))
+    if (accountId !== undefined && mandateId !== undefined)
+      places.push(...this.#database.placesOf(lock(mandates, { accountId, id: mandateId })))
+    return places.some((place) => place.owner === this)
   }
 
   /** Ends the transaction; rolls back what was not committed. */

@@ -82,7 +82,7 @@ export const releaseDomain: Operation<DomainRelease, RegisteredSeller | undefine
     const registered = facts.row(sellerDomains, registration)
     if (!registered) return unchanged(undefined)
     const { accountId, sellerId: id, domain } = registered
-    const seller = facts.row(sellers, { accountId, id })
+    const seller = facts.lockedRow(sellers, { accountId, id })
     return {
       outcome: { accountId, id },
       changes: [
