@@ -19,16 +19,23 @@ test('Finding the way: soon there, by filters, by typing, by keyboard alone, wit
   const { page } = visitor
   await visitor.signIn(service.sandboxKey)
 
-  await chapter('The overview is usable within a second of going there', async () => {
-    const visitsMs: number[] = []
+  await chapter('The overview is usable almost as soon as a screen without data', async () => {
+    const visitsMs: { readonly overview: number; readonly blank: number }[] = []
+    const usableMs = async (path: string, words: string) => {
+      await page.goto(`${service.url}/console/${path}`)
+      await page.getByText(words).first().waitFor()
+      return page.evaluate(() => performance.now())
+    }
     for (let visits = 0; visits < 5; visits++) {
-      await page.goto(`${service.url}/console/sandbox`)
-      await page.locator('.tile', { hasText: 'Spent today' }).waitFor()
-      visitsMs.push(await page.evaluate(() => performance.now()))
+      const blank = await usableMs('sandbox/nowhere', 'Page not found')
+      visitsMs.push({ blank, overview: await usableMs('sandbox', 'Spent today') })
     }
     // The best of five: what else the machine does is not the console's.
-    context.diagnostic(`usable after ${visitsMs.map(Math.round).join(', ')} ms`)
-    assert.ok(Math.min(...visitsMs) < 1_000, `${visitsMs.map(Math.round).join(', ')} ms`)
+    const [overview, blank] = (['overview', 'blank'] as const).map((one) =>
+      Math.min(...visitsMs.map((visit) => visit[one])),
+    ) as [number, number]
+    context.diagnostic(`usable after ${Math.round(overview)} ms; without data after ${Math.round(blank)} ms`)
+    assert.ok(overview <= 4 * blank, `${overview} ms, and ${blank} ms without data`)
     // The scripts whose size is limited are all that it takes.
     const firstPage = await (await fetch(`${service.url}/console/`)).text()
     const scripts = await page.evaluate(() =>
