@@ -154,11 +154,12 @@ export const captureAuthorized: Operation<SettleCall, SettleOutcome | PaidElsewh
   reads: readsOfAuthorized,
 
   decide(call, facts) {
+    // Captured by an earlier attempt whose response was lost, whatever has changed since.
+    const earlier = facts.row(payments, { accountId: call.payerId, nonce: call.nonce })
+    if (earlier?.transactionId === call.transactionId) return unchanged(settled('captured', earlier))
     const found = findAuthorized(call, facts)
     if ('outcome' in found) return unchanged(found)
     const { payment, mandate } = found
-    // Captured by an earlier attempt whose response was lost.
-    if (payment.transactionId === call.transactionId) return unchanged(settled('captured', payment))
     const amountMicro = call.amountMicro ?? payment.amountMicro
     const times = timesOf(call, facts)
     const status = statusOf(payment, mandate, times.payerMs)
@@ -201,9 +202,17 @@ export interface VoidAuthorizedCall extends AuthorizedCall {
 export const voidAuthorized: Operation<VoidAuthorizedCall, VoidOutcome | PaidElsewhere> = {
   name: 'voidAuthorized',
 
-  reads: readsOfAuthorized,
+  reads: (call, { isRerun }) => [
+    ...readsOfAuthorized(call),
+    ...(isRerun ? [look(auditEvents, { accountId: call.payerId, id: call.event.id })] : []),
+  ],
 
   decide(call, facts) {
+    // Voided by an earlier attempt whose response was lost, whatever has changed since.
+    if (facts.isRerun && facts.row(auditEvents, { accountId: call.payerId, id: call.event.id })) {
+      const earlier = facts.row(payments, { accountId: call.payerId, nonce: call.nonce })!
+      return unchanged({ outcome: 'ended', hold: toHold(earlier, earlier.epoch) })
+    }
     const found = findAuthorized(call, facts)
     if ('outcome' in found) return unchanged(found)
     const { payment, mandate } = found

@@ -11,7 +11,9 @@ import { moveAccount } from './accounts.ts'
 import { issueApiKey, revokeApiKey } from './api-keys.ts'
 import { moveMandate } from './mandates.ts'
 import { statusOf } from './payment-rows.ts'
+import { authorize, captureAuthorized, voidAuthorized } from './authorizations.ts'
 import { capture, settleLate } from './captures.ts'
+import { refund } from './refunds.ts'
 import { createSeller, releaseDomain } from './sellers.ts'
 import { voidPayment } from './voids.ts'
 
@@ -185,7 +187,8 @@ test('If facts are read again and change the decision, the earlier changes are n
   assert.deepEqual(ledger.rows(entries), [])
 })
 
-test('A capture whose response is lost is reported as made, even if its account is disabled before the rerun', async () => {
+/** A ledger that loses the answer to a commit, and disables the account before the rerun. */
+async function openLosingLedger() {
   let meanwhile: (() => Promise<unknown>) | undefined
   let beside: Ledger | undefined
   const ledger = await openMemoryLedger({
@@ -209,8 +212,81 @@ test('A capture whose response is lost is reported as made, even if its account 
       }
     },
   })
-  const hold = await ledger.proof(await ledger.mandate(), '1.00')
   const move = { id: scope.accountId, to: 'disabled' as const, atMs: ledger.clock.nowMs, events: [] }
-  meanwhile = () => beside?.run(moveAccount, move) ?? assert.fail()
+  return {
+    ...ledger,
+    loseNextAnswer: () => void (meanwhile = () => beside?.run(moveAccount, move) ?? assert.fail()),
+  }
+}
+
+test('A capture whose response is lost is reported as made, even if its account is disabled before the rerun', async () => {
+  const ledger = await openLosingLedger()
+  const hold = await ledger.proof(await ledger.mandate(), '1.00')
+  ledger.loseNextAnswer()
   assert.equal((await ledger.capture(hold)).outcome, 'captured')
 })
+
+test('So is the capture of an authorized payment', async () => {
+  const ledger = await openLosingLedger()
+  const authorized = await authorizedPayment(ledger)
+  const call = { ...authorized, amountMicro: null, idempotencyKey: null, transactionId: ledger.nextId('txn') }
+  ledger.loseNextAnswer()
+  const { outcome } = await ledger.run(captureAuthorized, call)
+  assert.equal(outcome, 'captured')
+})
+
+test('So is the void of an authorized payment', async () => {
+  const ledger = await openLosingLedger()
+  const authorized = await authorizedPayment(ledger)
+  ledger.loseNextAnswer()
+  const event = ledger.event('authorization.voided', authorized.nonce)
+  const voided = await ledger.run(voidAuthorized, { ...authorized, event })
+  assert(voided.outcome === 'ended')
+  assert.equal(voided.hold.status, 'voided')
+})
+
+test('So is a refund', async () => {
+  const ledger = await openLosingLedger()
+  const hold = await ledger.proof(await ledger.mandate(), '1.00')
+  await ledger.capture(hold)
+  const refundId = ledger.nextId('txn')
+  const amount = { amountText: '0.40', amountMicro: parseAmount('0.40') }
+  const events = {
+    payer: ledger.event('payment.refunded', refundId),
+    own: ledger.event('payment.refunded', refundId),
+  }
+  const call = {
+    ...callFor(ledger, hold),
+    ...amount,
+    reason: null,
+    idempotencyKey: 'refund',
+    refundId,
+    events,
+  }
+  ledger.loseNextAnswer()
+  assert.deepEqual(await ledger.run(refund, call), { outcome: 'refunded', refundId })
+})
+
+function callFor({ clock }: Pick<MemoryLedger, 'clock'>, { nonce }: Pick<Hold, 'nonce'>) {
+  const caller: Caller = { ...scope, keyId: 'key_1', role: 'owner', agentId: null }
+  return { payerId: scope.accountId, caller, nonce, nowMs: clock.nowMs }
+}
+
+async function authorizedPayment(ledger: MemoryLedger) {
+  const hold = await ledger.proof(await ledger.mandate(), '1.00')
+  const { agentId, mandateId, amountText, currency, resourceUrl } = hold
+  const terms = { agentId, mandateId, amountText, currency, resourceUrl, merchantDomain: 'shop.example' }
+  const event = ledger.event('payment.authorized', hold.nonce)
+  const call = callFor(ledger, hold)
+  const { outcome } = await ledger.run(authorize, {
+    ...call,
+    ...terms,
+    idempotencyKey: null,
+    captureSeconds: 600,
+    event,
+  })
+  assert.equal(outcome, 'authorized')
+  return call
+}
+
+type MemoryLedger = Awaited<ReturnType<typeof openMemoryLedger>>

@@ -52,15 +52,19 @@ export interface RefundCall {
 export const refund: Operation<RefundCall, RefundOutcome> = {
   name: 'refund',
 
-  reads: ({ caller, payerId, nonce }) => [
+  reads: ({ caller, payerId, nonce, refundId }, { isRerun }) => [
     look(accounts, { id: caller.accountId }),
     look(accounts, { id: payerId }),
     look(apiKeys, keyOf(caller)),
     look(payments, { accountId: payerId, nonce }),
+    ...(isRerun ? [look(refunds, { accountId: payerId, id: refundId })] : []),
   ],
 
   decide(call, facts) {
-    const { caller, payerId, nonce, amountMicro } = call
+    const { caller, payerId, nonce, refundId, amountMicro } = call
+    // Refunded by an earlier attempt whose response was lost, whatever has changed since.
+    if (facts.isRerun && facts.row(refunds, { accountId: payerId, id: refundId }))
+      return done(refundId, { isReplay: false })
     if (!mayCollect(caller, facts)) return refused('invalid_api_key')
     const payment = facts.row(payments, { accountId: payerId, nonce })
     if (payment?.environment !== caller.environment) return refused('not_found')
@@ -71,8 +75,6 @@ export const refund: Operation<RefundCall, RefundOutcome> = {
     const mandate = facts.row(mandates, mandateKey)
     if (payment.status !== 'captured' || !mandate) return refused('not_refundable')
     const earlier = facts.rows(refundsOf(call))
-    // Refunded by an earlier attempt whose response was lost.
-    if (earlier.some(({ id }) => id === call.refundId)) return done(call.refundId, { isReplay: false })
     // Whatever key of the account it comes with: the API key may have been replaced before a retry.
     const same = earlier.find(({ idempotencyKey }) => idempotencyKey === call.idempotencyKey)
     if (same) {
@@ -87,7 +89,7 @@ export const refund: Operation<RefundCall, RefundOutcome> = {
     const bookings = new Bookings(mandate, facts)
     bookings.refund(payment, { amountMicro })
     return {
-      outcome: { outcome: 'refunded', refundId: call.refundId },
+      outcome: { outcome: 'refunded', refundId },
       changes: [
         put(payments, { ...payment, refundedMicro }),
         ...bookings.changes,
