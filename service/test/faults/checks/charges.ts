@@ -109,8 +109,10 @@ function wasOvertaken(dossier: Dossier, attempt: Verification): boolean {
 /** Whether the proof may have ended at some moment of the request, by time or by a stop. */
 function wasOver(dossier: Dossier, { endedMs }: Verification, hold: HoldContent): boolean {
   if (endedMs - hold.issuedAtMs > validityWindowMs - dossier.skewMs) return true
-  if (hold.status !== 'voided') return false
-  return dossier.endsOf(hold).some((stop) => stop.beganMs <= endedMs && latestMs(stop) >= hold.issuedAtMs)
+  const agentId = dossier.mandates.get(hold.mandateId)?.agentId ?? ''
+  // A proof of a revoked agent may expire before the revocation ends it, if its mandate was locked meanwhile.
+  const stops = hold.status === 'voided' ? dossier.endsOf(hold) : dossier.revocationsOfAgent(agentId)
+  return stops.some((stop) => stop.beganMs <= endedMs && latestMs(stop) >= hold.issuedAtMs)
 }
 
 function isOwn({ keyId, request }: Verification, { capturedBy, idempotencyKey }: HoldContent): boolean {
