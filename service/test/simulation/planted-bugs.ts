@@ -347,7 +347,6 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'paid sellers are not recorded', ...inOperation('addUpActivity', without(paidSellers)) },
   {
     bug: "two services add the same to the console's sums",
-    firstSeed: 17,
     ...inTransaction((transaction) => ({
       read: async (reads, options) => {
         const others = reads.map((read) => ({

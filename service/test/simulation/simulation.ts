@@ -3,6 +3,7 @@ import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
 import type { Caller } from '../../src/domain/records.ts'
 import { createIds, type Ids } from '../../src/ids.ts'
 import { Ledger } from '../../src/store/ledger/ledger.ts'
+import { StoreUnavailableError } from '../../src/store/store.ts'
 import { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
 import { createAccount } from '../../src/store/ledger/operations/accounts.ts'
 import { createSeller } from '../../src/store/ledger/operations/sellers.ts'
@@ -103,9 +104,13 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
   }
   void crashNowAndThen(services, world, isOpen)
   void moveClocks(services, world)
-  void advanceClocks(services, world, { owner, isOpen })
-  void sweepForEver(services, world, isOpen)
-  void rollUpForEver(services, world)
+  /** A service that cannot reach the ledger tries again later. */
+  const whenFailed = (error: unknown) => {
+    if (!(error instanceof StoreUnavailableError)) broken.push(error)
+  }
+  void advanceClocks(services, world, { owner, isOpen, whenFailed })
+  void sweepForEver(services, world, { isOpen, whenFailed })
+  void rollUpForEver(services, world, whenFailed)
   const trading = trade(market, { buyers, owners, teams }).catch((error: unknown) => broken.push(error))
   await time.runUntil(Promise.race([trading, time.sleep(maxMs)]))
   // Everything in progress completes, and expired holds are released.
@@ -134,6 +139,11 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
   }
 }
 
+interface Listeners {
+  readonly isOpen: () => boolean
+  readonly whenFailed: (error: unknown) => void
+}
+
 /** Max error of a service's clock. */
 const maxClockSkewMs = 3_000
 
@@ -153,17 +163,14 @@ async function moveClocks(
 async function advanceClocks(
   services: readonly [SimulatedService, SimulatedService],
   { random, time, faultPercent }: World,
-  { owner, isOpen }: { readonly owner: Caller; readonly isOpen: () => boolean },
+  { owner, isOpen, whenFailed }: Listeners & { readonly owner: Caller },
 ): Promise<void> {
   if (faultPercent === 0) return
   for (;;) {
     await time.sleep(1_000 + random.below(10_000))
     if (!isOpen()) return
     const byMs = random.below(5) === 0 ? validityWindowMs + holdGraceMs : 1 + random.below(30_000)
-    random
-      .pick(services)
-      .advanceClock({ accountId: owner.accountId, environment }, byMs)
-      .catch(() => undefined)
+    random.pick(services).advanceClock({ accountId: owner.accountId, environment }, byMs).catch(whenFailed)
   }
 }
 
@@ -186,7 +193,7 @@ async function crashNowAndThen(
 async function sweepForEver(
   services: readonly [SimulatedService, SimulatedService],
   { random, time, database, clockOffsetMs }: World,
-  isOpen: () => boolean,
+  { isOpen, whenFailed }: Listeners,
 ): Promise<void> {
   for (;;) {
     await time.sleep(15_000)
@@ -200,10 +207,10 @@ async function sweepForEver(
     ) as unknown as MandateRow[]) {
       if (!mandateIds.has(mandateId) || (heldMicro === 0n && authorizedMicro === 0n)) continue
       const swept = random.pick(services).sweep({ accountId, mandateId })
-      swept.catch(() => undefined)
+      swept.catch(whenFailed)
     }
     for (const running of database.rowsOf(runningStops) as unknown as RunningStop[]) {
-      for (const service of services) service.continueStop(running).catch(() => undefined)
+      for (const service of services) service.continueStop(running).catch(whenFailed)
     }
   }
 }
@@ -212,11 +219,12 @@ async function sweepForEver(
 async function rollUpForEver(
   services: readonly [SimulatedService, SimulatedService],
   { random, time, database }: World,
+  whenFailed: Listeners['whenFailed'],
 ): Promise<void> {
   for (;;) {
     await time.sleep(2_000 + random.below(4_000))
     if (database.rowsOf(activityParts).length === 0) continue
-    for (const service of services) service.addUpActivity().catch(() => undefined)
+    for (const service of services) service.addUpActivity().catch(whenFailed)
   }
 }
 
