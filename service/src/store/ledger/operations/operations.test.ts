@@ -226,7 +226,7 @@ test('A capture whose response is lost is reported as made, even if its account 
   assert.equal((await ledger.capture(hold)).outcome, 'captured')
 })
 
-test('So is the capture of an authorized payment', async () => {
+test('The capture of an authorized payment is reported as made after a lost response, whatever changes before the rerun', async () => {
   const ledger = await openLosingLedger()
   const authorized = await authorizedPayment(ledger)
   const call = { ...authorized, amountMicro: null, idempotencyKey: null, transactionId: ledger.nextId('txn') }
@@ -235,7 +235,7 @@ test('So is the capture of an authorized payment', async () => {
   assert.equal(outcome, 'captured')
 })
 
-test('So is the void of an authorized payment', async () => {
+test('The void of an authorized payment is reported as made after a lost response, whatever changes before the rerun', async () => {
   const ledger = await openLosingLedger()
   const authorized = await authorizedPayment(ledger)
   ledger.loseNextAnswer()
@@ -245,7 +245,7 @@ test('So is the void of an authorized payment', async () => {
   assert.equal(voided.hold.status, 'voided')
 })
 
-test('So is a refund', async () => {
+test('A refund is reported as made after a lost response, whatever changes before the rerun', async () => {
   const ledger = await openLosingLedger()
   const hold = await ledger.proof(await ledger.mandate(), '1.00')
   await ledger.capture(hold)
