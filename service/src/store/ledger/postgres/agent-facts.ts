@@ -18,6 +18,7 @@ import { sqlName, type Table } from '../table.ts'
 import { agents, entries, mandates, type AgentRow, type MandateRow } from '../tables.ts'
 import { askOnce } from './ask-once.ts'
 import { BatchedReads } from './batched-reads.ts'
+import { compileDecodeRow } from '../compiled-rows.ts'
 import { columnTypes, decoderOf } from './column-types.ts'
 import { localSetting, noJit } from './local-settings.ts'
 import { uuidOf } from './postgres-reader.ts'
@@ -146,8 +147,8 @@ async function askDistributed(pool: Pool, batch: readonly Values[]): Promise<(Fo
 function decodeFacts(fields: readonly (string | null)[]): Found {
   const hasMandate = typeof fields[mandateStart] === 'string'
   return {
-    agent: decodeAgent(fields, 0) as AgentRow,
-    mandate: hasMandate ? (decodeMandate(fields, mandateStart) as MandateRow) : undefined,
+    agent: decodeAgent(fields, 0) as unknown as AgentRow,
+    mandate: hasMandate ? (decodeMandate(fields, mandateStart) as unknown as MandateRow) : undefined,
     recent: fields[mandateEnd] ?? null,
     waiting: fields[mandateEnd + 1] ?? null,
   }
@@ -156,13 +157,8 @@ function decodeFacts(fields: readonly (string | null)[]): Found {
 const decodeAgent = decoderOfRow(agents)
 const decodeMandate = decoderOfRow(mandates)
 
-/** Decodes a row of a table from fields that begin at a place. */
 function decoderOfRow({ columns }: Table) {
-  const decoders = Object.entries(columns).map(([name, column]) => ({ name, decode: decoderOf(column) }))
-  return (fields: readonly (string | null)[], start: number): unknown => {
-    const row: Record<string, unknown> = {}
-    for (const [index, { name, decode }] of decoders.entries())
-      row[name] = decode(fields[start + index] ?? null)
-    return row
-  }
+  return compileDecodeRow<string | null>(
+    Object.entries(columns).map(([name, column]) => ({ name, decode: decoderOf(column) })),
+  )
 }

@@ -25,9 +25,8 @@ export const columnTypes: Readonly<Record<ColumnKind, ColumnType>> = {
 }
 
 /** Parses a column's value from PostgreSQL's text format. */
-export function decoderOf({ kind, idKind = 'nonce' }: Column): (value: string | null) => unknown {
-  const decode = kind === 'id' ? (uuid: string) => idFrom(idKind, uuid) : decoders[kind]
-  return (value) => (value === null ? null : decode(value))
+export function decoderOf({ kind, idKind = 'nonce' }: Column): (value: string) => unknown {
+  return kind === 'id' ? (uuid) => idFrom(idKind, uuid) : decoders[kind]
 }
 
 const decoders: Readonly<Record<Exclude<ColumnKind, 'id'>, (value: string) => unknown>> = {

@@ -8,6 +8,7 @@ import type { NetChange } from '../driver.ts'
 import { KeyMap } from '../key-map.ts'
 import type { RangeRead, Read, RowRead } from '../operation.ts'
 import { canHold, indexOf, keyText, sqlName, type Column, type Table } from '../table.ts'
+import { compileDecodeRow, type DecodeRow } from '../compiled-rows.ts'
 import { columnTypes, decoderOf, encodeValue } from './column-types.ts'
 import { RowList, type NamedColumn } from './row-list.ts'
 import { guardOf } from './schema.ts'
@@ -37,7 +38,7 @@ export interface ReadOptions {
 export function readRows(groups: readonly (readonly Read[])[], options: ReadOptions): Statement {
   const { lock } = options
   const parts = groups.map((reads) => partOf(reads, options))
-  const width = Math.max(...parts.map(({ columns }) => columns.length))
+  const width = Math.max(...parts.map(({ selection }) => selection.columns.length))
   const cast = parts.length > 1 ? '::text' : ''
   const shape = parts.map(({ first, list }) => `${shapeOf(first)} ${list.shape}`).join()
   return {
@@ -47,12 +48,12 @@ export function readRows(groups: readonly (readonly Read[])[], options: ReadOpti
       shape,
       () => {
         let parameters = 0
-        const selects = parts.map(({ first, columns, list }, part) => {
+        const selects = parts.map(({ first, selection: { columns }, list }, part) => {
           const source = sourceOf(first, list.machineOf(first.table, parameters))
           const rows = list.sql('wanted', parameters)
           parameters += list.values.length
           const version = first.kind === 'row' && !lock ? 'row_version' : 'null'
-          const found = columns.map(({ name }) => `found.${sqlName(name)}${cast}`)
+          const found = columns.map((name) => `found.${sqlName(name)}${cast}`)
           const padding = Array<string>(width - columns.length).fill('null')
           return `
           select ${[part, 'place', version, ...found, ...padding].join(', ')} from ${rows}
@@ -63,12 +64,9 @@ export function readRows(groups: readonly (readonly Read[])[], options: ReadOpti
     ),
     values: parts.flatMap(({ list }) => list.values),
     decodeRow: (fields): FoundRow => {
-      const { reads, columns } = parts[Number(fields[0])]!
+      const { reads, selection } = parts[Number(fields[0])]!
       const read = reads[Number(fields[1]) - 1]!
-      const row: Record<string, unknown> = {}
-      // The key is known, so only the other columns are sent.
-      if (read.kind === 'row') for (const name of read.table.key) row[name] = read.key[name]
-      return { read, row: decodeInto(row, columns, fields, 3), version: fields[2] ?? null }
+      return { read, row: selection.decode(fields, 3, valuesOf(read)), version: fields[2] ?? null }
     },
   }
 }
@@ -79,20 +77,20 @@ const lockings = { skip: ' for no key update skip locked', wait: ' for no key up
 interface Part {
   readonly first: Read
   readonly reads: readonly Read[]
-  readonly columns: readonly Decoded[]
+  readonly selection: Selection
   readonly list: RowList
 }
 
 function partOf(reads: readonly Read[], { lock, isDistributed }: ReadOptions): Part {
   const [first] = reads as readonly [Read]
-  const { all, key, keyColumns, others } = layoutOf(first.table)
+  const { keyColumns, whole, rest, key, none } = layoutOf(first.table)
   if (first.kind === 'range') {
     const list = new RowList(columnsOfRange(first), reads.map(parametersOf), { isDistributed })
-    return { first, reads, columns: lock ? key : all, list }
+    return { first, reads, selection: lock ? key : whole, list }
   }
   const ordered = lock ? reads.toSorted(compareKeys) : reads
   const list = new RowList(keyColumns, ordered.map(parametersOf), { isDistributed })
-  return { first, reads: ordered, columns: lock ? [] : others, list }
+  return { first, reads: ordered, selection: lock ? none : rest, list }
 }
 
 function compareKeys(one: Read, other: Read): number {
@@ -163,12 +161,12 @@ function rangeOf({ table, where, orderBy, after, upTo }: RangeRead, machine: str
 
 /** Every row of a table, in no order. */
 export async function readTable(pool: Pick<Pool, 'query'>, table: Table): Promise<readonly Row[]> {
-  const { all } = layoutOf(table)
+  const { columns, decode } = layoutOf(table).whole
   const { rows } = await pool.query<(string | null)[]>({
-    text: `select ${all.map(({ name }) => `${sqlName(name)}::text`).join(', ')} from ${table.name}`,
+    text: `select ${columns.map((name) => `${sqlName(name)}::text`).join(', ')} from ${table.name}`,
     rowMode: 'array',
   })
-  return rows.map((fields) => decodeInto({}, all, fields, 0))
+  return rows.map((fields) => decode(fields, 0))
 }
 
 /** The transaction that wrote a row, for the row object as it was read. */
@@ -203,7 +201,7 @@ function compareTables([one]: readonly NetChange[], [other]: readonly NetChange[
 
 /** Whether a change changes anything: an operation may put an equal row. */
 export function isReal({ table, before, now }: NetChange): boolean {
-  return !before || !now || layoutOf(table).all.some(({ name }) => before[name] !== now[name])
+  return !before || !now || layoutOf(table).whole.columns.some((name) => before[name] !== now[name])
 }
 
 function insertRows(changes: readonly NetChange[]): Statement {
@@ -249,8 +247,8 @@ function filledIn({ columns }: Table, rows: readonly Row[]): readonly string[] {
 /** Sends and writes only columns that change in one of the rows. */
 function updateRows(changes: readonly NetChange[], options: WriteOptions): Statement {
   const { table } = changes[0]!
-  const changed = layoutOf(table).others.flatMap(({ name }) =>
-    changes.some(({ before, now }) => before![name] !== now![name]) ? [name] : [],
+  const changed = layoutOf(table).rest.columns.filter((name) =>
+    changes.some(({ before, now }) => before![name] !== now![name]),
   )
   const rows = changes.map(({ now }) => now!)
   const list = listOfChanges(changes, rows, [...table.key, ...changed], options)
@@ -364,17 +362,21 @@ function checkVersions(
   }
 }
 
-interface Decoded {
-  readonly name: string
-  readonly decode: (value: string | null) => unknown
+/** The columns that a statement selects, and how a row is made of them and of those that the read names. */
+interface Selection {
+  readonly columns: readonly string[]
+  readonly decode: DecodeRow<string | null>
 }
 
 interface Layout {
   readonly keyColumns: readonly NamedColumn[]
-  readonly key: readonly Decoded[]
-  /** The columns outside the key. */
-  readonly others: readonly Decoded[]
-  readonly all: readonly Decoded[]
+  readonly whole: Selection
+  /** The whole row, for a read by its key: only the other columns are sent. */
+  readonly rest: Selection
+  /** Only the key. */
+  readonly key: Selection
+  /** Only the key, for a read by it. */
+  readonly none: Selection
 }
 
 const layouts = new Map<Table, Layout>()
@@ -382,27 +384,25 @@ const layouts = new Map<Table, Layout>()
 function layoutOf(table: Table): Layout {
   let layout = layouts.get(table)
   if (!layout) {
-    const all = Object.entries(table.columns).map(([name, column]) => ({ name, decode: decoderOf(column) }))
-    const key = table.key.flatMap((name) => all.filter((column) => column.name === name))
-    const others = all.filter(({ name }) => !table.key.includes(name))
-    layout = { keyColumns: columnsOf(table, table.key), key, others, all }
+    const all = Object.keys(table.columns)
+    layout = {
+      keyColumns: columnsOf(table, table.key),
+      whole: select(table, all),
+      rest: select(table, all, table.key),
+      key: select(table, table.key),
+      none: select(table, table.key, table.key),
+    }
     layouts.set(table, layout)
   }
   return layout
 }
 
-/** Adds the columns of a result to a row, from a position on. */
-function decodeInto(
-  row: Record<string, unknown>,
-  columns: readonly Decoded[],
-  fields: readonly (string | null)[],
-  start: number,
-): Row {
-  for (let index = 0; index < columns.length; index++) {
-    const { name, decode } = columns[index]!
-    row[name] = decode(fields[start + index] ?? null)
+function select(table: Table, names: readonly string[], known: readonly string[] = []): Selection {
+  const columns = columnsOf(table, names).map(([name, column]) => ({ name, decode: decoderOf(column) }))
+  return {
+    columns: names.filter((name) => !known.includes(name)),
+    decode: compileDecodeRow<string | null>(columns, known),
   }
-  return row
 }
 
 function columnsOf({ columns }: Table, chosen: readonly string[]): NamedColumn[] {

@@ -1,4 +1,5 @@
 import { idBytes, idText } from '../../../domain/type-id.ts'
+import { compileDecodeRow, type DecodeRow } from '../compiled-rows.ts'
 import type { Column, Table } from '../table.ts'
 
 export type Row = Readonly<Record<string, unknown>>
@@ -15,12 +16,12 @@ interface ColumnCodec {
 export class RowCodec {
   readonly names: readonly string[]
   readonly #codecs: ReadonlyMap<string, ColumnCodec>
-  readonly #inOrder: readonly { readonly name: string; readonly decode: ColumnCodec['decode'] }[]
+  readonly #decode: DecodeRow<SqlValue>
 
   constructor({ columns }: Table) {
     this.names = Object.keys(columns)
     this.#codecs = new Map(Object.entries(columns).map(([name, column]) => [name, codecOf(column)]))
-    this.#inOrder = [...this.#codecs].map(([name, { decode }]) => ({ name, decode }))
+    this.#decode = compileDecodeRow([...this.#codecs].map(([name, { decode }]) => ({ name, decode })))
   }
 
   /** The value of a column in SQLite's representation. */
@@ -40,13 +41,7 @@ export class RowCodec {
 
   /** A row from the values of all its columns. */
   decode(values: readonly SqlValue[]): Row {
-    const row: Record<string, unknown> = {}
-    let index = 0
-    for (const { name, decode } of this.#inOrder) {
-      const value = values[index++] ?? null
-      row[name] = value === null ? null : decode(value)
-    }
-    return row
+    return this.#decode(values, 0)
   }
 
   codecOf(name: string): ColumnCodec {

@@ -1,6 +1,7 @@
 import type { SqliteDatabase } from './open.ts'
 import type { RangeRead } from '../operation.ts'
 import { canHold, indexOf, sqlName, type Table } from '../table.ts'
+import { compileTakeChanged, type TakeChanged } from '../compiled-rows.ts'
 import { RowCodec, type Row, type SqlValue } from './row-codec.ts'
 import { columnList, growingTables, numberedTables, partsOf, type Part } from './schema.ts'
 
@@ -8,7 +9,7 @@ import { columnList, growingTables, numberedTables, partsOf, type Part } from '.
 export interface FoundRow {
   /** Undefined if it is no longer cached. */
   row: Row | undefined
-  readonly no: number | bigint | undefined
+  readonly no: number | undefined
 }
 
 export type NewRow = FoundRow & { row: Row }
@@ -28,7 +29,7 @@ interface Query {
 /** How a part of the table is written. */
 interface PartWriter {
   readonly part: Part
-  readonly columns: readonly { readonly name: string; readonly encode: (value: unknown) => SqlValue }[]
+  readonly takeChanged: TakeChanged<SqlValue>
   /** By the columns that they set, and the number of rows. */
   readonly inserts: Map<number, Run>
   /**
@@ -69,7 +70,13 @@ export class TableStatements {
 
   #writerOf(part: Part): PartWriter {
     const columns = part.columns.map((name) => ({ name, encode: this.#codec.codecOf(name).encode }))
-    return { part, columns, inserts: new Map(), updates: new Map(), updatesByKey: new Map() }
+    return {
+      part,
+      takeChanged: compileTakeChanged(columns),
+      inserts: new Map(),
+      updates: new Map(),
+      updatesByKey: new Map(),
+    }
   }
 
   /** The row with a key; undefined if there is none. */
@@ -79,7 +86,7 @@ export class TableStatements {
     const statement = this.#prepareQuery('find', () => `${this.#selected} ${this.#whereKey}`)
     const values = statement.get(...this.#encodeKey(key))
     if (!values) return undefined
-    const no = this.#isNumbered ? (values.pop() as bigint) : undefined
+    const no = this.#isNumbered ? Number(values.pop()) : undefined
     return { row: this.#codec.decode(values), no }
   }
 
@@ -105,29 +112,29 @@ export class TableStatements {
     const added: NewRow[] = []
     for (let index = 0; index < rows.length;) {
       const values: SqlValue[] = []
-      const shape = takeChanged(writer, { from: noRow, to: rows[index]!, values })
+      const shape = writer.takeChanged(noRow, rows[index]!, values)
       const most = other ? 1 : Math.min(insertedTogether, rows.length - index)
       let count = 1
       for (; count < most; count++) {
         const { length } = values
         // Rows that omit the same columns share a statement.
-        if (takeChanged(writer, { from: noRow, to: rows[index + count]!, values }) === shape) continue
+        if (writer.takeChanged(noRow, rows[index + count]!, values) === shape) continue
         values.length = length
         break
       }
       const last = this.#insertPart(writer, { row: rows[index]!, shape, count, values })
       if (other) this.#insertOther(other, rows[index]!, last)
       for (; count > 0; count--) {
-        const no = this.#isNumbered ? BigInt(last) - BigInt(count - 1) : undefined
+        const no = this.#isNumbered ? last - (count - 1) : undefined
         added.push({ row: rows[index++]!, no })
       }
     }
     return added
   }
 
-  #insertOther(writer: PartWriter, row: Row, no: number | bigint): void {
+  #insertOther(writer: PartWriter, row: Row, no: number): void {
     const values: SqlValue[] = [no]
-    const shape = takeChanged(writer, { from: noRow, to: row, values })
+    const shape = writer.takeChanged(noRow, row, values)
     this.#insertPart(writer, { row, shape, count: 1, values, hasNo: true })
   }
 
@@ -146,14 +153,14 @@ export class TableStatements {
       readonly values: readonly SqlValue[]
       readonly hasNo?: boolean
     },
-  ): number | bigint {
+  ): number {
     const name = shape * insertedTogether + count - 1
     let run = inserts.get(name)
     if (!run) {
       run = this.#prepareRun(insertText(part, row, { hasNo, count }))
       inserts.set(name, run)
     }
-    return run(...values).lastInsertRowid
+    return Number(run(...values).lastInsertRowid)
   }
 
   /** Writes the difference between a row and its new version. */
@@ -161,7 +168,7 @@ export class TableStatements {
     for (const writer of this.#parts) {
       if (!writer) continue
       const values: SqlValue[] = []
-      const shape = takeChanged(writer, { from: before, to: now, values })
+      const shape = writer.takeChanged(before, now, values)
       if (shape === 0) continue
       const updates = no === undefined ? writer.updatesByKey : writer.updates
       let run = updates.get(shape)
@@ -233,28 +240,6 @@ const noRow: Row = {}
 
 /** Max rows of one insert: running a statement costs as much as writing a row of ten columns. */
 export const insertedTogether = 8
-
-/**
- * Adds the values of the columns in which two rows differ; returns which columns those are. Nulls of a new
- * row are not bound.
- */
-function takeChanged(
-  { columns }: PartWriter,
-  { from, to, values }: { readonly from: Row; readonly to: Row; readonly values: SqlValue[] },
-): number {
-  let shape = 0
-  let bit = 1
-  for (const { name, encode } of columns) {
-    const value = to[name]
-    const before = from[name]
-    if (before !== value && isChanged(before, value)) {
-      shape += bit
-      values.push(value === null || value === undefined ? null : encode(value))
-    }
-    bit *= 2
-  }
-  return shape
-}
 
 function isChanged(before: unknown, now: unknown): boolean {
   return (before ?? null) !== (now ?? null)

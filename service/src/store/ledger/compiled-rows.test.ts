@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { compileDecodeRow, compileTakeChanged } from './compiled-rows.ts'
+
+test('A row is decoded from values that follow each other and from the columns that are known', () => {
+  const columns = [
+    { name: 'id', decode: (value: string) => value },
+    { name: 'count', decode: Number },
+    { name: 'name', decode: (value: string) => value.toUpperCase() },
+  ]
+  const decode = compileDecodeRow<string | null>(columns)
+  assert.deepEqual(decode(['skipped', 'a', '5', null], 1), { id: 'a', count: 5, name: null })
+  assert.deepEqual(decode(['a'], 0), { id: 'a', count: null, name: null })
+  const decodeRest = compileDecodeRow<string | null>(columns, ['count'])
+  assert.deepEqual(decodeRest(['a', 'b'], 0, { count: 7 }), { id: 'a', count: 7, name: 'B' })
+  assert.deepEqual(Object.keys(decodeRest(['a', 'b'], 0, { count: 7 })), ['id', 'count', 'name'])
+})
+
+test('The changed columns of a row are encoded, and a missing value equals null', () => {
+  const takeChanged = compileTakeChanged([
+    { name: 'id', encode: String },
+    { name: 'count', encode: (value) => `count ${String(value)}` },
+    { name: 'name', encode: String },
+  ])
+  const values: (string | null)[] = ['kept']
+  assert.equal(
+    takeChanged({ id: 'a', count: 1, name: 'x' }, { id: 'a', count: 2, name: null }, values),
+    0b110,
+  )
+  assert.deepEqual(values, ['kept', 'count 2', null])
+  assert.equal(takeChanged({}, { id: 'a', count: 0, name: null }, values), 0b011)
+  assert.equal(takeChanged({ name: null }, {}, values), 0)
+  assert.deepEqual(values.slice(3), ['a', 'count 0'])
+})
+
+test('A column whose name is not one word is not compiled', () => {
+  const column = { name: 'a: 1, b', encode: String, decode: String }
+  const message = 'a: 1, b is not the name of a column'
+  assert.throws(() => compileDecodeRow([column]), { message })
+  assert.throws(() => compileTakeChanged([column]), { message })
+})
