@@ -7,12 +7,22 @@ export class KeyMap<Value> {
   #tables: (Tree | undefined)[] = []
 
   get(table: Table, key: Key): Value | undefined {
-    return this.#levelOf(table, key)?.get(lastOf(table, key)) as Value | undefined
+    const tree = this.#tables[table.lockOrder]
+    const level = tree && levelOf(tree, table, key)
+    if (!level) return undefined
+    const part = lastOf(table, key)
+    if (level !== tree.foundIn || part !== tree.foundBy) {
+      tree.found = level.get(part)
+      tree.foundIn = level
+      tree.foundBy = part
+    }
+    return tree.found as Value | undefined
   }
 
   /** Whether the key was new. */
   set(table: Table, key: Key, value: Value): boolean {
-    const tree = (this.#tables[table.lockOrder] ??= { root: new Map(), first: undefined, level: undefined })
+    const tree = (this.#tables[table.lockOrder] ??= newTree())
+    tree.foundIn = undefined
     let level = tree.root
     for (let index = 0; index < table.key.length - 1; index++) {
       level = inside(level, partOf(key[table.key[index]!]))
@@ -23,27 +33,14 @@ export class KeyMap<Value> {
 
   /** Whether the key existed. */
   delete(table: Table, key: Key): boolean {
-    return this.#levelOf(table, key)?.delete(lastOf(table, key)) ?? false
+    const tree = this.#tables[table.lockOrder]
+    if (!tree) return false
+    tree.foundIn = undefined
+    return levelOf(tree, table, key)?.delete(lastOf(table, key)) ?? false
   }
 
   clear(): void {
     this.#tables = []
-  }
-
-  /** Maps the last column of a key to its value. */
-  #levelOf(table: Table, key: Key): Level | undefined {
-    const tree = this.#tables[table.lockOrder]
-    const { length } = table.key
-    if (!tree || length === 1) return tree?.root
-    const first = key[table.key[0]!]
-    if (length === 2 && tree.level && first === tree.first) return tree.level
-    let level: Level | undefined = tree.root
-    for (let index = 0; level && index < length - 1; index++) {
-      level = level.get(partOf(key[table.key[index]!])) as Level | undefined
-    }
-    tree.first = first
-    tree.level = level
-    return level
   }
 }
 
@@ -54,6 +51,30 @@ interface Tree {
   /** The first column of the last key of two columns, and its level: most keys that follow have the same account. */
   first: unknown
   level: Level | undefined
+  /** What was last found, in which level and by which part: a call asks for some rows several times. */
+  found: unknown
+  foundIn: Level | undefined
+  foundBy: unknown
+}
+
+function newTree(): Tree {
+  const nothing = { level: undefined, found: undefined, foundIn: undefined, foundBy: undefined }
+  return { root: new Map(), first: undefined, ...nothing }
+}
+
+/** Maps the last column of a key to its value. */
+function levelOf(tree: Tree, table: Table, key: Key): Level | undefined {
+  const { length } = table.key
+  if (length === 1) return tree.root
+  const first = key[table.key[0]!]
+  if (length === 2 && tree.level && first === tree.first) return tree.level
+  let level: Level | undefined = tree.root
+  for (let index = 0; level && index < length - 1; index++) {
+    level = level.get(partOf(key[table.key[index]!])) as Level | undefined
+  }
+  tree.first = first
+  tree.level = level
+  return level
 }
 
 /** The next level, created if missing. */
