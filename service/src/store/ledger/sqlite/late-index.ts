@@ -3,32 +3,44 @@ import type { SqliteDatabase } from './open.ts'
 import { isWithin } from '../batch-facts.ts'
 import type { RangeRead } from '../operation.ts'
 import { canHold, sqlName, type Table } from '../table.ts'
-import { entries, payments, type PaymentRow } from '../tables.ts'
+import { entries, payments, type EntryRow, type PaymentRow } from '../tables.ts'
 import { RowCodec, type Row, type SqlValue } from './row-codec.ts'
 import { columnList } from './schema.ts'
 import { insertedTogether, type FoundRow } from './table-statements.ts'
 
+/** What is kept of a mandate's rows. */
+interface Group<Item> {
+  readonly accountId: string
+  readonly items: Item[]
+}
+
 /** Rows that were added one after the other. */
-interface Generation {
-  readonly groups: Map<string, FoundRow[]>
+interface Generation<Item> {
+  /** By mandate. */
+  readonly groups: Map<string, Group<Item>>
   added: number
   /** No row in it has a smaller id. */
   leastId: string
 }
 
-/** How many rows are kept in memory before the remaining ones are indexed. */
+/**
+ * How many rows are kept in memory before the remaining ones are indexed. The more rows of one mandate are written together, the
+ * fewer pages are.
+ */
 const defaultGenerationSize = 16_384
 
 /** Sorts after every id. */
 const noId = '~'
 
-interface LateIndexOptions {
+interface LateIndexOptions<Item> {
   readonly name: string
   readonly table: Table
-  /** The index columns, which never change; the last is the id of a row. */
+  /** The index columns after the account and the mandate, which never change; the last is the id of a row. */
   readonly columns: readonly string[]
-  /** Whether a row should be indexed, as far as is known. */
-  readonly has: (found: Pick<FoundRow, 'row'>) => boolean
+  /** What is kept of a row; undefined if it should not be indexed. */
+  readonly itemOf: (found: FoundRow) => Item | undefined
+  /** A row with the index columns; undefined if it should no longer be indexed, as far as is known. */
+  readonly rowOf: (item: Item) => Row | undefined
   readonly generationSize?: number | undefined
 }
 
@@ -38,39 +50,44 @@ interface LateIndexOptions {
  * or two generations later, mandate by mandate. Rows whose ids sort before the mark are indexed; after a
  * restart the others are read from the file.
  */
-class LateIndex {
-  readonly #has: LateIndexOptions['has']
+class LateIndex<Item> {
+  readonly #itemOf: LateIndexOptions<Item>['itemOf']
+  readonly #rowOf: LateIndexOptions<Item>['rowOf']
   readonly #idName: string
   readonly #generationSize: number
-  readonly #encode: (row: Row) => SqlValue[]
+  readonly #encodeMandate: (row: Row) => SqlValue[]
+  readonly #encodeRow: (row: Row) => SqlValue[]
   readonly #encodeId: (row: Row) => SqlValue[]
   /** By the number of rows. */
   readonly #inserts: ((...values: SqlValue[]) => unknown)[]
   readonly #setMark: (...values: SqlValue[]) => unknown
-  #young: Generation = newGeneration()
+  #young: Generation<Item> = newGeneration()
   /** The group that is being written into the index. */
-  #old = new Map<string, FoundRow[]>()
+  #old = new Map<string, Group<Item>>()
   #mark = ''
   /** What the current transaction leaves of a mandate's rows, and the mark that it has set. */
-  #left: { readonly mandateId: string; readonly group: FoundRow[]; readonly length: number }[] = []
+  #left: { readonly mandateId: string; readonly group: Group<Item>; readonly length: number }[] = []
   #newMark: string | undefined
 
   constructor(
     database: SqliteDatabase,
-    { name, table, columns, generationSize = defaultGenerationSize, ...options }: LateIndexOptions,
+    { name, table, columns, generationSize = defaultGenerationSize, ...options }: LateIndexOptions<Item>,
   ) {
     const codec = new RowCodec(table)
     const idName = columns.at(-1)!
-    this.#has = options.has
+    const all = [...mandateColumns, ...columns]
+    this.#itemOf = options.itemOf
+    this.#rowOf = options.rowOf
     this.#idName = idName
     this.#generationSize = generationSize
-    this.#encode = codec.encoderOf(columns)
+    this.#encodeMandate = codec.encoderOf(mandateColumns)
+    this.#encodeRow = codec.encoderOf(columns)
     this.#encodeId = codec.encoderOf([idName])
-    const places = `(${columns.map(() => '?').join(', ')})`
+    const places = `(${all.map(() => '?').join(', ')})`
     this.#inserts = Array.from({ length: insertedTogether + 1 }, (_, count) => {
       const rows = Array.from({ length: Math.max(1, count) }, () => places)
       const insert = database.prepare(
-        `insert or ignore into ${name} (${columnList(columns)}) values ${rows.join(', ')}`,
+        `insert or ignore into ${name} (${columnList(all)}) values ${rows.join(', ')}`,
       )
       return insert.run.bind(insert)
     })
@@ -95,19 +112,24 @@ class LateIndex {
       this.#add({ row: codec.decode(values), no: undefined })
   }
 
+  /** Whether rows of a mandate wait for the index. */
+  isWaiting(mandateId: string): boolean {
+    return !this.#groupsOf(mandateId).next().done
+  }
+
   /** A mandate's rows that wait for the index, in the order in which they were added. */
   waitingOf(mandateId: string): readonly Row[] {
-    return [...this.#groupsOf(mandateId)].flatMap((group) => {
-      const left = group.filter(this.#has)
-      if (left.length < group.length) group.splice(0, group.length, ...left)
-      return left.map(({ row }) => row!)
+    return [...this.#groupsOf(mandateId)].flatMap(({ items }) => {
+      const left = items.filter((item) => this.#rowOf(item))
+      if (left.length < items.length) items.splice(0, items.length, ...left)
+      return left.map((item) => this.#rowOf(item)!)
     })
   }
 
   /** Writes a mandate's waiting rows, in a transaction that changes nothing else. */
   writeOf(mandateId: string): void {
     this.#begin()
-    for (const group of this.#groupsOf(mandateId)) this.#writeSome(mandateId, group, group.length)
+    for (const group of this.#groupsOf(mandateId)) this.#writeSome(mandateId, group, group.items.length)
   }
 
   /** Call in the transaction that adds rows: writes twice as many old ones, to keep ahead of new ones. */
@@ -118,7 +140,8 @@ class LateIndex {
       const id = row[this.#idName] as string
       if (id < leastId) leastId = id
       // The clock was set back.
-      if (id < this.#mark && this.#has({ row })) this.#insert([row])
+      const late = id < this.#mark ? this.#itemOf({ row, no: undefined }) : undefined
+      if (late !== undefined) this.#insert(row['accountId'] as string, row['mandateId'] as string, [late])
     }
     if (added.length === 0 || this.#old.size === 0) return
     let most = 2 * added.length
@@ -134,7 +157,7 @@ class LateIndex {
   /** Call after the transaction: takes in the rows that it added. */
   committed(added: readonly FoundRow[]): void {
     for (const { mandateId, group, length } of this.#left) {
-      group.length = length
+      group.items.length = length
       if (length > 0) continue
       if (this.#old.get(mandateId) === group) this.#old.delete(mandateId)
       else this.#young.groups.delete(mandateId)
@@ -153,23 +176,31 @@ class LateIndex {
   }
 
   /** Writes the last rows of a group; returns their number. */
-  #writeSome(mandateId: string, group: FoundRow[], most: number): number {
-    const length = Math.max(0, group.length - most)
-    const rows: Row[] = []
-    for (let index = length; index < group.length; index++) {
-      const found = group[index]!
-      if (this.#has(found)) rows.push(found.row!)
-    }
-    this.#insert(rows)
+  #writeSome(mandateId: string, group: Group<Item>, most: number): number {
+    const { accountId, items } = group
+    const length = Math.max(0, items.length - most)
+    this.#insert(accountId, mandateId, items.slice(length))
     this.#left.push({ mandateId, group, length })
-    return group.length - length
+    return items.length - length
   }
 
-  #insert(rows: readonly Row[]): void {
-    for (let index = 0; index < rows.length; index += insertedTogether) {
-      const some = rows.slice(index, index + insertedTogether)
-      this.#inserts[some.length]!(...some.flatMap(this.#encode))
+  #insert(accountId: string, mandateId: string, items: readonly Item[]): void {
+    const mandate = this.#encodeMandate({ accountId, mandateId })
+    let values: SqlValue[] = []
+    let count = 0
+    const write = () => {
+      if (count > 0) this.#inserts[count]!(...values)
+      values = []
+      count = 0
     }
+    for (const item of items) {
+      const row = this.#rowOf(item)
+      if (!row) continue
+      values.push(...mandate, ...this.#encodeRow(row))
+      count += 1
+      if (count === insertedTogether) write()
+    }
+    write()
   }
 
   #add(found: FoundRow): void {
@@ -179,14 +210,15 @@ class LateIndex {
     const young = this.#young
     young.added += 1
     if (id < young.leastId) young.leastId = id
-    if (!this.#has(found)) return
+    const item = this.#itemOf(found)
+    if (item === undefined) return
     const mandateId = row['mandateId'] as string
     const group = young.groups.get(mandateId)
-    if (group) group.push(found)
-    else young.groups.set(mandateId, [found])
+    if (group) group.items.push(item)
+    else young.groups.set(mandateId, { accountId: row['accountId'] as string, items: [item] })
   }
 
-  *#groupsOf(mandateId: string): Iterable<FoundRow[]> {
+  *#groupsOf(mandateId: string): Iterator<Group<Item>> & Iterable<Group<Item>> {
     for (const groups of [this.#old, this.#young.groups]) {
       const group = groups.get(mandateId)
       if (group) yield group
@@ -194,18 +226,24 @@ class LateIndex {
   }
 }
 
-function newGeneration(): Generation {
+const mandateColumns = ['accountId', 'mandateId']
+
+function newGeneration<Item>(): Generation<Item> {
   return { groups: new Map(), added: 0, leastId: noId }
 }
 
-/** The entries of each mandate. Entries of received payments name mandates of other accounts. */
-export class EntriesOfMandates extends LateIndex {
+/** The ids of each mandate's entries. Entries of received payments name mandates of other accounts. */
+export class EntriesOfMandates extends LateIndex<string> {
   constructor(database: SqliteDatabase, generationSize?: number) {
     super(database, {
       name: 'entries_of_mandates',
       table: entries,
-      columns: ['accountId', 'mandateId', 'id'],
-      has: ({ row }) => row !== undefined && row['mandateId'] !== null && row['payerId'] === row['accountId'],
+      columns: ['id'],
+      itemOf({ row }) {
+        const { accountId, payerId, mandateId, id } = row as EntryRow
+        return mandateId !== null && payerId === accountId ? id : undefined
+      },
+      rowOf: (id) => ({ id }),
       generationSize,
     })
   }
@@ -218,7 +256,7 @@ interface OpenPaymentsOptions {
 }
 
 /** The open payments of each mandate, ordered by expiry. Most are captured before they are indexed. */
-export class OpenPayments extends LateIndex {
+export class OpenPayments extends LateIndex<FoundRow> {
   readonly #lookUp: OpenPaymentsOptions['lookUp']
   readonly #codec = new RowCodec(payments)
   readonly #encodeScope = this.#codec.encoderOf(['accountId', 'mandateId', 'epoch'])
@@ -229,9 +267,10 @@ export class OpenPayments extends LateIndex {
     super(database, {
       name: 'open_payments',
       table: payments,
-      columns: ['accountId', 'mandateId', 'epoch', 'expiresAtMs', 'nonce'],
+      columns: ['epoch', 'expiresAtMs', 'nonce'],
+      itemOf: (found) => (isOpen(found) ? found : undefined),
       // An ended payment is dropped, or no longer kept as open.
-      has: ({ row }) => row?.['status'] === 'open',
+      rowOf: (found) => (isOpen(found) ? found.row : undefined),
       generationSize,
     })
     this.#lookUp = lookUp
@@ -271,4 +310,8 @@ export class OpenPayments extends LateIndex {
     if (rows.size === indexed) return [...rows.values()]
     return [...rows.values()].sort((one, other) => one.expiresAtMs - other.expiresAtMs).slice(0, limit)
   }
+}
+
+function isOpen({ row }: FoundRow): boolean {
+  return row?.['status'] === 'open'
 }

@@ -70,7 +70,7 @@ export function createSqliteDriver({
 
   function findRow(table: Table, key: Row): FoundRow | null {
     let found = cache.get(table, key)
-    if (found === undefined || (found && !found.row)) {
+    if (found === undefined) {
       found = statementsOf(table).find(key) ?? null
       cache.set(table, key, found)
     }
@@ -138,7 +138,12 @@ export function createSqliteDriver({
 
   function refresh({ table, before, now }: NetChange, kept: FoundRow | undefined): void {
     if (!now) cache.set(table, before!, null)
-    else if (kept) kept.row = table === payments && !isPending(now) ? undefined : now
+    else if (kept && (table !== payments || isPending(now))) kept.row = now
+    else if (kept) {
+      // The late index may still hold it.
+      kept.row = undefined
+      cache.forget(table, before!)
+    }
   }
 
   /** Caches rows that are likely to be read again: pending payments, and rows that were read before. */
@@ -156,7 +161,7 @@ export function createSqliteDriver({
     // It is not synced: a restart recovers from the journal what the index has lost.
     indexEntries(mandateIds) {
       for (const mandateId of mandateIds) {
-        if (entriesOfMandates.waitingOf(mandateId).length === 0) continue
+        if (!entriesOfMandates.isWaiting(mandateId)) continue
         inTransaction(() => entriesOfMandates.writeOf(mandateId))
         entriesOfMandates.committed([])
       }
