@@ -15,12 +15,12 @@ import { accounts, agents, mandates, sellerDomains, type AgentRow, type MandateR
 import type { IndexedMandates } from './indexed-mandates.ts'
 import type { SqliteDatabase } from './open.ts'
 import { RowCodec, type SqlValue } from './row-codec.ts'
-import { entriesByMandate, partsOf } from './schema.ts'
+import { entriesByMandate, joinedParameter, partsOf } from './schema.ts'
 
 const [first, sums = first] = partsOf(mandates)
 
 const dialect: FactsDialect = {
-  parameter: (name) => `:${name}`,
+  parameter: (name) => joinedParameter(`:${name}`),
   joinMandate: (condition) =>
     `left join ${first.name} m on ${condition} left join ${sums.name} n on n.no = m.no`,
   columnOfMandate: (name) => `${sums.columns.includes(name) ? 'n' : 'm'}.${sqlName(name)}`,
@@ -38,13 +38,14 @@ const selectChanging = `
     n.spent_micro, n.held_micro, n.authorized_micro
   from ${first.name} m join ${sums.name} n on n.no = m.no
     join ${agents.name} a on a.account_id = m.account_id and a.id = m.agent_id
-  where m.no = ?`
+  where m.no = ${joinedParameter()}`
 
 /** Whether a seller of an account may ask about an agent of another one, which is not disabled. */
 const isCustomer = `
   exists (select 1 from ${accounts.name} o where o.id = m.account_id and o.disabled_at_ms is null)
   and exists (
-    select 1 from ${sellerDomains.name} s where s.environment = ? and s.domain = ? and s.account_id = ?)`
+    select 1 from ${sellerDomains.name} s where s.environment = ${joinedParameter()}
+      and s.domain = ${joinedParameter()} and s.account_id = ${joinedParameter()})`
 
 /** Cached facts about a mandate and its agent, valid until the next call for it. */
 export interface KnownFacts extends FoundFacts {

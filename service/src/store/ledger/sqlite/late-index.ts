@@ -5,7 +5,7 @@ import type { RangeRead } from '../operation.ts'
 import { canHold, sqlName, type Table } from '../table.ts'
 import { entries, payments, type EntryRow, type PaymentRow } from '../tables.ts'
 import { RowCodec, type Row, type SqlValue } from './row-codec.ts'
-import { columnList } from './schema.ts'
+import { columnList, joinedParameter } from './schema.ts'
 import { insertedTogether, type FoundRow } from './table-statements.ts'
 
 /** What is kept of a mandate's rows. */
@@ -274,8 +274,8 @@ export class OpenPayments extends LateIndex<FoundRow> {
       generationSize,
     })
     this.#lookUp = lookUp
-    const isInRange =
-      'account_id = ? and mandate_id = ? and epoch = ? and expires_at_ms > ? and expires_at_ms <= ?'
+    const comparisons = ['account_id =', 'mandate_id =', 'epoch =', 'expires_at_ms >', 'expires_at_ms <=']
+    const isInRange = comparisons.map((start) => `${start} ${joinedParameter()}`).join(' and ')
     const findFirst = database
       .prepare<SqlValue[], SqlValue[]>(`select 1 from open_payments where ${isInRange} limit 1`)
       .raw()

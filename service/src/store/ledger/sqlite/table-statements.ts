@@ -3,7 +3,7 @@ import type { RangeRead } from '../operation.ts'
 import { canHold, indexOf, sqlName, type Table } from '../table.ts'
 import { compileTakeChanged, type TakeChanged } from '../compiled-rows.ts'
 import { RowCodec, type Row, type SqlValue } from './row-codec.ts'
-import { columnList, growingTables, numberedTables, partsOf, type Part } from './schema.ts'
+import { columnList, growingTables, joinedParameter, numberedTables, partsOf, type Part } from './schema.ts'
 
 /** A row with its number, if its table has numbers. */
 export interface FoundRow {
@@ -264,7 +264,7 @@ function selectAll(table: Table): string {
 }
 
 function equal(names: readonly string[]): string {
-  return names.map((name) => `${sqlName(name)} = ?`).join(' and ')
+  return names.map((name) => `${sqlName(name)} = ${joinedParameter()}`).join(' and ')
 }
 
 /** Every row of a table, in no order. */
