@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
 import { findComplaints } from './checker.ts'
 import { complaintKinds } from './complaint.ts'
+import type { Evidence, HoldContent } from './history.ts'
 import { runModel } from './model-run.ts'
 import { plantedBugs } from './planted-bugs.ts'
 import { Spoiled } from './spoiled.ts'
@@ -39,3 +41,93 @@ test('Every complaint of the checker is triggered by a planted bug', () => {
   const proven = plantedBugs.map(({ complaint }) => complaint)
   assert.deepEqual(new Set(proven), new Set(complaintKinds))
 })
+
+test('A shared budget may count an expired hold of another mandate until its release, and no longer', () => {
+  const askedAtMs = 1_000_000
+  const cases = [
+    {
+      hold: 'of another mandate, released during the request',
+      releasedAtMs: askedAtMs + 1,
+      isExplained: true,
+    },
+    { hold: 'of another mandate, never released', releasedAtMs: Infinity, isExplained: true },
+    { hold: 'of another mandate, released before', releasedAtMs: askedAtMs - 1, isExplained: false },
+    { hold: 'of another mandate, released at an unknown time', isExplained: false },
+    { hold: 'of the same mandate', mandateId: 'asking', releasedAtMs: Infinity, isExplained: false },
+  ]
+  for (const { hold, mandateId = 'other', releasedAtMs, isExplained } of cases) {
+    const evidence = refusedByBudget({ askedAtMs, hold: { mandateId, releasedAtMs } })
+    const refusals = findComplaints(evidence).filter(({ kind }) => kind === 'failure unexplained')
+    assert.equal(refusals.length === 0, isExplained, hold)
+  }
+})
+
+/** A request that a shared budget refuses, long after an authorization for all of the budget expired. */
+function refusedByBudget({
+  askedAtMs,
+  hold,
+}: {
+  readonly askedAtMs: number
+  readonly hold: Pick<HoldContent, 'mandateId' | 'releasedAtMs'>
+}): Evidence {
+  const maxMicro = 10_000_000n
+  const [issuedAtMs, captureDeadlineMs] = [1_000, 2_000]
+  const mandateOf = (id: string) => ({
+    id,
+    agentId: 'agent',
+    status: 'active' as const,
+    maxTotalMicro: 2n * maxMicro,
+    maxPaymentMicro: maxMicro,
+    spentMicro: 0n,
+    heldMicro: 0n,
+    authorizedMicro: 0n,
+    version: 1,
+    approveAboveMicro: null,
+    limitMicro: null,
+    budgetId: 'budget',
+  })
+  const payment = { agentId: 'agent', mandateId: 'asking', amountMicro: 1n, domain: 'api.example.com' }
+  return {
+    calls: [
+      {
+        keyId: 'key',
+        request: { act: 'ask-proof', ...payment },
+        beganMs: askedAtMs,
+        endedMs: askedAtMs + 10,
+        answer: { is: 'denied', code: 'shared_budget_exceeded' },
+      },
+    ],
+    content: {
+      readAtMs: askedAtMs + 20,
+      sweptUntilMs: askedAtMs + 20,
+      agents: [{ id: 'agent', status: 'active' }],
+      mandates: [mandateOf('asking'), mandateOf('other')],
+      budgets: [{ id: 'budget', maxMicro }],
+      limitFaults: [],
+      holds: [
+        {
+          ...hold,
+          nonce: 'nonce',
+          amountMicro: maxMicro,
+          status: 'expired',
+          issuedAtMs,
+          expiresAtMs: issuedAtMs + validityWindowMs + holdGraceMs,
+          transactionId: null,
+          capturedBy: null,
+          idempotencyKey: null,
+          authorizedBy: 'merchant',
+          authorizationKey: 'authorize',
+          captureDeadlineMs,
+          capturedMicro: null,
+          refundedMicro: null,
+          orderId: null,
+          mandateVersion: null,
+        },
+      ],
+      approvals: [],
+      versions: [],
+      transactions: [],
+      events: [],
+    },
+  }
+}

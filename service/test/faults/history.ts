@@ -292,6 +292,8 @@ export interface HoldContent {
   readonly expiresAtMs: number
   /** When it was committed, where that is known. */
   readonly writtenAtMs?: number | undefined
+  /** When the release of its amount was committed, where that is known; Infinity: never. */
+  readonly releasedAtMs?: number | undefined
   readonly transactionId: string | null
   /** The key that captured it, and with which idempotency key. */
   readonly capturedBy: string | null

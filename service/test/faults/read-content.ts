@@ -36,6 +36,8 @@ export interface ReadOptions {
   readonly madeAtMs?: ReadonlyMap<string, number>
   /** When each was committed, where that is known. */
   readonly writtenAtMs?: ReadonlyMap<string, number>
+  /** When the amount of each proof that was not captured was released, by its nonce, where that is known. */
+  readonly releasedAtMs?: ReadonlyMap<string, number>
 }
 
 /** The transaction status of each kind of entry. */
@@ -67,8 +69,10 @@ export const checkedTables: readonly Table[] = [
 /** The contents of a ledger for the checker, from all rows of its tables, without a service. */
 export function readContent(
   allRows: (table: Table) => readonly unknown[],
-  { readAtMs, sweptUntilMs, statusAtMs = 0, clockSkewMs = 0, madeAtMs = new Map(), writtenAtMs }: ReadOptions,
+  options: ReadOptions,
 ): LedgerContent {
+  const { readAtMs, sweptUntilMs, statusAtMs = 0, clockSkewMs = 0 } = options
+  const { madeAtMs = new Map<string, number>(), writtenAtMs, releasedAtMs } = options
   const rowsOf = <Of extends Table>(table: Of) => allRows(table) as readonly TableRow<Of>[]
   const mandateOf = new Map(rowsOf(mandates).map((mandate) => [mandate.id, mandate]))
   const betweenAccounts = new Set(
@@ -118,6 +122,7 @@ export function readContent(
         issuedAtMs,
         expiresAtMs,
         writtenAtMs: writtenAtMs?.get(payment.nonce),
+        releasedAtMs: releasedAtMs && (releasedAtMs.get(payment.nonce) ?? Infinity),
         status: mandate ? statusOf(payment, mandate, statusAtMs) : payment.status,
       }
     }),

@@ -43,6 +43,7 @@ import {
   payments,
   type ActivityPartsRow,
   type ApiKeyRow,
+  type MandateRow,
   type PaymentRow,
   type RunningStop,
 } from '../../src/store/ledger/tables.ts'
@@ -75,6 +76,8 @@ export interface World {
   readonly madeAtMs: Map<string, number>
   /** When it was committed. */
   readonly writtenAtMs: Map<string, number>
+  /** When the amount of each proof that was not captured was released, by its nonce. */
+  readonly releasedAtMs: Map<string, number>
   /** Adds a bug to an operation. */
   readonly changeOperation: <Call, Outcome>(operation: Operation<Call, Outcome>) => Operation<Call, Outcome>
   /** Adds a bug to the driver. */
@@ -522,14 +525,27 @@ function refusalOf(code: string): Answer {
   return { is: 'conflict', detail: code }
 }
 
-/** Records when proofs were written, by their nonces, and captures, by their transactions. */
-function noteWritten({ writtenAtMs, time, clockOffsetMs }: World, changes: readonly NetChange[]): void {
+/** Records when proofs were written and released, by their nonces, and captures, by their transactions. */
+function noteWritten(world: World, changes: readonly NetChange[]): void {
+  const { writtenAtMs, releasedAtMs, time, database, clockOffsetMs } = world
   const atMs = time.nowMs + clockOffsetMs()
+  const release = ({ nonce }: PaymentRow) => {
+    if (!releasedAtMs.has(nonce)) releasedAtMs.set(nonce, atMs)
+  }
   for (const { table, before, now } of changes) {
+    if (table === mandates && before?.['epoch'] !== now?.['epoch']) {
+      // A new epoch releases what is open in earlier ones.
+      const { id, epoch } = now as unknown as MandateRow
+      for (const payment of database.rowsOf(payments) as unknown as PaymentRow[]) {
+        if (payment.mandateId === id && payment.status === 'open' && payment.epoch < epoch) release(payment)
+      }
+    }
     if (table !== payments || !now) continue
-    const { nonce, transactionId } = now as unknown as PaymentRow
+    const payment = now as unknown as PaymentRow
+    const { nonce, status, transactionId } = payment
     if (!before) writtenAtMs.set(nonce, atMs)
     if (transactionId !== null && before?.['transactionId'] === null) writtenAtMs.set(transactionId, atMs)
+    if (status === 'expired' || status === 'voided') release(payment)
   }
 }
 

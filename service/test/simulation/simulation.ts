@@ -62,7 +62,11 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
   const time = new VirtualTime(Date.UTC(2026, 10, 20, 12))
   const database = new MemoryDatabase()
   const { changeOperation = (operation) => operation, changeDriver = (driver) => driver } = options
-  const moments = { madeAtMs: new Map<string, number>(), writtenAtMs: new Map<string, number>() }
+  const moments = {
+    madeAtMs: new Map<string, number>(),
+    writtenAtMs: new Map<string, number>(),
+    releasedAtMs: new Map<string, number>(),
+  }
   let payerId = ''
   const clockOffsetMs = () => findRow(database, accounts, { id: payerId })?.clockOffsetMs ?? 0
   const injected = { changeOperation, changeDriver }
@@ -133,6 +137,7 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
         clockSkewMs: maxClockSkewMs,
         madeAtMs: world.madeAtMs,
         writtenAtMs: world.writtenAtMs,
+        releasedAtMs: world.releasedAtMs,
       }),
       activity: readActivity((table) => database.rowsOf(table)),
     },

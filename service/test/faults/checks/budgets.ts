@@ -43,8 +43,13 @@ function checkSums(dossier: Dossier, mandate: MandateContent, complain: Complain
   }
 }
 
-function mandatesBelow({ content }: Dossier, budgetId: string): readonly string[] {
-  return content.mandates.filter((mandate) => mandate.budgetId === budgetId).map(({ id }) => id)
+function mandatesBelow(
+  { content }: Dossier,
+  budgetId: string,
+  { except }: { readonly except?: string } = {},
+): readonly string[] {
+  const below = content.mandates.filter((mandate) => mandate.budgetId === budgetId && mandate.id !== except)
+  return below.map(({ id }) => id)
 }
 
 interface Total {
@@ -121,13 +126,18 @@ function endsOf(dossier: Dossier, hold: HoldContent): readonly Call[] {
     : dossier.actsOf(hold.nonce, 'void-authorized')
 }
 
-/** The last moment at which the hold may still have counted. */
+/** The last moment at which the hold may still have been in use. */
 function perhapsHeldUntilMs(dossier: Dossier, hold: HoldContent): number {
   if (hold.status === 'expired') return (hold.captureDeadlineMs ?? hold.expiresAtMs) + dossier.skewMs
   if (hold.status !== 'voided') return Infinity
   const heldSinceMs = dossier.heldSinceMs(hold) ?? Infinity
   const stops = endsOf(dossier, hold).filter((stop) => isDone(stop) && stop.beganMs > heldSinceMs)
   return Math.min(...stops.map(({ endedMs }) => endedMs))
+}
+
+/** The last moment at which the hold may still have counted for other mandates, which do not release it. */
+function perhapsCountedUntilMs(dossier: Dossier, hold: HoldContent): number {
+  return hold.releasedAtMs ?? perhapsHeldUntilMs(dossier, hold) + sweptWithinMs
 }
 
 /** Refusals that `checkStops` and `checkApprovals` check. */
@@ -164,12 +174,9 @@ function checkDenials(dossier: Dossier, complain: Complain): void {
       const isShared = answer.code === 'shared_budget_exceeded'
       const budget = dossier.content.budgets.find(({ id }) => id === mandate.budgetId)
       const maxMicro = (isShared ? budget?.maxMicro : mandate.limitMicro) ?? null
-      const mandateIds = isShared && budget ? mandatesBelow(dossier, budget.id) : [mandate.id]
-      // An expired proof counts until it is swept.
-      const mostMicro = mostHeldDuring(dossier, mandateIds, {
-        ...call,
-        beganMs: call.beganMs - sweptWithinMs,
-      })
+      const otherIds = isShared && budget ? mandatesBelow(dossier, budget.id, { except: mandate.id }) : []
+      const mostMicro =
+        mostHeldDuring(dossier, [mandate.id], call) + mostCountedDuring(dossier, otherIds, call)
       if (maxMicro === null || mostMicro + request.amountMicro <= maxMicro) {
         complain('failure unexplained', mandate.id, `${answer.code}, with at most ${mostMicro} in use`)
       }
@@ -183,10 +190,23 @@ function checkDenials(dossier: Dossier, complain: Complain): void {
   }
 }
 
+/** What may have been in use by mandates, if a request first releases what has expired. */
 function mostHeldDuring(dossier: Dossier, mandateIds: readonly string[], { beganMs, endedMs }: Call): bigint {
   const counted = mandateIds
     .flatMap((mandateId) => dossier.holdsOf(mandateId))
     .filter((hold) => hold.issuedAtMs <= endedMs && perhapsHeldUntilMs(dossier, hold) >= beganMs)
+  return sumOf(counted)
+}
+
+/** What may have counted of other mandates: a request does not release what has expired under them. */
+function mostCountedDuring(
+  dossier: Dossier,
+  mandateIds: readonly string[],
+  { beganMs, endedMs }: Call,
+): bigint {
+  const counted = mandateIds
+    .flatMap((mandateId) => dossier.holdsOf(mandateId))
+    .filter((hold) => hold.issuedAtMs <= endedMs && perhapsCountedUntilMs(dossier, hold) >= beganMs)
   return sumOf(counted)
 }
 
