@@ -497,7 +497,7 @@ function decideAll(batch: readonly Waiting[], facts: BatchFacts): ReadonlyMap<Wa
     const decision = facts.decide(one.operation, one.call)
     one.requested = facts.requested
     if (!decision) {
-      requestMore(batch.slice(index), facts)
+      requestMore(one, batch.slice(index + 1), facts)
       return answers
     }
     facts.apply(decision.changes)
@@ -507,13 +507,15 @@ function decideAll(batch: readonly Waiting[], facts: BatchFacts): ReadonlyMap<Wa
 }
 
 /**
- * Requests what the first call needs, and what later calls for other rows need, so that they are not discovered one per step.
- * What a call reads after another call for the same row depends on that call.
+ * Requests what the first call has just needed, and what later calls for other rows need, so that they are not discovered one
+ * per step. What a call reads after another call for the same row depends on that call.
  */
-function requestMore(batch: readonly Waiting[], facts: BatchFacts): void {
-  const taken = new Set<string>()
+function requestMore(first: Waiting, later: readonly Waiting[], facts: BatchFacts): void {
+  for (const read of first.requested) facts.ask(read)
+  if (later.length === 0) return
+  const taken = new Set(locksOf(first))
   const isTaken = (one: Waiting) => locksOf(one).some((name) => taken.has(name))
-  for (const one of batch) {
+  for (const one of later) {
     if (isTaken(one)) continue
     try {
       facts.decide(one.operation, one.call)
