@@ -16,10 +16,19 @@ export class VirtualTime {
   readonly sleep = (ms: number): Promise<void> => {
     return new Promise((wake) => {
       const atMs = this.nowMs + ms
-      // Of those that wake at the same time, the first to sleep wakes first.
-      const before = this.#sleepers.findLastIndex((sleeper) => sleeper.atMs > atMs)
-      this.#sleepers.splice(before + 1, 0, { atMs, wake })
+      this.#sleepers.splice(this.#placeFor(atMs), 0, { atMs, wake })
     })
+  }
+
+  /** Before those that wake at the same time: the first to sleep wakes first. */
+  #placeFor(atMs: number): number {
+    let [least, most] = [0, this.#sleepers.length]
+    while (least < most) {
+      const middle = (least + most) >>> 1
+      if (this.#sleepers[middle]!.atMs > atMs) least = middle + 1
+      else most = middle
+    }
+    return least
   }
 
   /** Advances time until the promise is settled. */
@@ -50,8 +59,10 @@ export class VirtualTime {
 
 /**
  * Calls a function once every promise that could be settled is: Node runs a tick that a microtask has requested after all
- * microtasks. A turn of the event loop for each step would cost more than the step.
+ * microtasks. A turn of the event loop for each step would cost more than the step, and `queueMicrotask` more than `then`.
  */
 function onceAllWait(callback: () => void): void {
-  queueMicrotask(() => process.nextTick(callback))
+  void settled.then(() => process.nextTick(callback))
 }
+
+const settled = Promise.resolve()
