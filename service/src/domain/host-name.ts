@@ -48,8 +48,9 @@ export function isPublicSuffix(domain: string): boolean {
  * subdomains here: the owner of `co.uk` does not own every shop below it.
  */
 export function isWithinDomain(resourceUrl: string, domain: string): boolean {
-  if (!URL.canParse(resourceUrl)) return false
-  const host = normalizeHostName(new URL(resourceUrl).hostname)
+  const url = URL.parse(resourceUrl)
+  if (!url) return false
+  const host = normalizeHostName(url.hostname)
   if (host === domain) return true
   return canBeParent.test(domain) && host.endsWith(`.${domain}`) && !isPublicSuffix(domain)
 }

@@ -45,18 +45,33 @@ export function matchResource(
   patterns: readonly string[],
   resourceUrl: string,
 ): 'admitted' | 'not_admitted' | 'unclear' {
-  // oxlint-disable-next-line no-control-regex -- URL parsers strip or encode them
-  if (/[\0- \x7f]/.test(resourceUrl)) return 'unclear'
-  const [, authority = '', path = ''] = urlParts.exec(resourceUrl) ?? []
-  const url = URL.parse(resourceUrl)
-  if (authority === '' || !url) return 'unclear'
-  if (authority.includes('@') || authority.includes('%') || faultOfPath(path)) return 'unclear'
-  const ofOrigin = readPatterns(patterns).get(originOf(url))
+  if (resourceUrl !== latest.text) latest = { text: resourceUrl, resource: readResource(resourceUrl) }
+  const { resource } = latest
+  if (!resource) return 'unclear'
+  const ofOrigin = readPatterns(patterns).get(resource.origin)
   if (!ofOrigin) return 'not_admitted'
-  const normalized = normalizePath(url.pathname)
-  const isAdmitted =
-    ofOrigin.paths.has(normalized) || ofOrigin.prefixes.some((prefix) => normalized.startsWith(prefix))
+  const { path } = resource
+  const isAdmitted = ofOrigin.paths.has(path) || ofOrigin.prefixes.some((prefix) => path.startsWith(prefix))
   return isAdmitted ? 'admitted' : 'not_admitted'
+}
+
+type Resource = Pick<ResourcePattern, 'origin' | 'path'>
+
+/** A payment is decided several times, and parsing its URL costs more than the comparison. */
+let latest: { readonly text: string; readonly resource: Resource | undefined } = {
+  text: '',
+  resource: undefined,
+}
+
+/** A URL as patterns see it; undefined if servers could read it in different ways. */
+function readResource(text: string): Resource | undefined {
+  // oxlint-disable-next-line no-control-regex -- URL parsers strip or encode them
+  if (/[\0- \x7f]/.test(text)) return undefined
+  const [, authority = '', path = ''] = urlParts.exec(text) ?? []
+  const url = URL.parse(text)
+  if (authority === '' || !url) return undefined
+  if (authority.includes('@') || authority.includes('%') || faultOfPath(path)) return undefined
+  return { origin: originOf(url), path: normalizePath(url.pathname) }
 }
 
 /** Whether patterns admit nothing beyond others; null admits every URL. */

@@ -139,7 +139,9 @@ export class SimulatedService {
     const { time, database } = this.#world
     const nowMs = time.nowMs + this.clockSkewMs
     const clockOffsetMs = this.#world.clockOffsetMs()
-    const key = (database.rowsOf(apiKeys) as unknown as ApiKeyRow[]).find(({ id }) => id === keyId)
+    const key =
+      findRow(database, apiKeys, { accountId, id: keyId }) ??
+      (database.rowsOf(apiKeys) as unknown as ApiKeyRow[]).find(({ id }) => id === keyId)
     const account = key && findRow(database, accounts, { id: key.accountId })
     if (!key || key.revokedAtMs !== null || account?.disabledAtMs !== null) return { is: 'unauthorized' }
     const caller: Caller = {

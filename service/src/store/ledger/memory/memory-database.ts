@@ -2,7 +2,7 @@ import { isWithin } from '../batch-facts.ts'
 import type { NetChange } from '../driver.ts'
 import { RolledBackError, RowExistsError, type ReadAnswer } from '../driver.ts'
 import { KeyMap } from '../key-map.ts'
-import { lock, type RangeRead, type Read, type RowRead } from '../operation.ts'
+import type { RangeRead, Read, RowRead } from '../operation.ts'
 import { indexOf, keyText, type Table } from '../table.ts'
 import { mandates } from '../tables.ts'
 
@@ -58,6 +58,11 @@ export class MemoryDatabase {
     return this.#findRange(read).sort((one, other) => compare(textOf(one), textOf(other)))
   }
 
+  /** Who has locked the row with a key. */
+  ownerOf(table: Table, key: Row): MemorySession | undefined {
+    return this.#places.get(table, key)?.owner
+  }
+
   /** Writes the changes of a transaction atomically. */
   write(changes: readonly NetChange[]): void {
     const places = changes.map(({ table, before, now }) => {
@@ -65,7 +70,8 @@ export class MemoryDatabase {
       if (!before && place.row) throw new RowExistsError(`${table.name} has the row already`)
       return place
     })
-    for (const [index, { table, before, now }] of changes.entries()) {
+    for (let index = 0; index < changes.length; index++) {
+      const { table, before, now } = changes[index]!
       const place = places[index]!
       place.row = now
       if (before && now) continue
@@ -189,11 +195,11 @@ export class MemorySession {
         if (this.#isOver) throw new RolledBackError('the connection has ended')
       }
     }
-    const found = reads.map((read) => (blocked.has(read) ? [] : this.#database.find(read)))
-    for (const [index, read] of reads.entries()) {
-      if (read.kind === 'row' && !read.isLocked && read.table.isRechecked)
-        this.#looked.set(read, found[index]?.[0])
-    }
+    const found = reads.map((read) => {
+      const rows = blocked.has(read) ? [] : this.#database.find(read)
+      if (read.kind === 'row' && !read.isLocked && read.table.isRechecked) this.#looked.set(read, rows[0])
+      return rows
+    })
     return { found, blocked }
   }
 
@@ -215,11 +221,10 @@ export class MemorySession {
 
   /** Whether no other session can change a row: it is locked, or the mandate that it belongs to. */
   #guards(table: Table, row: Row): boolean {
+    if (this.#database.ownerOf(table, row) === this) return true
     const { accountId, mandateId } = row as { readonly accountId?: string; readonly mandateId?: string }
-    const places = this.#database.placesOf(lock(table, row as never))
-    if (accountId !== undefined && mandateId !== undefined)
-      places.push(...this.#database.placesOf(lock(mandates, { accountId, id: mandateId })))
-    return places.some((place) => place.owner === this)
+    if (accountId === undefined || mandateId === undefined) return false
+    return this.#database.ownerOf(mandates, { accountId, id: mandateId }) === this
   }
 
   /** Ends the transaction; rolls back what was not committed. */
