@@ -101,5 +101,5 @@ export function findRow<Of extends Table>(
   table: Of,
   key: TableKey<Of>,
 ): TableRow<Of> | undefined {
-  return database.find({ kind: 'row', table, key, isLocked: false })[0] as TableRow<Of> | undefined
+  return database.row(table, key) as TableRow<Of> | undefined
 }

@@ -94,17 +94,15 @@ export class BatchFacts implements Facts {
     }
   }
 
-  /** Everything except the requests. */
+  /** Everything except the requests. A place that is not known is as good as none. */
   #forget(): void {
-    this.#places.clear()
+    for (const one of this.#asked) {
+      if ('found' in one) one.found?.forEach(forgetRow)
+      else forgetRow(one)
+    }
+    this.#changed.forEach(forgetRow)
     this.#changed = []
     this.#added.clear()
-    for (const one of this.#asked) {
-      if ('found' in one) continue
-      one.isKnown = false
-      one.isChanged = false
-      this.#places.set(one.table, one.read!.key, one)
-    }
   }
 
   #placeOf(table: Table, key: Row): Place {
@@ -210,6 +208,13 @@ export class BatchFacts implements Facts {
 
 /** Ends a decision that uses rows that have not been read. Made once, because many calls of a batch may throw it. */
 const unread = new Error('a row has not been read')
+
+function forgetRow(place: Place): void {
+  place.isKnown = false
+  place.before = undefined
+  place.now = undefined
+  place.isChanged = false
+}
 
 function learnRow(place: Place, row: Row | undefined): Place {
   place.isKnown = true

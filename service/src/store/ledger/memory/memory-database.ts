@@ -47,8 +47,13 @@ export class MemoryDatabase {
 
   find(read: Read): readonly Row[] {
     if (read.kind === 'range') return this.#findRange(read).map(({ row }) => row!)
-    const row = this.#places.get(read.table, read.key)?.row
+    const row = this.row(read.table, read.key)
     return row ? [row] : []
+  }
+
+  /** The row with a key, as last committed. */
+  row(table: Table, key: Row): Row | undefined {
+    return this.#places.get(table, key)?.row
   }
 
   /** The places of a read: that of its key, or those of the rows in its range, in the order of their keys. */
@@ -207,7 +212,7 @@ export class MemorySession {
     if (this.#isOver) throw new RolledBackError('the connection has ended')
     try {
       for (const [read, row] of this.#looked) {
-        if (this.#database.find(read)[0] !== row) throw new RolledBackError('a row has changed')
+        if (this.#database.row(read.table, read.key) !== row) throw new RolledBackError('a row has changed')
       }
       for (const { table, before } of changes) {
         if (before && !this.#guards(table, before))
