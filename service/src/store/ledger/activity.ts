@@ -92,16 +92,17 @@ export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
   for (const part of parts) {
     const [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, mandates, category] = part
     const dayStartsAtMs = startsAtMs - (startsAtMs % dayMs)
-    const add = (dimension: ActivityDimension, subject: string, added: Added, atMs = startsAtMs) => {
+    const [quarter, day] = [sortable(startsAtMs), sortable(dayStartsAtMs)]
+    const add = (dimension: ActivityDimension, subject: string, added: Added, at = quarter) => {
       // No text of the ledger contains NUL, so the keys sort like their parts.
-      const key = `${environment}\0${dimension}\0${subject}\0${String(atMs).padStart(16, '0')}`
+      const key = `${environment}\0${dimension}\0${subject}\0${at.text}`
       let sum = sums.get(key)
-      if (!sum) sums.set(key, (sum = { environment, dimension, subject, startsAtMs: atMs, ...nothing }))
+      if (!sum) sums.set(key, (sum = { environment, dimension, subject, startsAtMs: at.ms, ...nothing }))
       addTo(sum, kind, added)
     }
     const addWithDay = (dimension: SplitDimension, subject: string, added: Added) => {
       add(dimension, subject, added)
-      add(`${dimension}_day`, subject, added, dayStartsAtMs)
+      add(`${dimension}_day`, subject, added, day)
     }
     const all = { count: 0, micro: 0n }
     for (const [mandateId, count, text, agentId] of mandates) {
@@ -122,12 +123,19 @@ export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
       if (category !== undefined) addWithDay('category', category, all)
     }
     if (isRevenue) {
-      add('seller', merchantDomain, all, dayStartsAtMs)
-      add('seller_total', merchantDomain, all, 0)
+      add('seller', merchantDomain, all, day)
+      add('seller_total', merchantDomain, all, always)
     }
   }
   return [...sums].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, sum]) => sum)
 }
+
+/** A time as text that sorts like it. */
+function sortable(ms: number): { readonly ms: number; readonly text: string } {
+  return { ms, text: String(ms).padStart(16, '0') }
+}
+
+const always = sortable(0)
 
 interface Added {
   readonly count: number
