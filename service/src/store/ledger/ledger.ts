@@ -390,11 +390,11 @@ export class Ledger {
     return batch.filter((one) => !answers.has(one) && !blocked.has(one))
   }
 
-  /** Remembers which rows a call has locked, for calls like it. */
-  #noteLocks(one: Waiting): void {
-    const locks = locksOf(one)
-    if (locks.length === 0 || (locks.length === 1 && this.#laterLocks.isEmpty)) return
-    this.#laterLocks.note(one.operation.name, locks)
+  /** Remembers which rows a call has locked, for calls like it. The next call for a range has other bounds. */
+  #noteLocks({ operation, reads, requested }: Waiting): void {
+    const [first, ...later] = [...reads, ...requested].filter(({ isLocked }) => isLocked)
+    if (first?.kind !== 'row' || (later.length === 0 && this.#laterLocks.isEmpty)) return
+    this.#laterLocks.note(operation.name, [first, ...later].map(readText))
   }
 
   #moveToRow(one: Waiting, name: string): void {

@@ -103,5 +103,7 @@ export function unchanged<Outcome>(outcome: Outcome): Decision<Outcome> {
 export function readText(read: Read): string {
   if (read.kind === 'row') return `${read.table.name}\0${keyText(read.table, read.key)}`
   const { table, where, orderBy, after, upTo, limit } = read
-  return `${table.name}\0${JSON.stringify([where, orderBy, after, upTo, limit])}`
+  let text = `${table.name}\0${orderBy}\0${after}\0${upTo}\0${limit}`
+  for (const name of Object.keys(where)) text += `\0${name}\0${String(where[name])}`
+  return text
 }
