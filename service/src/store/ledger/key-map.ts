@@ -4,7 +4,7 @@ type Key = Readonly<Record<string, unknown>>
 
 /** A map by row keys. It has a level per column, so that keys need not be joined into one text. */
 export class KeyMap<Value> {
-  #tables: (Tree | undefined)[] = []
+  readonly #tables: (Tree | undefined)[] = []
 
   get(table: Table, key: Key): Value | undefined {
     const tree = this.#tables[table.lockOrder]
@@ -37,10 +37,6 @@ export class KeyMap<Value> {
     if (!tree) return false
     tree.foundIn = undefined
     return levelOf(tree, table, key)?.delete(lastOf(table, key)) ?? false
-  }
-
-  clear(): void {
-    this.#tables = []
   }
 }
 
