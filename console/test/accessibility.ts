@@ -19,7 +19,7 @@ const desk = { width: 1280, height: 860 }
 const phone = { width: 375, height: 740 }
 
 /** An open dialog or menu. */
-const overlay = '[role="dialog"], [role="menu"]'
+export const overlay = '[role="dialog"], [role="menu"]'
 
 /**
  * The accessibility faults of what a page shows now: all that axe reports in the light theme, in the dark one, and on a
