@@ -335,8 +335,10 @@ let openApiJson: string | undefined
 
 /** The OpenAPI document, and the interactive reference based on it. */
 async function serveReference(app: FastifyInstance): Promise<void> {
-  const json = (openApiJson ??= JSON.stringify(openApiDocument))
-  app.get(openApiPath, (_request, reply) => send(reply, { status: 200, body: openApiDocument, json }))
+  app.get(openApiPath, (_request, reply) => {
+    const json = (openApiJson ??= JSON.stringify(openApiDocument))
+    return send(reply, { status: 200, body: openApiDocument, json })
+  })
   await app.register(swagger, { mode: 'static', specification: { document: openApiDocument as never } })
   await app.register(async (reference) => {
     reference.addHook('onSend', (_request, reply, _payload, done) => {
