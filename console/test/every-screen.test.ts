@@ -5,7 +5,7 @@ import type { Mandate, Purser } from '@purser/client'
 import type { Browser, Page } from 'playwright-core'
 
 import { startTestService } from '../../service/testing/service.ts'
-import { findBarriers, overlay } from './accessibility.ts'
+import { findBarriers } from './accessibility.ts'
 import { startBrowser } from './browser.ts'
 import { everyScreen, type ScreenStop } from './every-screen.ts'
 import { everyEmptyScreen, everyFurtherState } from './every-state.ts'
@@ -183,7 +183,7 @@ async function authorizePayment(purser: Purser, mandate: Mandate | undefined): P
 }
 
 /** Goes from screen to screen and looks closely at each. */
-function startTour({ page }: Visitor) {
+function startTour({ page, show }: Visitor) {
   const found: string[] = []
   async function look(name: string): Promise<void> {
     found.push(...(await findBarriers(page)).map((one) => `${name}, ${one}`))
@@ -192,7 +192,7 @@ function startTour({ page }: Visitor) {
     found,
     look,
     stopAt: async ({ name, path, isReady, prepare }: ScreenStop): Promise<void> => {
-      await goWithoutLoad(page, path)
+      await show(path)
       await isReady(page)
       await prepare?.(page)
       await look(name)
@@ -200,31 +200,6 @@ function startTour({ page }: Visitor) {
         found.push(`${name}: its environment is not marked`)
     },
   }
-}
-
-/**
- * Goes to a screen within the loaded page, from a screen that shows nothing, so that nothing is left of the last one.
- * Loading the page and axe for each screen would take longer than the looks themselves.
- */
-async function goWithoutLoad(page: Page, path: string): Promise<void> {
-  const nothing = page.getByRole('heading', { level: 1, name: 'Not found' })
-  if ((await page.locator(overlay).count()) > 0) {
-    await page.keyboard.press('Escape')
-    await page.locator(overlay).waitFor({ state: 'detached' })
-  }
-  await openInPlace(page, `${path.split(/[/?]/)[0]}/nowhere`)
-  await nothing.waitFor()
-  await openInPlace(page, path)
-  if (!path.endsWith('/nowhere')) await nothing.waitFor({ state: 'detached' })
-  await page.locator('h1').waitFor()
-}
-
-/** As a link does. */
-async function openInPlace(page: Page, path: string): Promise<void> {
-  await page.evaluate((path) => {
-    history.pushState(null, '', `/console/${path}`)
-    dispatchEvent(new PopStateEvent('popstate'))
-  }, path)
 }
 
 /** The environment stands in the strip on top, in the title of the window, and in the address. */

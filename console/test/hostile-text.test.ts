@@ -23,7 +23,7 @@ test('What strangers write is text on every screen that shows it, and in the exp
   await visitor.signIn(records.key)
   const found: string[] = []
   for (const [path, prepare] of screensWith(records)) {
-    await visitor.go(`sandbox${path}`)
+    await visitor.show(`sandbox${path}`)
     const place = (await prepare?.(page)) ?? page.getByRole('main').getByText(hostileText.script)
     // It is there, to the letter, beside the name of the account that stands on every screen.
     await place.filter({ hasText: hostileText.script, visible: true }).first().waitFor()

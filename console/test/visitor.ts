@@ -3,12 +3,15 @@ import assert from 'node:assert/strict'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 
 import type { TestService } from '../../service/testing/service.ts'
+import { overlay } from './accessibility.ts'
 
 /** Somebody at a browser of his own, and what must not have happened there. */
 export interface Visitor {
   readonly page: Page
   /** Goes to a screen of the console by its address, such as `sandbox/mandates`. */
   readonly go: (screen: string) => Promise<void>
+  /** Goes to a screen as its links do, in less time: within the loaded page, where the visitor is signed in. */
+  readonly show: (screen: string) => Promise<void>
   /** Signs in with a key, and waits for the overview. */
   readonly signIn: (key: string) => Promise<void>
   /** Asserts that no page broke, nothing was refused by the Content-Security-Policy, and nobody else was asked. */
@@ -62,6 +65,7 @@ export async function visit(
   return {
     page,
     go,
+    show: (screen) => showInPlace(page, screen),
     signIn: async (key) => {
       await page.goto(`${service.url}/console/`)
       await page.getByLabel('Owner or operator key').fill(key)
@@ -73,4 +77,25 @@ export async function visit(
       assert.deepEqual(faults, [])
     },
   }
+}
+
+/** Goes by a screen that shows nothing, so that nothing is left of the last one. */
+async function showInPlace(page: Page, path: string): Promise<void> {
+  const nothing = page.getByRole('heading', { level: 1, name: 'Not found' })
+  if ((await page.locator(overlay).count()) > 0) {
+    await page.keyboard.press('Escape')
+    await page.locator(overlay).waitFor({ state: 'detached' })
+  }
+  await openInPlace(page, `${path.split(/[/?]/)[0]}/nowhere`)
+  await nothing.waitFor()
+  await openInPlace(page, path)
+  if (!path.endsWith('/nowhere')) await nothing.waitFor({ state: 'detached' })
+  await page.locator('h1').waitFor()
+}
+
+async function openInPlace(page: Page, path: string): Promise<void> {
+  await page.evaluate((path) => {
+    history.pushState(null, '', `/console/${path}`)
+    dispatchEvent(new PopStateEvent('popstate'))
+  }, path)
 }
