@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, type TestContext } from 'node:test'
+import { describe } from 'node:test'
 
 import { createIdsOfTimes } from '../src/ids.ts'
 import { openPostgresLedgerStore } from '../src/store/ledger/postgres/postgres-ledger-store.ts'
@@ -27,8 +27,10 @@ const stores: readonly StoreUnderTest[] = [
   })),
 ]
 
-/** Opens an empty store for one test, and closes it after the test. */
-export type OpenLedger = (context: Pick<TestContext, 'after'>) => Promise<StoreLedger>
+/** Opens an empty store for one test, or for several, and closes it after them. */
+export type OpenLedger = (context: {
+  readonly after: (close: () => Promise<void>) => void
+}) => Promise<StoreLedger>
 
 /** Declares the tests of a chapter for every store. */
 export function storeConformance(declareTests: (open: OpenLedger) => void): void {
