@@ -210,6 +210,8 @@ export const mandates = table(
     /** The minute of the last denied proof, and the number of denials in it. */
     denialsFromMs: integer(),
     denials: integer(),
+    /** The start of the last minute with more denials than are recorded; null if there was none. */
+    fullMinuteMs: nullable(integer()),
     /** Null for none: then nothing is counted. */
     limits: nullable(json<readonly Limit[]>()),
     /** Its shared budget and the budgets above it, nearest first; null for none. */
@@ -502,6 +504,7 @@ export const strayDenials = table('stray_denials', ['accountId', 'environment'],
   environment,
   denialsFromMs: integer(),
   denials: integer(),
+  fullMinuteMs: nullable(integer()),
 })
 
 /** What refuses a payment besides the terms of its mandate. */

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { openMemoryLedger, scope } from '../../../../testing/memory-ledger.ts'
+import { OutcomeUnknownError, type Driver } from '../driver.ts'
+import { Ledger } from '../ledger.ts'
 import { issueProof } from '../several-transactions.ts'
 import { entries, evaluations, mandates, strayDenials } from '../tables.ts'
 import { denialId, maxDenialsPerMinute } from './denials.ts'
@@ -92,3 +94,41 @@ test('A denial beyond the limit is counted once even if its answer is lost', asy
   assert.equal(ledger.rows(evaluations).length, maxDenialsPerMinute)
   assert.equal(ledger.row(mandates, mandate).denials, maxDenialsPerMinute + 5)
 })
+
+for (const [later, amount] of [
+  ['a proof', '1.00'],
+  ['a denial', '11.00'],
+] as const) {
+  test(`A denial beyond the limit is not counted again if its answer is lost until ${later} of the next minute`, async () => {
+    let beforeRerun: (() => Promise<unknown>) | undefined
+    let inner: Driver | undefined
+    const ledger = await openMemoryLedger({
+      changeDriver(driver) {
+        inner = driver
+        return {
+          async transaction(work, limits) {
+            const answer = await driver.transaction(work, limits)
+            const meanwhile = beforeRerun
+            beforeRerun = undefined
+            if (!meanwhile) return answer
+            await meanwhile()
+            throw new OutcomeUnknownError('the answer is lost')
+          },
+        }
+      },
+    })
+    assert(inner)
+    const stopwatch = { nowMs: () => 0, sleep: () => Promise.resolve() }
+    const otherService = new Ledger({ driver: inner, stopwatch, random: () => 0 })
+    const mandate = await ledger.mandate()
+    for (let count = 0; count < maxDenialsPerMinute; count++) await ledger.decide(mandate, '11.00')
+    const hold = ledger.newHold(mandate, '11.00')
+    beforeRerun = () => {
+      ledger.clock.nowMs += minuteMs
+      return issueProof(otherService, { hold: ledger.newHold(mandate, amount) })
+    }
+    assert.equal((await issueProof(ledger.ledger, { hold })).decision, 'denied')
+    const recorded = ledger.rows(entries).reduce((sum, { count }) => sum + count, 0)
+    assert.equal(recorded, maxDenialsPerMinute + (later === 'a proof' ? 1 : 2))
+  })
+}

@@ -18,6 +18,8 @@ const maxClockSkewMs = 10 * minuteMs
 export interface DenialCount {
   readonly denialsFromMs: number
   readonly denials: number
+  /** The last minute with denials that were only counted. */
+  readonly fullMinuteMs: number | null
 }
 
 /** The mandate or scope whose denials are counted together. */
@@ -40,7 +42,7 @@ export interface DeniedProof {
 
 /**
  * Counts a denied proof, and records it if it is one of the first of its minute. Only the row with the count is read.
- * On a rerun, a denial beyond the limit is not counted, because an earlier attempt may have counted it.
+ * On a rerun, a denial of a minute that has reached the limit is not counted, because an earlier attempt may have counted it.
  */
 export function recordDenial<Count extends DenialCount>(
   count: Count,
@@ -52,7 +54,9 @@ export function recordDenial<Count extends DenialCount>(
   const nowMs = hold.issuedAtMs
   const closed = closeMinute(count, counted, nowMs, () => denialCountId(hold))
   const isRecorded = closed.count.denials < maxDenialsPerMinute
-  if (isRerun && !isRecorded) return closed
+  const { fullMinuteMs } = closed.count
+  const wasFull = fullMinuteMs !== null && isInMinute(nowMs, fullMinuteMs)
+  if (isRerun && (wasFull || !isRecorded)) return closed
   const denials = closed.count.denials + 1
   const denialsFromMs = closed.count.denials === 0 ? minuteOf(nowMs) : closed.count.denialsFromMs
   const raised = { ...closed.count, denials, denialsFromMs }
@@ -88,9 +92,9 @@ function closeMinute<Count extends DenialCount>(
   entryId: (() => string) | undefined,
 ): { readonly count: Count; readonly changes: readonly Change[] } {
   const { denialsFromMs, denials } = count
-  const isOver = nowMs >= denialsFromMs + minuteMs || nowMs < denialsFromMs - maxClockSkewMs
   const more = denials - maxDenialsPerMinute
-  if (denials === 0 || !isOver || (more > 0 && !entryId)) return { count, changes: [] }
+  if (denials === 0 || isInMinute(nowMs, denialsFromMs) || (more > 0 && !entryId))
+    return { count, changes: [] }
   const emptied = { ...count, denials: 0 }
   if (!(more > 0) || !entryId) return { count: emptied, changes: [] }
   const entry = decisionEntry(scope, {
@@ -101,7 +105,7 @@ function closeMinute<Count extends DenialCount>(
     count: more,
     atMs: denialsFromMs,
   })
-  return { count: emptied, changes: [entry] }
+  return { count: { ...emptied, fullMinuteMs: denialsFromMs }, changes: [entry] }
 }
 
 /** Like `closeMinute`, for the denials of a mandate. */
@@ -152,11 +156,18 @@ export const recordStrayDenial: Operation<StrayDenial, 'recorded'> = {
     const { accountId, environment } = hold
     if (facts.isRerun && facts.row(evaluations, { accountId, id: denialId(hold) }))
       return unchanged('recorded')
-    const row = facts.row(strayDenials, hold) ?? { accountId, environment, denialsFromMs: 0, denials: 0 }
+    const row = facts.row(strayDenials, hold) ?? { accountId, environment, ...noDenials }
     const counted = { accountId, environment, mandate: undefined }
     const recorded = recordDenial(row, counted, { hold, denial, mandate: undefined }, facts)
     return { outcome: 'recorded', changes: [...recorded.changes, put(strayDenials, recorded.count)] }
   },
+}
+
+const noDenials: DenialCount = { denialsFromMs: 0, denials: 0, fullMinuteMs: null }
+
+/** Whether a time counts in the minute that begins then. */
+function isInMinute(nowMs: number, fromMs: number): boolean {
+  return nowMs < fromMs + minuteMs && nowMs >= fromMs - maxClockSkewMs
 }
 
 function minuteOf(nowMs: number): number {

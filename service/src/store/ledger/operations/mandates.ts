@@ -53,6 +53,7 @@ function newRowOf(mandate: Mandate): MandateRow {
     releasedUntilMs: 0,
     denialsFromMs: 0,
     denials: 0,
+    fullMinuteMs: null,
     usage: null,
   }
 }

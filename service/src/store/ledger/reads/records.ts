@@ -34,6 +34,7 @@ export function toMandate({
   releasedUntilMs: _releasedUntilMs,
   denialsFromMs: _denialsFromMs,
   denials: _denials,
+  fullMinuteMs: _fullMinuteMs,
   usage: _usage,
   ...mandate
 }: MandateRow): Mandate {
