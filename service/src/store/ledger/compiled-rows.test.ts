@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { compileDecodeRow, compileTakeChanged } from './compiled-rows.ts'
+import { columnsIn, compileChangedColumns, compileDecodeRow, compileTakeChanged } from './compiled-rows.ts'
 
 test('A row is decoded from values that follow each other and from the columns that are known', () => {
   const columns = [
@@ -34,9 +34,24 @@ test('The changed columns of a row are encoded, and a missing value equals null'
   assert.deepEqual(values.slice(3), ['a', 'count 0'])
 })
 
+test('The changed columns of rows of more than 32 columns are found', () => {
+  const names = Array.from({ length: 40 }, (_, index) => `column${index}`)
+  const changedColumns = compileChangedColumns(names)
+  const row = Object.fromEntries(names.map((name) => [name, 1]))
+  const masks = [
+    changedColumns(row, row),
+    changedColumns(row, { ...row, column0: 2, column39: null }),
+    changedColumns({ ...row, column33: null }, { ...row, column33: undefined }),
+    changedColumns({ ...row, column5: null }, row),
+  ]
+  assert.deepEqual(masks, [0, 1 + 2 ** 39, 0, 2 ** 5])
+  assert.deepEqual(columnsIn(new Set(masks), names), ['column0', 'column5', 'column39'])
+})
+
 test('A column whose name is not one word is not compiled', () => {
   const column = { name: 'a: 1, b', encode: String, decode: String }
   const message = 'a: 1, b is not the name of a column'
   assert.throws(() => compileDecodeRow([column]), { message })
   assert.throws(() => compileTakeChanged([column]), { message })
+  assert.throws(() => compileChangedColumns([column.name]), { message })
 })

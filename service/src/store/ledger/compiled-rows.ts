@@ -28,9 +28,24 @@ export function compileDecodeRow<Value>(
   ) as DecodeRow<Value>
 }
 
+/** In which columns two rows differ, as a bit mask: 1 for the first, 2 for the second, 4 for the third, and so on. */
+export type ChangedColumns = (from: Row, to: Row) => number
+
+/** A missing value is null. */
+export function compileChangedColumns(names: readonly string[]): ChangedColumns {
+  const comparisons = names.map(
+    (name, index) => `((to.${check(name)} ?? null) !== (from.${name} ?? null) ? ${2 ** index} : 0)`,
+  )
+  return compile([], `(from, to) => ${comparisons.join(' + ')}`) as ChangedColumns
+}
+
+/** The names of the columns in some bit masks. */
+export function columnsIn(masks: ReadonlySet<number>, names: readonly string[]): string[] {
+  return names.filter((_, index) => [...masks].some((mask) => Math.floor(mask / 2 ** index) % 2 === 1))
+}
+
 /**
- * Adds the values of the columns in which two rows differ; returns which columns those are, as a bit mask: 1 for the
- * first, 2 for the second, 4 for the third, and so on. A missing value is null.
+ * Like `ChangedColumns`, and adds the new values of these columns.
  */
 export type TakeChanged<Value> = (from: Row, to: Row, values: Value[]) => number
 

@@ -8,7 +8,13 @@ import type { NetChange } from '../driver.ts'
 import { KeyMap } from '../key-map.ts'
 import type { RangeRead, Read, RowRead } from '../operation.ts'
 import { canHold, indexOf, keyText, sqlName, type Column, type Table } from '../table.ts'
-import { compileDecodeRow, type DecodeRow } from '../compiled-rows.ts'
+import {
+  columnsIn,
+  compileChangedColumns,
+  compileDecodeRow,
+  type ChangedColumns,
+  type DecodeRow,
+} from '../compiled-rows.ts'
 import { columnTypes, decoderOf, encodeValue } from './column-types.ts'
 import { RowList, type NamedColumn } from './row-list.ts'
 import { guardOf } from './schema.ts'
@@ -201,7 +207,7 @@ function compareTables([one]: readonly NetChange[], [other]: readonly NetChange[
 
 /** Whether a change changes anything: an operation may put an equal row. */
 export function isReal({ table, before, now }: NetChange): boolean {
-  return !before || !now || layoutOf(table).whole.columns.some((name) => before[name] !== now[name])
+  return !before || !now || layoutOf(table).changedColumns(before, now) !== 0
 }
 
 function insertRows(changes: readonly NetChange[]): Statement {
@@ -247,9 +253,9 @@ function filledIn({ columns }: Table, rows: readonly Row[]): readonly string[] {
 /** Sends and writes only columns that change in one of the rows. */
 function updateRows(changes: readonly NetChange[], options: WriteOptions): Statement {
   const { table } = changes[0]!
-  const changed = layoutOf(table).rest.columns.filter((name) =>
-    changes.some(({ before, now }) => before![name] !== now![name]),
-  )
+  const { whole, changedColumns } = layoutOf(table)
+  const masks = new Set(changes.map(({ before, now }) => changedColumns(before!, now!)))
+  const changed = columnsIn(masks, whole.columns)
   const rows = changes.map(({ now }) => now!)
   const list = listOfChanges(changes, rows, [...table.key, ...changed], options)
   return {
@@ -377,6 +383,7 @@ interface Layout {
   readonly key: Selection
   /** Only the key, for a read by it. */
   readonly none: Selection
+  readonly changedColumns: ChangedColumns
 }
 
 const layouts = new Map<Table, Layout>()
@@ -391,6 +398,7 @@ function layoutOf(table: Table): Layout {
       rest: select(table, all, table.key),
       key: select(table, table.key),
       none: select(table, table.key, table.key),
+      changedColumns: compileChangedColumns(all),
     }
     layouts.set(table, layout)
   }
