@@ -69,7 +69,10 @@ test('Tile, verdict and list count the same denials of the last 24 hours, proofs
   assert.match(await verdict.innerText(), /2 more proofs refused/)
   const chart = page.getByRole('table', { name: 'Spending in the last 24 hours' }).locator('tbody tr')
   const counts = chart.locator('td:last-child')
-  await counts.filter({ hasText: /^[1-9]/ }).first().waitFor({ state: 'attached' })
+  await counts
+    .filter({ hasText: /^[1-9]/ })
+    .first()
+    .waitFor({ state: 'attached' })
   const perHour = await counts.allInnerTexts()
   assert.equal(
     perHour.reduce((sum, count) => sum + Number(count), 0),
