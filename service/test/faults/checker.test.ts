@@ -42,6 +42,26 @@ test('Every complaint of the checker is triggered by a planted bug', () => {
   assert.deepEqual(new Set(proven), new Set(complaintKinds))
 })
 
+test('The denial of an attempt may be counted although the rerun granted the proof, and no other', async () => {
+  const evidence = await runModel(1)
+  const asked = evidence.calls.flatMap(({ request, answer }) =>
+    request.act === 'ask-proof' ? [{ mandateId: request.mandateId, answer }] : [],
+  )
+  const first = asked.find(({ answer }) => answer.is === 'granted')
+  assert(first?.answer.is === 'granted')
+  const { mandateId, answer } = first
+  const refused = asked.filter((one) => one.mandateId === mandateId && one.answer.is !== 'granted')
+  const denials = [{ mandateId, count: refused.length + 1 }]
+  for (const deniedNonces of [[answer.nonce], []]) {
+    const complaints = findComplaints({
+      ...evidence,
+      content: { ...evidence.content, denials, deniedNonces },
+    })
+    const unexplained = complaints.filter(({ kind }) => kind === 'record unexplained')
+    assert.equal(unexplained.length, 1 - deniedNonces.length)
+  }
+})
+
 test('A shared budget may count an expired hold of another mandate until its release, and no longer', () => {
   const askedAtMs = 1_000_000
   const cases = [

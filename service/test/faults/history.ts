@@ -197,6 +197,8 @@ export interface LedgerContent {
   readonly events: readonly EventContent[]
   /** The number of denied proofs of each mandate in the ledger; undefined if it does not record them. */
   readonly denials?: readonly { readonly mandateId: string; readonly count: number }[] | undefined
+  /** The nonces of proofs that an attempt has denied, where that is known: a rerun may have granted one of them. */
+  readonly deniedNonces?: readonly string[] | undefined
   /** The journal and the console's sums of it; undefined if they were not read from one snapshot. */
   readonly activity?: ActivityContent | undefined
   /** Max difference between the clock of any service and the times of the calls. */

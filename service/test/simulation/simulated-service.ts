@@ -29,6 +29,7 @@ import {
 } from '../../src/store/ledger/operations/authorizations.ts'
 import { capture, settleLate } from '../../src/store/ledger/operations/captures.ts'
 import { statusOf } from '../../src/store/ledger/operations/payment-rows.ts'
+import type { IssueOutcome, ProofCall } from '../../src/store/ledger/operations/payments.ts'
 import { createBudget, freezeBudget } from '../../src/store/ledger/operations/limits/budgets.ts'
 import { refund } from '../../src/store/ledger/operations/refunds.ts'
 import { createSeller, releaseDomain } from '../../src/store/ledger/operations/sellers.ts'
@@ -78,6 +79,8 @@ export interface World {
   readonly writtenAtMs: Map<string, number>
   /** When the amount of each proof that was not captured was released, by its nonce. */
   readonly releasedAtMs: Map<string, number>
+  /** The nonces of proofs that an attempt has denied. */
+  readonly deniedNonces: Set<string>
   /** Adds a bug to an operation. */
   readonly changeOperation: <Call, Outcome>(operation: Operation<Call, Outcome>) => Operation<Call, Outcome>
   /** Adds a bug to the driver. */
@@ -120,7 +123,7 @@ export class SimulatedService {
     call: Call,
     options?: RunOptions,
   ): Promise<Outcome> {
-    return this.#ledger.run(this.#world.changeOperation(operation), call, options)
+    return this.#ledger.run(noteDenied(this.#world, this.#world.changeOperation(operation)), call, options)
   }
 
   async answer(keyId: string, request: Request, parties: Parties): Promise<Answer> {
@@ -526,6 +529,23 @@ export class SimulatedService {
 function refusalOf(code: string): Answer {
   if (code === 'invalid_api_key') return { is: 'unauthorized' }
   return { is: 'conflict', detail: code }
+}
+
+/** The operation, which records the proofs that it denies. */
+function noteDenied<Call, Outcome>(
+  { deniedNonces }: World,
+  operation: Operation<Call, Outcome>,
+): Operation<Call, Outcome> {
+  if (operation.name !== 'issueProof') return operation
+  return {
+    ...operation,
+    decide(call, facts) {
+      const decided = operation.decide(call, facts)
+      const { decision } = decided.outcome as IssueOutcome
+      if (decision === 'denied') deniedNonces.add((call as ProofCall).hold.nonce)
+      return decided
+    },
+  }
 }
 
 /** Records when proofs were written and released, by their nonces, and captures, by their transactions. */

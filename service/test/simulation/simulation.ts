@@ -66,6 +66,7 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
     madeAtMs: new Map<string, number>(),
     writtenAtMs: new Map<string, number>(),
     releasedAtMs: new Map<string, number>(),
+    deniedNonces: new Set<string>(),
   }
   let payerId = ''
   const clockOffsetMs = () => findRow(database, accounts, { id: payerId })?.clockOffsetMs ?? 0
@@ -140,6 +141,7 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
         releasedAtMs: world.releasedAtMs,
       }),
       activity: readActivity((table) => database.rowsOf(table)),
+      deniedNonces: [...world.deniedNonces],
     },
   }
 }

@@ -66,21 +66,27 @@ function checkEvaluations(dossier: Dossier, complain: Complain): void {
 
 /**
  * No denied proof is counted twice. The first ones of each minute are recorded and never lost; those beyond
- * are only counted, and one whose first attempt may have been committed is not counted again.
+ * are only counted, and one whose first attempt may have been committed is not counted again. That attempt may be counted
+ * although its rerun granted the proof.
  */
 function checkDenials(dossier: Dossier, complain: Complain): void {
   if (!dossier.content.denials) return
   const denials = new Map(dossier.content.denials.map(({ mandateId, count }) => [mandateId, count]))
+  const deniedNonces = new Set(dossier.content.deniedNonces)
   const asked = Map.groupBy(dossier.callsOf('ask-proof'), ({ request }) => request.mandateId)
   for (const mandateId of new Set([...asked.keys(), ...denials.keys()])) {
     const calls = asked.get(mandateId) ?? []
     const told = calls.filter(({ answer }) => answer.is === 'denied').length
     const untold = calls.filter(isFateUnknown).length
+    const granted = calls.filter(
+      ({ answer }) => answer.is === 'granted' && deniedNonces.has(answer.nonce),
+    ).length
     const count = denials.get(mandateId) ?? 0
     if (count < Math.min(told, maxDenialsPerMinute)) {
       complain('record lost', mandateId, `${count} denials of ${told} are counted`)
     }
-    if (count > told + untold) complain('record unexplained', mandateId, `${count} denials, ${told} told`)
+    if (count > told + untold + granted)
+      complain('record unexplained', mandateId, `${count} denials, ${told} told`)
   }
 }
 
