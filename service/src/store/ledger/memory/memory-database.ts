@@ -201,11 +201,18 @@ export class MemorySession {
       }
     }
     const found = reads.map((read) => {
-      const rows = blocked.has(read) ? [] : this.#database.find(read)
+      const rows = blocked.has(read) ? [] : this.#find(read)
       if (read.kind === 'row' && !read.isLocked && read.table.isRechecked) this.#looked.set(read, rows[0])
       return rows
     })
     return { found, blocked }
+  }
+
+  /** Rows that were added to a locked range while this session waited for a lock are not locked: they are left out. */
+  #find(read: Read): readonly Row[] {
+    const rows = this.#database.find(read)
+    if (read.kind === 'row' || !read.isLocked) return rows
+    return rows.filter((row) => this.#database.ownerOf(read.table, row) === this)
   }
 
   commit(changes: readonly NetChange[]): void {
