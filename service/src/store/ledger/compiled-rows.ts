@@ -5,7 +5,7 @@ type Row = Readonly<Record<string, unknown>>
 // table, V8 would search every row for every name; and a row of more than twelve columns that is built in a loop becomes a
 // hash table, which takes ten times as long to copy.
 
-/** Builds a row from values in sequence, from a position on, and the columns that are known already. */
+/** Builds a row from consecutive values, starting at a position, and from the columns that are already known. */
 export type DecodeRow<Value> = (values: readonly Value[], start: number, known?: Row) => Row
 
 /** A missing value is null. */
@@ -44,9 +44,7 @@ export function columnsIn(masks: ReadonlySet<number>, names: readonly string[]):
   return names.filter((_, index) => [...masks].some((mask) => Math.floor(mask / 2 ** index) % 2 === 1))
 }
 
-/**
- * Like `ChangedColumns`, and adds the new values of these columns.
- */
+/** Returns the same mask, and adds the new values of these columns to a list. */
 export type TakeChanged<Value> = (from: Row, to: Row, values: Value[]) => number
 
 export function compileTakeChanged<Value>(
