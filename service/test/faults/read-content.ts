@@ -1,10 +1,10 @@
 import type { Limit } from '../../src/domain/limits.ts'
 import { parseAmount } from '../../src/domain/money.ts'
 import { isOfOtherAccount, type EntryKind } from '../../src/store/ledger/activity.ts'
+import { isEndedByBudget } from '../../src/store/ledger/operations/bookings.ts'
 import { statusOf } from '../../src/store/ledger/operations/payment-rows.ts'
 import { maxDenialsPerMinute } from '../../src/store/ledger/operations/denials.ts'
-import type { Table } from '../../src/store/ledger/table.ts'
-import type { TableRow } from '../../src/store/ledger/table.ts'
+import { keyText, type Table, type TableKey, type TableRow } from '../../src/store/ledger/table.ts'
 import {
   agents,
   approvals,
@@ -75,6 +75,16 @@ export function readContent(
   const { madeAtMs = new Map<string, number>(), writtenAtMs, releasedAtMs } = options
   const rowsOf = <Of extends Table>(table: Of) => allRows(table) as readonly TableRow<Of>[]
   const mandateOf = new Map(rowsOf(mandates).map((mandate) => [mandate.id, mandate]))
+  const facts = {
+    row: <Of extends Table>(table: Of, key: TableKey<Of>) =>
+      rowsOf(table).find((row) => keyText(table, row) === keyText(table, key)),
+  }
+  // A frozen budget ends payments at once; their rows change when their mandate is next used.
+  const endedIds = new Set(
+    rowsOf(mandates).flatMap((mandate) => (isEndedByBudget(mandate, facts) ? [mandate.id] : [])),
+  )
+  const statusNow = (payment: PaymentRow, mandate: MandateRow) =>
+    payment.status === 'open' && endedIds.has(mandate.id) ? 'voided' : statusOf(payment, mandate, statusAtMs)
   const betweenAccounts = new Set(
     rowsOf(payments).flatMap(({ nonce, sellerAccountId, accountId }) =>
       sellerAccountId !== null && sellerAccountId !== accountId ? [nonce] : [],
@@ -123,7 +133,7 @@ export function readContent(
         expiresAtMs,
         writtenAtMs: writtenAtMs?.get(payment.nonce),
         releasedAtMs: releasedAtMs && (releasedAtMs.get(payment.nonce) ?? Infinity),
-        status: mandate ? statusOf(payment, mandate, statusAtMs) : payment.status,
+        status: mandate ? statusNow(payment, mandate) : payment.status,
       }
     }),
     clockSkewMs,

@@ -6,11 +6,20 @@ import type { PoolClient } from 'pg'
 
 import { createIds } from '../../src/ids.ts'
 import { Ledger } from '../../src/store/ledger/ledger.ts'
-import { lock, look } from '../../src/store/ledger/operation.ts'
+import { lock, look, type Read } from '../../src/store/ledger/operation.ts'
 import { CachedRows } from '../../src/store/ledger/postgres/cached-rows.ts'
 import { createPostgresDriver } from '../../src/store/ledger/postgres/postgres-driver.ts'
 import { releaseExpiredPayments } from '../../src/store/ledger/operations/mandates.ts'
-import { agents, identities, mandates } from '../../src/store/ledger/tables.ts'
+import { authorize, captureAuthorized } from '../../src/store/ledger/operations/authorizations.ts'
+import type { TableRow } from '../../src/store/ledger/table.ts'
+import {
+  agents,
+  authorizationPayers,
+  authorizations,
+  identities,
+  mandates,
+  payments,
+} from '../../src/store/ledger/tables.ts'
 import { openPool } from '../../src/store/ledger/postgres/connection.ts'
 import { LedgerTenant } from '../../testing/ledger-tenant.ts'
 import { postgresServers } from '../../testing/postgres.ts'
@@ -92,6 +101,46 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
       const sweep = { accountId, mandateId, nowMs: clock.ms, countId: 'unused' }
       for (let time = 0; time < 4; time++) await tenant.run(releaseExpiredPayments, sweep)
       assert.deepEqual(await tenant.capture(held), { outcome: 'failed', reason: 'nonce_reused' })
+    },
+  )
+
+  test(
+    about('cached rows that contradict each other are read again, instead of failing the call'),
+    async (context) => {
+      const { bed, tenant } = await openTenant(context)
+      const driver = createPostgresDriver(bed.pool)
+      const here = tenant.on(new Ledger({ driver, stopwatch, random: Math.random }))
+      const authorized = async () => {
+        const attempt = {
+          ...tenant.captureCall(await tenant.proof(await tenant.mandate())),
+          amountMicro: null,
+        }
+        const event = tenant.event('payment.authorized', attempt.nonce)
+        await tenant.run(authorize, { ...attempt, captureSeconds: 60, event })
+        return attempt
+      }
+      const readHere = (reads: Read[]) =>
+        driver.transaction(async ({ read, commit }) => {
+          const { found } = await read(reads, { waitsForLocks: false })
+          await commit([])
+          return found.map((rows) => rows.length)
+        })
+      await here.run(captureAuthorized, await authorized())
+      const attempt = await authorized()
+      const payment = { accountId: attempt.payerId, nonce: attempt.nonce }
+      const [deadline] = (await bed.rowsOf(authorizations)) as TableRow<typeof authorizations>[]
+      assert(deadline)
+      // Its cache learns of the payment before, and of the rest after another process has captured it.
+      assert.deepEqual(await readHere([look(payments, payment)]), [1])
+      assert.equal((await tenant.run(captureAuthorized, attempt)).outcome, 'captured')
+      const mandate = lock(mandates, { accountId: attempt.payerId, id: attempt.mandateId })
+      const others = [look(authorizationPayers, payment), look(authorizations, deadline)]
+      assert.deepEqual(await readHere([mandate, ...others]), [1, 0, 0])
+      const { transactionId } = here.captureCall(here.hold(attempt.mandateId))
+      assert.deepEqual(await here.run(captureAuthorized, { ...attempt, transactionId }), {
+        outcome: 'refused',
+        code: 'already_captured',
+      })
     },
   )
 

@@ -86,7 +86,10 @@ export function captureReads(
 /**
  * Whether a budget above the mandate was frozen after its open payments were booked: then they have ended.
  */
-export function isEndedByBudget({ accountId, usage, openPayments }: MandateRow, facts: Facts): boolean {
+export function isEndedByBudget(
+  { accountId, usage, openPayments }: MandateRow,
+  facts: Pick<Facts, 'row'>,
+): boolean {
   if (!usage || openPayments === 0) return false
   return Object.entries(usage.budgets).some(
     ([id, { epoch }]) => facts.row(budgets, { accountId, id })?.epoch !== epoch,

@@ -62,7 +62,10 @@ export function createPostgresDriver(pool: Pool, shardOfAccount?: ShardOfAccount
   }
 }
 
-/** Runs work; again, without the cache, if it has used rows that were stale or locked, and nothing was committed. */
+/**
+ * Runs work; again, without the cache, if it has used rows that were stale or locked, or fails on them, and nothing was
+ * committed. Cached rows may be of different times, and contradict each other.
+ */
 async function runTwiceIfStale<Result>(
   work: (transaction: DriverTransaction) => Promise<Result>,
   transaction: PostgresTransaction,
@@ -73,7 +76,8 @@ async function runTwiceIfStale<Result>(
     const result = await work(transaction)
     if (!transaction.usesCache || server.isCommitted) return result
   } catch (error) {
-    if (!transaction.usesCache || !server.isFailure(error) || !isStaleRow(error)) throw error
+    const isOutdated = !server.isBegun || (server.isFailure(error) && isStaleRow(error))
+    if (!transaction.usesCache || !isOutdated) throw error
     failure = error
   }
   if (!(await server.rollBack())) throw new RolledBackError('a row has changed', { cause: failure })
@@ -294,7 +298,7 @@ class ServerTransaction {
   readonly #client: PoolClient
   readonly #limitMs: number
   readonly #guard: NodeJS.Timeout
-  #isBegun = false
+  isBegun = false
   #isCommitSent = false
   /** The error of a round trip; any other error comes from the work. */
   #failure: unknown
@@ -330,8 +334,8 @@ class ServerTransaction {
   }
 
   async #trip(statements: readonly Statement[], options: Begin): Promise<Answer[]> {
-    const begin = this.#isBegun ? [] : beginWith({ ...options, limitMs: this.#limitMs })
-    this.#isBegun = true
+    const begin = this.isBegun ? [] : beginWith({ ...options, limitMs: this.#limitMs })
+    this.isBegun = true
     try {
       const answers = await roundTrip(this.#client, [...begin, ...statements])
       if (begin.length > 0) this.serverStart = answers[1]?.rows[0] as string | undefined
@@ -344,13 +348,13 @@ class ServerTransaction {
 
   /** Whether the connection can be used again, also for another transaction of this kind. */
   async rollBack(): Promise<boolean> {
-    if (!this.#isBegun) return true
+    if (!this.isBegun) return true
     try {
       await roundTrip(this.#client, [{ text: 'rollback' }])
     } catch {
       return false
     }
-    this.#isBegun = false
+    this.isBegun = false
     return true
   }
 
