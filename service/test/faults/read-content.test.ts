@@ -19,13 +19,16 @@ test('A payment that a frozen budget has ended is void, although its row has not
   const budgetId = await tenant.budget()
   await tenant.proof(await tenant.mandate())
   await tenant.proof(await tenant.mandate(undefined, { budgetPath: [budgetId] }))
-  const statuses = () =>
-    readContent((table) => database.rowsOf(table), {
-      readAtMs: clock.ms,
-      sweptUntilMs: clock.ms,
-    }).holds.map(({ status }) => status)
-  assert.deepEqual(statuses(), ['open', 'open'])
+  const read = () => {
+    const options = { readAtMs: clock.ms, sweptUntilMs: clock.ms }
+    const { holds, mandates } = readContent((table) => database.rowsOf(table), options)
+    return {
+      statuses: holds.map(({ status }) => status),
+      heldMicro: mandates.map(({ heldMicro }) => heldMicro),
+    }
+  }
+  assert.deepEqual(read(), { statuses: ['open', 'open'], heldMicro: [1_000_000n, 1_000_000n] })
   const event = tenant.event('budget.frozen', budgetId)
   await tenant.run(freezeBudget, { budget: { accountId, environment, id: budgetId }, isFrozen: true, event })
-  assert.deepEqual(statuses().toSorted(), ['open', 'voided'])
+  assert.deepEqual(read(), { statuses: ['open', 'voided'], heldMicro: [1_000_000n, 0n] })
 })

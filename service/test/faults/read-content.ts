@@ -103,6 +103,7 @@ export function readContent(
     agents: rowsOf(agents).map(({ id, status }) => ({ id, status })),
     mandates: rowsOf(mandates).map((mandate) => ({
       ...mandate,
+      heldMicro: endedIds.has(mandate.id) ? 0n : mandate.heldMicro,
       maxPaymentMicro: mandate.maxPerTransactionMicro,
       approveAboveMicro: mandate.approval?.above == null ? null : parseAmount(mandate.approval.above),
       limitMicro: maxOf(mandate.limits),
