@@ -73,6 +73,66 @@ export type ActivityPart = readonly [
 /** The agent is given for payments of the account and their refunds. */
 export type MandatePart = readonly [mandateId: string, count: number, micro: string, agentId?: string]
 
+/** What the entries of a part have in common. */
+export type PartSubject = readonly [
+  environment: Environment,
+  quarterStartsAtMs: number,
+  kind: EntryKind,
+  reason: string | null,
+  merchantDomain: string | null,
+  isRevenue: boolean,
+  category: string | null,
+]
+
+interface MandateSum extends Added {
+  readonly agentId: string | undefined
+}
+
+/** Adds up entries to parts: one for each subject, with each mandate once. */
+export class PartSums {
+  readonly #all = new Map<string, { readonly of: PartSubject; readonly sums: Map<string, MandateSum> }>()
+  #latest: { readonly of: PartSubject; readonly sums: Map<string, MandateSum> } | undefined
+
+  /** The sums by mandate of a subject. */
+  of(subject: PartSubject): Map<string, MandateSum> {
+    // Consecutive entries are mostly alike.
+    if (!this.#latest?.of.every((value, index) => value === subject[index])) {
+      const name = JSON.stringify(subject)
+      this.#latest = this.#all.get(name) ?? { of: subject, sums: new Map() }
+      this.#all.set(name, this.#latest)
+    }
+    return this.#latest.sums
+  }
+
+  add(subject: PartSubject, mandateId: string, added: MandateSum): void {
+    addSum(this.of(subject), mandateId, added)
+  }
+
+  get parts(): ActivityPart[] {
+    return [...this.#all.values()].map(({ of, sums }) => {
+      const mandates = [...sums].map(([id, { count, micro, agentId }]): MandatePart =>
+        agentId === undefined ? [id, count, String(micro)] : [id, count, String(micro), agentId],
+      )
+      const [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, category] = of
+      const part = [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, mandates] as const
+      return category === null ? part : [...part, category]
+    })
+  }
+}
+
+/** The same sums in fewer parts: each subject once, with each mandate once. */
+export function mergeParts(parts: Iterable<ActivityPart>): ActivityPart[] {
+  const merged = new PartSums()
+  for (const part of parts) {
+    const [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, mandates, category = null] = part
+    const sums = merged.of([environment, startsAtMs, kind, reason, merchantDomain, isRevenue, category])
+    for (const [id, count, micro, agentId] of mandates) {
+      addSum(sums, id, { count, micro: BigInt(micro), agentId })
+    }
+  }
+  return merged.parts
+}
+
 export interface ActivitySum {
   readonly environment: Environment
   readonly dimension: ActivityDimension
@@ -105,13 +165,15 @@ export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
       add(`${dimension}_day`, subject, added, day)
     }
     const all = { count: 0, micro: 0n }
+    const agents = new Map<string, Added>()
     for (const [mandateId, count, text, agentId] of mandates) {
       const added = { count, micro: BigInt(text) }
       all.count += count
       all.micro += added.micro
       if (!isOfOtherAccount(kind) && mandateId !== '') add('mandate', mandateId, added)
-      if (isSpending(kind) && agentId !== undefined) addWithDay('agent', agentId, added)
+      if (isSpending(kind) && agentId !== undefined) addSum(agents, agentId, added)
     }
+    for (const [agentId, added] of agents) addWithDay('agent', agentId, added)
     if (!isOfOtherAccount(kind)) add('all', '', all)
     if (kind === 'more_denied') continue
     add('domain', '', all)
@@ -138,8 +200,18 @@ function sortable(ms: number): { readonly ms: number; readonly text: string } {
 const always = sortable(0)
 
 interface Added {
-  readonly count: number
-  readonly micro: bigint
+  count: number
+  micro: bigint
+}
+
+function addSum<Sum extends Added>(sums: Map<string, Sum>, id: string, added: Sum): void {
+  const sum = sums.get(id)
+  if (!sum) {
+    sums.set(id, added)
+    return
+  }
+  sum.count += added.count
+  sum.micro += added.micro
 }
 
 const nothing = {

@@ -1,15 +1,14 @@
-import type { Environment } from '@purser/wire/fields'
-
 import {
   halvesOf,
   isOfOtherAccount,
   isSpending,
   quarterMs,
   sumOfHalves,
+  mergeParts,
+  PartSums,
   sellersPaidIn,
   sumsOfParts,
   type ActivityPart,
-  type MandatePart,
   type ActivitySum,
 } from '../activity.ts'
 import type { NetChange } from '../driver.ts'
@@ -66,45 +65,19 @@ export function activityPartsOf(changes: readonly NetChange[]): NetChange[] {
   }))
 }
 
-/** A part under construction, with its sums by mandate. */
-interface OpenPart {
-  readonly of: Group
-  readonly sums: Map<string, { count: number; micro: bigint; readonly agentId: string | undefined }>
-}
-
 function partsOf(
   own: readonly EntryRow[],
   known: ReadonlyMap<string, PaymentRow | EvaluationRow>,
 ): ActivityPart[] {
-  const parts = new Map<string, OpenPart>()
-  let latest: OpenPart | undefined
+  const sums = new PartSums()
   for (const entry of own) {
     const { environment, kind, mandateId, amountMicro, count, atMs } = entry
     const { subjects, agentId } = aboutEntry(entry, known)
-    const of: Group = [environment, atMs - (atMs % quarterMs), kind, ...subjects]
-    // Consecutive entries are mostly alike.
-    if (!latest?.of.every((subject, index) => subject === of[index])) {
-      const name = JSON.stringify(of)
-      latest = parts.get(name) ?? { of, sums: new Map() }
-      parts.set(name, latest)
-    }
     const id = isOfOtherAccount(kind) ? '' : (mandateId ?? '')
     const micro = isMoney(kind) ? amountMicro : 0n
-    const sum = latest.sums.get(id)
-    if (!sum) latest.sums.set(id, { count, micro, agentId })
-    else {
-      sum.count += count
-      sum.micro += micro
-    }
+    sums.add([environment, atMs - (atMs % quarterMs), kind, ...subjects], id, { count, micro, agentId })
   }
-  return [...parts.values()].map(({ of, sums }) => {
-    const mandates = [...sums].map(([id, { count, micro, agentId }]): MandatePart =>
-      agentId === undefined ? [id, count, String(micro)] : [id, count, String(micro), agentId],
-    )
-    const [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, category] = of
-    const part = [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, mandates] as const
-    return category === null ? part : [...part, category]
-  })
+  return sums.parts
 }
 
 /** Whether the amount of an entry was charged or refunded, not only requested. */
@@ -118,7 +91,6 @@ type Subjects = readonly [
   isRevenue: boolean,
   category: string | null,
 ]
-type Group = readonly [Environment, number, EntryRow['kind'], ...Subjects]
 
 /**
  * Why an entry was denied, its seller's domain, whether it is revenue of the entry's account, and what the account pays
@@ -205,7 +177,7 @@ function additionsOf(call: AddUpCall, facts: Facts): Additions {
   if (latest?.rows.length === rows.length && latest.rows.every((row, index) => row === rows[index])) {
     return latest
   }
-  const parts = rows.flatMap((row) => row.parts)
+  const parts = mergeParts(rows.flatMap((row) => row.parts))
   const sellers = sellersPaidIn(parts)
     .map((seller) => ({ key: keyText(paidSellers, { accountId: '', ...seller }), seller }))
     .sort((one, other) => (one.key < other.key ? -1 : 1))
