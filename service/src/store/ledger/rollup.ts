@@ -67,7 +67,7 @@ export function findPartsIn(db: Reader): FindParts {
       ? sql`where (account_id, id) > (${id('account', after.accountId)}, ${id('transaction', after.id)})`
       : sql``
     const { rows } = await sql<{ account_id: unknown; id: unknown; length: unknown }>`
-      select account_id, id, length(parts) as length from ${from(activityParts)} ${isAfter}
+      select account_id, id, octet_length(parts) as length from ${from(activityParts)} ${isAfter}
       order by account_id, id limit ${sql.lit(limit)}`.execute(db)
     return rows.map((row) => ({
       accountId: idFrom('account', row.account_id),
