@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
 import { findComplaints } from './checker.ts'
 import { complaintKinds } from './complaint.ts'
-import type { Evidence, HoldContent } from './history.ts'
+import type { Call, Evidence, HoldContent } from './history.ts'
 import { runModel } from './model-run.ts'
 import { plantedBugs } from './planted-bugs.ts'
 import { Spoiled } from './spoiled.ts'
@@ -82,16 +82,42 @@ test('A shared budget may count an expired hold of another mandate until its rel
   }
 })
 
+test('A proof counts as open until its authorization is committed, even after the deadline of the capture', () => {
+  const askedAtMs = 1_000_000
+  for (const [authorizedUntilMs, isExplained] of [
+    [askedAtMs + 1, true],
+    [askedAtMs - 1, false],
+  ] as const) {
+    const evidence = refusedByBudget({
+      askedAtMs,
+      issuedAtMs: askedAtMs - 2_000,
+      hold: { mandateId: 'asking', releasedAtMs: Infinity },
+    })
+    const authorization: Call = {
+      keyId: 'merchant',
+      request: { act: 'authorize', nonce: 'nonce', domain: 'api.example.com', idempotencyKey: 'authorize' },
+      beganMs: askedAtMs - 1_900,
+      endedMs: authorizedUntilMs,
+      answer: { is: 'authorized', isReplay: false },
+    }
+    const complaints = findComplaints({ ...evidence, calls: [authorization, ...evidence.calls] })
+    const refusals = complaints.filter(({ kind }) => kind === 'failure unexplained')
+    assert.equal(refusals.length === 0, isExplained, `${authorizedUntilMs - askedAtMs} ms later`)
+  }
+})
+
 /** A request that a shared budget refuses, long after an authorization for all of the budget expired. */
 function refusedByBudget({
   askedAtMs,
+  issuedAtMs = 1_000,
   hold,
 }: {
   readonly askedAtMs: number
+  readonly issuedAtMs?: number
   readonly hold: Pick<HoldContent, 'mandateId' | 'releasedAtMs'>
 }): Evidence {
   const maxMicro = 10_000_000n
-  const [issuedAtMs, captureDeadlineMs] = [1_000, 2_000]
+  const captureDeadlineMs = issuedAtMs + 1_000
   const mandateOf = (id: string) => ({
     id,
     agentId: 'agent',

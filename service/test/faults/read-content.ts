@@ -3,7 +3,7 @@ import { parseAmount } from '../../src/domain/money.ts'
 import { isOfOtherAccount, type EntryKind } from '../../src/store/ledger/activity.ts'
 import { isEndedByBudget } from '../../src/store/ledger/operations/bookings.ts'
 import { statusOf } from '../../src/store/ledger/operations/payment-rows.ts'
-import { maxDenialsPerMinute } from '../../src/store/ledger/operations/denials.ts'
+import { denialId, maxDenialsPerMinute } from '../../src/store/ledger/operations/denials.ts'
 import { keyText, type Table, type TableKey, type TableRow } from '../../src/store/ledger/table.ts'
 import {
   agents,
@@ -138,6 +138,9 @@ export function readContent(
       }
     }),
     clockSkewMs,
+    deniedNonces: rowsOf(payments).flatMap(({ nonce }) =>
+      deniedProofs.has(denialId({ nonce })) ? [nonce] : [],
+    ),
     denials: rowsOf(mandates).map(({ id, denials }) => ({
       mandateId: id,
       count: denialEntries

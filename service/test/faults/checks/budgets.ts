@@ -1,7 +1,6 @@
 import type { Complain } from '../complaint.ts'
 import { isDone, latestMs, type Dossier } from '../dossier.ts'
 import type { Call, HoldContent, MandateContent } from '../history.ts'
-import { sweptWithinMs } from './holds.ts'
 
 /**
  * No mandate, limit or shared budget is overspent at any moment, their sums are those of their records, and none refuses
@@ -128,17 +127,33 @@ function endsOf(dossier: Dossier, hold: HoldContent): readonly Call[] {
 
 /** The last moment at which the hold may still have been in use. */
 function perhapsHeldUntilMs(dossier: Dossier, hold: HoldContent): number {
-  if (hold.status === 'expired') return (hold.captureDeadlineMs ?? hold.expiresAtMs) + dossier.skewMs
+  if (hold.status === 'expired') return lastOpenMs(dossier, hold) + dossier.skewMs
   if (hold.status !== 'voided') return Infinity
   const heldSinceMs = dossier.heldSinceMs(hold) ?? Infinity
   const stops = endsOf(dossier, hold).filter((stop) => isDone(stop) && stop.beganMs > heldSinceMs)
   return Math.min(...stops.map(({ endedMs }) => endedMs))
 }
 
+/**
+ * When an expired hold may last have been open or authorized. The deadline of an authorization is counted from its request: if
+ * it is committed late, the hold is open until then.
+ */
+function lastOpenMs(dossier: Dossier, { nonce, expiresAtMs, captureDeadlineMs }: HoldContent): number {
+  if (captureDeadlineMs === null) return expiresAtMs
+  const authorizedByMs = Math.max(...dossier.actsOf(nonce, 'authorize').map(latestMs))
+  return Math.max(captureDeadlineMs, Math.min(expiresAtMs, authorizedByMs))
+}
+
 /** The last moment at which the hold may still have counted for other mandates, which do not release it. */
 function perhapsCountedUntilMs(dossier: Dossier, hold: HoldContent): number {
-  return hold.releasedAtMs ?? perhapsHeldUntilMs(dossier, hold) + sweptWithinMs
+  return hold.releasedAtMs ?? perhapsHeldUntilMs(dossier, hold) + releasedWithinMs
 }
+
+/**
+ * How long after its end a hold may count for other mandates, if its release is not recorded: six minutes that a test clock
+ * skips, and nine seconds in which a sweep waits for a database that fails, on a clock sixty times as fast as the machine's.
+ */
+const releasedWithinMs = 15 * 60_000
 
 /** Refusals that `checkStops` and `checkApprovals` check. */
 const explainedElsewhere: ReadonlySet<string> = new Set([
