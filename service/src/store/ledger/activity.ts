@@ -52,11 +52,8 @@ export function isSpending(kind: EntryKind): boolean {
   return kind === 'paid' || kind === 'refunded'
 }
 
-/**
- * What some entries of one kind add to the sums, by mandate: its id (empty if none), the count, and the amount in
- * millionths.
- */
-export type ActivityPart = readonly [
+/** What the entries of a part have in common, except their category. */
+type PartHead = readonly [
   environment: Environment,
   quarterStartsAtMs: number,
   kind: EntryKind,
@@ -65,43 +62,42 @@ export type ActivityPart = readonly [
   merchantDomain: string | null,
   /** Whether the payments are revenue of the account. */
   isRevenue: boolean,
-  mandates: readonly MandatePart[],
-  /** The category of the payments, if they have one. */
-  category?: string,
 ]
+
+/**
+ * What some entries of one kind add to the sums, by mandate: its id (empty if none), the count, and the amount in
+ * millionths. The last item is the category of the payments, if they have one.
+ */
+export type ActivityPart = readonly [...PartHead, mandates: readonly MandatePart[], category?: string]
 
 /** The agent is given for payments of the account and their refunds. */
 export type MandatePart = readonly [mandateId: string, count: number, micro: string, agentId?: string]
 
-/** What the entries of a part have in common. */
-export type PartSubject = readonly [
-  environment: Environment,
-  quarterStartsAtMs: number,
-  kind: EntryKind,
-  reason: string | null,
-  merchantDomain: string | null,
-  isRevenue: boolean,
-  category: string | null,
-]
+type PartSubject = readonly [...PartHead, category: string | null]
 
 interface MandateSum extends Added {
   readonly agentId: string | undefined
 }
 
+interface SubjectSums {
+  readonly subject: PartSubject
+  readonly byMandate: Map<string, MandateSum>
+}
+
 /** Adds up entries to parts: one for each subject, with each mandate once. */
 export class PartSums {
-  readonly #all = new Map<string, { readonly of: PartSubject; readonly sums: Map<string, MandateSum> }>()
-  #latest: { readonly of: PartSubject; readonly sums: Map<string, MandateSum> } | undefined
+  readonly #all = new Map<string, SubjectSums>()
+  #latest: SubjectSums | undefined
 
-  /** The sums by mandate of a subject. */
+  /** The sums of a subject, by mandate. */
   of(subject: PartSubject): Map<string, MandateSum> {
     // Consecutive entries are mostly alike.
-    if (!this.#latest?.of.every((value, index) => value === subject[index])) {
+    if (!this.#latest?.subject.every((value, index) => value === subject[index])) {
       const name = JSON.stringify(subject)
-      this.#latest = this.#all.get(name) ?? { of: subject, sums: new Map() }
+      this.#latest = this.#all.get(name) ?? { subject, byMandate: new Map() }
       this.#all.set(name, this.#latest)
     }
-    return this.#latest.sums
+    return this.#latest.byMandate
   }
 
   add(subject: PartSubject, mandateId: string, added: MandateSum): void {
@@ -109,11 +105,11 @@ export class PartSums {
   }
 
   get parts(): ActivityPart[] {
-    return [...this.#all.values()].map(({ of, sums }) => {
-      const mandates = [...sums].map(([id, { count, micro, agentId }]): MandatePart =>
+    return [...this.#all.values()].map(({ subject, byMandate }) => {
+      const mandates = [...byMandate].map(([id, { count, micro, agentId }]): MandatePart =>
         agentId === undefined ? [id, count, String(micro)] : [id, count, String(micro), agentId],
       )
-      const [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, category] = of
+      const [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, category] = subject
       const part = [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, mandates] as const
       return category === null ? part : [...part, category]
     })

@@ -63,8 +63,8 @@ export function createPostgresDriver(pool: Pool, shardOfAccount?: ShardOfAccount
 }
 
 /**
- * Runs work; again, without the cache, if it has used rows that were stale or locked, or fails on them, and nothing was
- * committed. Cached rows may be of different times, and contradict each other.
+ * Runs work. If it used cached rows that were stale or locked, or failed on cached rows, and nothing was committed, runs it
+ * again without the cache. Cached rows may be from different times and contradict each other.
  */
 async function runTwiceIfStale<Result>(
   work: (transaction: DriverTransaction) => Promise<Result>,
