@@ -73,7 +73,7 @@ export const activityIntervalMs = 500
 export const activityChecks = 10
 
 /** Payments whose sums are at least this long, as JSON, are added at the next check. */
-export const manyPaymentsLength = 512 * 1024
+export const manyPaymentsLength = 1024 * 1024
 
 /** How often in-memory counters are saved. */
 export const talliesIntervalMs = 10_000

@@ -338,10 +338,14 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
     ...inOperation('addUpActivity', without(activity)),
   },
   {
-    bug: "the console's sums restart with each step",
+    bug: "the console's sums leave out what was paid",
     ...inOperation(
       'addUpActivity',
-      seeing(activity, (row) => ({ ...row, paidCount: 0, approvedCount: 0, deniedCount: 0 })),
+      changing((change) =>
+        change.table === activity
+          ? [{ ...change, row: { ...change.row, paidHigh: 0n, paidLow: 0n } }]
+          : [change],
+      ),
     ),
   },
   { bug: 'paid sellers are not recorded', ...inOperation('addUpActivity', without(paidSellers)) },

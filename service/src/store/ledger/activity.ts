@@ -257,9 +257,9 @@ export function sellersPaidIn(
   return [...found.values()]
 }
 
-/** A sum of amounts may exceed 63 bits, so it is stored in two halves; the lower one has 32 bits. */
-export function halvesOf(sumMicro: bigint): { readonly high: number; readonly low: number } {
-  return { high: Number(sumMicro >> 32n), low: Number(sumMicro & 0xffff_ffffn) }
+/** A sum of amounts may exceed 63 bits, so it is stored in two halves: the bits beyond 32, and the lower 32. */
+export function halvesOf(sumMicro: bigint): { readonly high: bigint; readonly low: bigint } {
+  return { high: sumMicro >> 32n, low: sumMicro & 0xffff_ffffn }
 }
 
 /** A sum of amounts in millionths, from its two halves. */

@@ -12,7 +12,7 @@ import {
   type Read,
   type RowRead,
 } from './operation.ts'
-import type { Table, TableKey, TableRow } from './table.ts'
+import { sumRows, type Table, type TableKey, type TableRow } from './table.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -59,6 +59,7 @@ export class BatchFacts implements Facts {
 
   /** Whether this requests anything new. */
   ask(read: Read): boolean {
+    if (read.table.sums) throw new TypeError(`the sums of ${read.table.name} are only added to, never read`)
     if (read.kind === 'range') {
       const text = readText(read)
       if (this.#ranges.has(text)) return false
@@ -190,7 +191,8 @@ export class BatchFacts implements Facts {
       if (!place.before && !place.now) this.#noteAdded(place)
       place.isKnown = true
       place.isChanged = true
-      place.now = kind === 'put' ? row : undefined
+      if (kind === 'remove') place.now = undefined
+      else place.now = kind === 'add' && place.now ? sumRows(table, place.now, row) : row
     }
   }
 

@@ -10,7 +10,10 @@ export interface ReadAnswer {
   readonly blocked: ReadonlySet<Read>
 }
 
-/** A row that a batch adds (without `before`), removes (without `now`) or replaces. */
+/**
+ * A row that a batch adds (without `before`), removes (without `now`) or replaces. If its table has sums, a row that it adds is
+ * added up with the one that may have its key.
+ */
 export interface NetChange {
   readonly table: Table
   readonly before: Readonly<Record<string, unknown>> | undefined

@@ -11,13 +11,13 @@ import type { Driver } from './driver.ts'
 import { Ledger, type LedgerOptions } from './ledger.ts'
 import { MemoryDatabase } from './memory/memory-database.ts'
 import { createMemoryDriver } from './memory/memory-driver.ts'
-import { lock, type Read } from './operation.ts'
+import { add, lock, look, unchanged, type Operation, type Read } from './operation.ts'
 import { amendMandate } from './operations/amendments.ts'
 import { evaluate } from './operations/evaluations.ts'
 import { issueProof } from './operations/payments.ts'
 import { voidPayment } from './operations/voids.ts'
 import { releaseExpiredPayments } from './operations/mandates.ts'
-import { budgetUsage, mandates } from './tables.ts'
+import { activity, budgetUsage, mandates } from './tables.ts'
 
 test('Calls for more locked rows than the ledger waits for at once are retried, not refused', async () => {
   const { tenant, lockOf, holdLocks } = await openTenant({ maxBlockedRows: 2 })
@@ -48,6 +48,41 @@ test('Two lanes never read the same row at once', async () => {
   counts.max = 0
   await Promise.all(Array.from({ length: 200 }, (_, index) => tenant.proof(ids[index % 12] as string)))
   assert.deepEqual({ ...counts, now: 0 }, { now: 0, max: 2, blocked: 0 })
+})
+
+test('What several calls add to one row is added up, within a batch and with what is there; reading it is a bug', async () => {
+  const database = new MemoryDatabase()
+  const ledger = new Ledger({
+    driver: createMemoryDriver(database),
+    stopwatch: { nowMs: () => performance.now(), sleep },
+    random: Math.random,
+  })
+  const key = {
+    accountId: 'acct_1',
+    environment: 'sandbox',
+    dimension: 'all',
+    subject: '',
+    startsAtMs: 0,
+  } as const
+  const none = { approvedCount: 0, deniedCount: 0, refundedCount: 0, refundedHigh: 0n, refundedLow: 0n }
+  const count: Operation<number, void> = {
+    name: 'count',
+    reads: () => [],
+    decide: (paidCount) => ({
+      outcome: undefined,
+      changes: [add(activity, { ...key, ...none, paidCount, paidHigh: 0n, paidLow: BigInt(paidCount) })],
+    }),
+  }
+  await Promise.all([ledger.run(count, 1), ledger.run(count, 2)])
+  await ledger.run(count, 4)
+  assert.deepEqual(database.rowsOf(activity), [{ ...key, ...none, paidCount: 7, paidHigh: 0n, paidLow: 7n }])
+
+  const readBack: Operation<null, void> = {
+    name: 'readBack',
+    reads: () => [look(activity, key)],
+    decide: () => unchanged(undefined),
+  }
+  await assert.rejects(ledger.run(readBack, null), /never read/)
 })
 
 test('A second lane writes only if many calls wait or the first one hangs', async () => {

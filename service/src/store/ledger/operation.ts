@@ -44,9 +44,9 @@ export function range<Of extends Table>(
   return { kind: 'range', table, isLocked: false, ...bounds }
 }
 
-/** A change: a row to add or replace, or one to remove. */
+/** A change: a row to add or replace, one to remove, or sums to add up. */
 export interface Change {
-  readonly kind: 'put' | 'remove'
+  readonly kind: 'put' | 'remove' | 'add'
   readonly table: Table
   readonly row: Readonly<Record<string, unknown>>
 }
@@ -57,6 +57,14 @@ export function put<Of extends Table>(table: Of, row: TableRow<Of>): Change {
 
 export function remove<Of extends Table>(table: Of, row: TableRow<Of>): Change {
   return { kind: 'remove', table, row }
+}
+
+/**
+ * Adds a row's sums to those of the row with its key, or adds the row if there is none. The database adds them up, so the row is
+ * neither read nor locked before.
+ */
+export function add<Of extends Table>(table: Of, row: TableRow<Of>): Change {
+  return { kind: 'add', table, row }
 }
 
 /**

@@ -38,6 +38,8 @@ export interface TableOptions<Name extends string> {
    * freezes after the read cannot write what has been forbidden since, and the change need not wait for it.
    */
   readonly isRechecked?: boolean
+  /** Columns that are added up (see `add`); the others are the key. Operations never read such a table. */
+  readonly sums?: readonly Name[]
 }
 
 /**
@@ -52,6 +54,7 @@ export interface Table<Declared extends Columns = Columns, Key extends keyof Dec
   readonly indexes: readonly (readonly string[])[]
   readonly checks: readonly string[]
   readonly isRechecked: boolean
+  readonly sums: readonly string[] | undefined
   /** The table's position in the lock order. */
   readonly lockOrder: number
 }
@@ -97,9 +100,9 @@ export function table<Declared extends Columns, Key extends keyof Declared & str
   name: string,
   key: readonly Key[],
   columns: Declared,
-  { indexes = [], checks = [], isRechecked = false }: TableOptions<keyof Declared & string> = {},
+  { indexes = [], checks = [], isRechecked = false, sums }: TableOptions<keyof Declared & string> = {},
 ): Table<Declared, Key> {
-  return { name, key, columns, indexes, checks, isRechecked, lockOrder: declared++ }
+  return { name, key, columns, indexes, checks, isRechecked, sums, lockOrder: declared++ }
 }
 
 /** The key of a row as unique text. No text of the ledger contains NUL. */
@@ -110,6 +113,17 @@ export function keyText({ key }: Table, row: Readonly<Record<string, unknown>>):
   return key.map((name) => textOf(row[name])).join('\0')
 }
 
+/** A row with the sums of two rows of one key. */
+export function sumRows<Row extends Readonly<Record<string, unknown>>>(
+  { sums }: Table,
+  one: Row,
+  other: Row,
+): Row {
+  // Both values of a column are numbers, or both are bigints.
+  const added = (sums ?? []).map((name) => [name, (one[name] as number) + (other[name] as number)])
+  return { ...one, ...Object.fromEntries(added) }
+}
+
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value
   return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value)
@@ -118,6 +132,12 @@ function textOf(value: unknown): string {
 /** The name of a table's column in a database. */
 export function sqlName(name: string): string {
   return name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`)
+}
+
+/** What an `insert … on conflict do` does with a row whose key exists: adds it up. */
+export function sumsOnConflict(name: string, sums: readonly string[]): string {
+  const sets = sums.map(sqlName).map((column) => `${column} = ${name}.${column} + excluded.${column}`)
+  return sets.length === 0 ? 'nothing' : `update set ${sets.join(', ')}`
 }
 
 /**

@@ -609,11 +609,16 @@ export const activityParts = table('activity_parts', ['accountId', 'id'], {
 })
 
 /** Who was paid under a mandate, at any time; without the parts in `activityParts`. */
-export const paidSellers = table('paid_sellers', ['accountId', 'mandateId', 'merchantDomain'], {
-  accountId: id('account'),
-  mandateId: id('mandate'),
-  merchantDomain: text(),
-})
+export const paidSellers = table(
+  'paid_sellers',
+  ['accountId', 'mandateId', 'merchantDomain'],
+  {
+    accountId: id('account'),
+    mandateId: id('mandate'),
+    merchantDomain: text(),
+  },
+  { sums: [] },
+)
 
 /** The console's sums, by quarter of an hour; without the parts in `activityParts`. */
 export const activity = table(
@@ -628,14 +633,26 @@ export const activity = table(
     /** The quarter of an hour; for sellers the day, and 0 for their totals. */
     startsAtMs: integer(),
     paidCount: integer(),
-    /** An amount in millionths: the bits beyond 32, and the lower 32. */
-    paidHigh: integer(),
-    paidLow: integer(),
+    /** An amount in millionths: the bits beyond 32, and the lower 32. As both are added up, the lower one may grow beyond 32. */
+    paidHigh: micro<bigint>(),
+    paidLow: micro<bigint>(),
     approvedCount: integer(),
     deniedCount: integer(),
     refundedCount: integer(),
-    refundedHigh: integer(),
-    refundedLow: integer(),
+    refundedHigh: micro<bigint>(),
+    refundedLow: micro<bigint>(),
+  },
+  {
+    sums: [
+      'paidCount',
+      'paidHigh',
+      'paidLow',
+      'approvedCount',
+      'deniedCount',
+      'refundedCount',
+      'refundedHigh',
+      'refundedLow',
+    ],
   },
 )
 

@@ -3,7 +3,7 @@ import type { NetChange } from '../driver.ts'
 import { RolledBackError, RowExistsError, type ReadAnswer } from '../driver.ts'
 import { KeyMap } from '../key-map.ts'
 import type { RangeRead, Read, RowRead } from '../operation.ts'
-import { indexOf, keyText, type Table } from '../table.ts'
+import { indexOf, keyText, sumRows, type Table } from '../table.ts'
 import { mandates } from '../tables.ts'
 
 type Row = Readonly<Record<string, unknown>>
@@ -72,14 +72,15 @@ export class MemoryDatabase {
   write(changes: readonly NetChange[]): void {
     const places = changes.map(({ table, before, now }) => {
       const place = this.#placeOf(table, (now ?? before)!)
-      if (!before && place.row) throw new RowExistsError(`${table.name} has the row already`)
+      if (!before && place.row && !table.sums) throw new RowExistsError(`${table.name} has the row already`)
       return place
     })
     for (let index = 0; index < changes.length; index++) {
       const { table, before, now } = changes[index]!
       const place = places[index]!
-      place.row = now
-      if (before && now) continue
+      const { row } = place
+      place.row = row && now && !before ? sumRows(table, row, now) : now
+      if (row && now) continue
       const { filled, indexes } = this.#tableOf(table)
       if (now) filled.add(place)
       else filled.delete(place)

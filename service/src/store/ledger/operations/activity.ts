@@ -2,28 +2,16 @@ import {
   halvesOf,
   isOfOtherAccount,
   isSpending,
-  quarterMs,
-  sumOfHalves,
   mergeParts,
   PartSums,
+  quarterMs,
   sellersPaidIn,
   sumsOfParts,
   type ActivityPart,
   type ActivitySum,
 } from '../activity.ts'
 import type { NetChange } from '../driver.ts'
-import {
-  lock,
-  look,
-  put,
-  range,
-  remove,
-  unchanged,
-  type Change,
-  type Facts,
-  type Operation,
-} from '../operation.ts'
-import { keyText } from '../table.ts'
+import { add, range, remove, type Operation } from '../operation.ts'
 import {
   activity,
   activityParts,
@@ -31,10 +19,9 @@ import {
   evaluations,
   paidSellers,
   payments,
-  type ActivityPartsRow,
+  type ActivityRow,
   type EntryRow,
   type EvaluationRow,
-  type PaidSellerRow,
   type PaymentRow,
 } from '../tables.ts'
 
@@ -126,69 +113,31 @@ export const addUpActivity: Operation<AddUpCall, number> = {
   reads: (call) => [partsIn(call)],
 
   decide(call, facts) {
+    const { accountId } = call
     const found = facts.rows(partsIn(call))
-    if (found.length === 0) return unchanged(0)
-    const changes: Change[] = found.map((row) => remove(activityParts, row))
-    const { sellers, sums } = additionsOf(call, facts)
-    facts.read([
-      ...sellers.map((seller) => look(paidSellers, seller)),
-      ...sums.map((sum) => lock(activity, keyOf(call, sum))),
-    ])
-    for (const seller of sellers) {
-      if (!facts.row(paidSellers, seller)) changes.push(put(paidSellers, seller))
+    const parts = mergeParts(found.flatMap((row) => row.parts))
+    return {
+      outcome: found.length,
+      changes: [
+        ...found.map((row) => remove(activityParts, row)),
+        ...sellersPaidIn(parts).map((seller) => add(paidSellers, { accountId, ...seller })),
+        ...sumsOfParts(parts).map((sum) => add(activity, rowOf(accountId, sum))),
+      ],
     }
-    for (const added of sums) {
-      const key = keyOf(call, added)
-      const kept = facts.row(activity, key)
-      const paid = halvesOf(sumOfHalves(kept?.paidHigh ?? 0, kept?.paidLow ?? 0) + added.paidMicro)
-      const refundedBefore = sumOfHalves(kept?.refundedHigh ?? 0, kept?.refundedLow ?? 0)
-      const refunded = halvesOf(refundedBefore + added.refundedMicro)
-      changes.push(
-        put(activity, {
-          ...key,
-          paidCount: (kept?.paidCount ?? 0) + added.paidCount,
-          paidHigh: paid.high,
-          paidLow: paid.low,
-          approvedCount: (kept?.approvedCount ?? 0) + added.approvedCount,
-          deniedCount: (kept?.deniedCount ?? 0) + added.deniedCount,
-          refundedCount: (kept?.refundedCount ?? 0) + added.refundedCount,
-          refundedHigh: refunded.high,
-          refundedLow: refunded.low,
-        }),
-      )
-    }
-    return { outcome: found.length, changes }
   },
 }
 
-/** What some rows add to the sums. */
-interface Additions {
-  readonly rows: readonly ActivityPartsRow[]
-  readonly sellers: readonly PaidSellerRow[]
-  readonly sums: readonly ActivitySum[]
-}
-
-/** The facts found for each call, which are used several times. */
-const latestAdditions = new WeakMap<AddUpCall, Additions>()
-
-function additionsOf(call: AddUpCall, facts: Facts): Additions {
-  const rows = facts.rows(partsIn(call))
-  const latest = latestAdditions.get(call)
-  if (latest?.rows.length === rows.length && latest.rows.every((row, index) => row === rows[index])) {
-    return latest
+function rowOf(accountId: string, { paidMicro, refundedMicro, ...sum }: ActivitySum): ActivityRow {
+  const paid = halvesOf(paidMicro)
+  const refunded = halvesOf(refundedMicro)
+  return {
+    accountId,
+    ...sum,
+    paidHigh: paid.high,
+    paidLow: paid.low,
+    refundedHigh: refunded.high,
+    refundedLow: refunded.low,
   }
-  const parts = mergeParts(rows.flatMap((row) => row.parts))
-  const sellers = sellersPaidIn(parts)
-    .map((seller) => ({ key: keyText(paidSellers, { accountId: '', ...seller }), seller }))
-    .sort((one, other) => (one.key < other.key ? -1 : 1))
-    .map(({ seller }) => ({ accountId: call.accountId, ...seller }))
-  const additions = { rows, sellers, sums: sumsOfParts(parts) }
-  latestAdditions.set(call, additions)
-  return additions
-}
-
-function keyOf({ accountId }: AddUpCall, { environment, dimension, subject, startsAtMs }: ActivitySum) {
-  return { accountId, environment, dimension, subject, startsAtMs }
 }
 
 function partsIn({ accountId, upToId: upTo, limit }: AddUpCall) {

@@ -7,7 +7,7 @@ import type { Statement } from './round-trip.ts'
 import type { NetChange } from '../driver.ts'
 import { KeyMap } from '../key-map.ts'
 import type { RangeRead, Read, RowRead } from '../operation.ts'
-import { canHold, indexOf, keyText, sqlName, type Column, type Table } from '../table.ts'
+import { canHold, indexOf, keyText, sqlName, sumsOnConflict, type Column, type Table } from '../table.ts'
 import {
   columnsIn,
   compileChangedColumns,
@@ -212,7 +212,7 @@ export function isReal({ table, before, now }: NetChange): boolean {
 
 function insertRows(changes: readonly NetChange[]): Statement {
   const { table } = changes[0]!
-  const rows = changes.map(({ now }) => now!)
+  const rows = rowsToAdd(changes)
   const filled = filledIn(table, rows)
   const list = new RowList(columnsOf(table, filled), rows)
   return {
@@ -220,7 +220,8 @@ function insertRows(changes: readonly NetChange[]): Statement {
       'insert',
       table.name,
       list.shape,
-      () => `insert into ${table.name} (${names(filled)}) select ${names(filled)} from ${list.sql('added')}`,
+      () =>
+        `insert into ${table.name} (${names(filled)}) select ${names(filled)} from ${list.sql('added')}${addingUp(table)}`,
     ),
     values: list.values,
   }
@@ -232,7 +233,7 @@ function insertRows(changes: readonly NetChange[]): Statement {
  */
 function insertDistributedRows(changes: readonly NetChange[]): Statement {
   const { table } = changes[0]!
-  const rows = changes.map(({ now }) => now!)
+  const rows = rowsToAdd(changes)
   const filled = filledIn(table, rows)
   const columns = columnsOf(table, filled)
   let parameters = 0
@@ -240,9 +241,24 @@ function insertDistributedRows(changes: readonly NetChange[]): Statement {
     () => `(${columns.map(([, { kind }]) => `$${++parameters}::${columnTypes[kind].name}`).join(', ')})`,
   )
   return {
-    text: `insert into ${table.name} (${names(filled)}) values ${lists.join(', ')}`,
+    text: `insert into ${table.name} (${names(filled)}) values ${lists.join(', ')}${addingUp(table)}`,
     values: rows.flatMap((row) => columns.map(([name, column]) => encodeValue(column, row[name]))),
   }
+}
+
+/** Rows that are added up are not locked before, so each transaction writes them in the order of their keys. */
+function rowsToAdd(changes: readonly NetChange[]): readonly Row[] {
+  const rows = changes.map(({ now }) => now!)
+  const { table } = changes[0]!
+  if (!table.sums) return rows
+  return rows
+    .map((row) => ({ key: keyText(table, row), row }))
+    .sort((one, other) => (one.key < other.key ? -1 : 1))
+    .map(({ row }) => row)
+}
+
+function addingUp({ name, key, sums }: Table): string {
+  return sums ? ` on conflict (${names(key)}) do ${sumsOnConflict(name, sums)}` : ''
 }
 
 /** Omits columns that are null in every row. */

@@ -432,7 +432,7 @@ const kinds: readonly Planted[] = [
     'a console sum with another amount',
     activity,
     [sums],
-    (row) => ({ ...row, paidLow: row.paidLow + 1 }),
+    (row) => ({ ...row, paidLow: row.paidLow + 1n }),
     {
       isIt: ({ dimension, paidCount }) => dimension === 'all' && paidCount > 0,
     },

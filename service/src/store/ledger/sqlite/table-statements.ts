@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from './open.ts'
 import type { RangeRead } from '../operation.ts'
-import { canHold, indexOf, sqlName, type Table } from '../table.ts'
+import { canHold, indexOf, sqlName, sumsOnConflict, type Table } from '../table.ts'
 import { compileTakeChanged, type TakeChanged } from '../compiled-rows.ts'
 import { RowCodec, type Row, type SqlValue } from './row-codec.ts'
 import { columnList, growingTables, joinedParameter, numberedTables, partsOf, type Part } from './schema.ts'
@@ -54,6 +54,8 @@ export class TableStatements {
   readonly #isNumbered: boolean
   readonly #parts: readonly [PartWriter, PartWriter?]
   readonly #encodeKey: (row: Row) => SqlValue[]
+  /** How a new row is added up with the one that has its key. */
+  readonly #sumsText: string
 
   constructor(db: SqliteDatabase, table: Table) {
     this.#db = db
@@ -66,6 +68,7 @@ export class TableStatements {
     this.#encodeKey = this.#codec.encoderOf(table.key)
     this.#isNumbered = numberedTables.includes(table)
     this.#selected = selectAll(table)
+    this.#sumsText = table.sums ? ` on conflict do ${sumsOnConflict(table.name, table.sums)}` : ''
   }
 
   #writerOf(part: Part): PartWriter {
@@ -157,7 +160,7 @@ export class TableStatements {
     const name = shape * insertedTogether + count - 1
     let run = inserts.get(name)
     if (!run) {
-      run = this.#prepareRun(insertText(part, row, { hasNo, count }))
+      run = this.#prepareRun(insertText(part, row, { hasNo, count }) + this.#sumsText)
       inserts.set(name, run)
     }
     return Number(run(...values).lastInsertRowid)
