@@ -73,8 +73,8 @@ function check(name: string): string {
   return name
 }
 
-/** A function that uses others by name. */
-function compile(others: readonly (readonly [name: string, value: unknown])[], text: string): unknown {
+/** A function that uses others by name. Names from outside in its text must have been checked. */
+export function compile(others: readonly (readonly [name: string, value: unknown])[], text: string): unknown {
   // eslint-disable-next-line typescript/no-implied-eval -- the text consists of checked names of columns
   const make = new Function(...others.map(([name]) => name), `return ${text}`)
   return make(...others.map(([, value]) => value))

@@ -3,6 +3,8 @@ import { test } from 'node:test'
 
 import { Packer, Unpacker } from './packing.ts'
 
+const odd = JSON.parse('{ "a b": 1, "__proto__": { "admin": true }, "x-y": [{ "c": null }] }') as object
+
 test('Packed values are unpacked unchanged, and field names are sent once', () => {
   const packer = new Packer()
   const unpacker = new Unpacker()
@@ -32,4 +34,28 @@ test('Packed values are unpacked unchanged, and field names are sent once', () =
   unpacker.unpack(parcel, (label, number, value) =>
     assert.deepEqual([label, number, value], ['label', 9, { two: 6, one: 5n }]),
   )
+})
+
+test('The names in an inner object are sent once, and names that tenants choose neither run nor fill the memory', () => {
+  const packer = new Packer()
+  const unpacker = new Unpacker()
+  const send = (value: unknown) => {
+    packer.add('label', 1, value)
+    const parcel = structuredClone(packer.take())
+    const unpacked: unknown[] = []
+    unpacker.unpack(parcel, (_label, _number, one) => unpacked.push(one))
+    assert.deepStrictEqual(unpacked, [value])
+    return parcel
+  }
+  send({ hold: { nonce: 'n', metadata: { team: 'one' } }, actor: 'key_1' })
+  const again = send({ hold: { nonce: 'o', metadata: { order: 'two' } }, actor: 'key_2' })
+  assert.deepEqual(again, { shapes: [], items: [0, 1, 'o', { order: 'two' }, 'key_2'] })
+  send({ hold: null, actor: 'key_1' })
+  send(odd)
+  send({ hold: odd, actor: undefined })
+  const shapes = Array.from(
+    { length: 2_000 },
+    (_, index) => send({ metadata: { [`name${index}`]: index } }).shapes,
+  )
+  assert.ok(shapes.flat().length < 1_000)
 })
