@@ -65,6 +65,8 @@ class LateIndex<Item> {
   /** The group that is being written into the index. */
   #old = new Map<string, Group<Item>>()
   #mark = ''
+  /** How many rows of the old group are to be written next. */
+  #due = 0
   /** What the current transaction leaves of a mandate's rows, and the mark that it has set. */
   #left: { readonly mandateId: string; readonly group: Group<Item>; readonly length: number }[] = []
   #newMark: string | undefined
@@ -143,12 +145,15 @@ class LateIndex<Item> {
       const late = id < this.#mark ? this.#itemOf({ row, no: undefined }) : undefined
       if (late !== undefined) this.#insert(row['accountId'] as string, row['mandateId'] as string, [late])
     }
-    if (added.length === 0 || this.#old.size === 0) return
-    let most = 2 * added.length
+    if (this.#old.size === 0) return
+    this.#due += 2 * added.length
+    // Writing a few rows costs as much as writing as many as one statement can.
+    if (this.#due < insertedTogether) return
     for (const [mandateId, group] of this.#old) {
-      if (most === 0) return
-      most -= this.#writeSome(mandateId, group, most)
+      if (this.#due === 0) return
+      this.#due -= this.#writeSome(mandateId, group, this.#due)
     }
+    this.#due = 0
     if (this.#left.some(({ length }) => length > 0)) return
     this.#newMark = leastId
     this.#setMark(...this.#encodeId({ [this.#idName]: leastId }))
