@@ -62,7 +62,7 @@ export async function voidAll(
 }
 
 /** Max mandates in progress: up to this many locked ones delay no other. */
-const mandatesAtOnce = 100
+const mandatesAtOnce = 32
 
 /** How many mandates are read in one step. */
 const pageSize = 500

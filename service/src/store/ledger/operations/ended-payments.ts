@@ -8,7 +8,7 @@ import { capturedOf } from './payment-rows.ts'
 // Payments that end without a capture: they expire, or all open ones of a mandate end at once.
 
 /** How many expired payments one call releases. The next call releases more. */
-const maxReleased = 1_000
+const maxReleased = 250
 
 /** How many of the next payments to expire are read, to know until when none can expire. */
 const maxUpcoming = 16
