@@ -3,7 +3,7 @@ import type { Limit } from '../../../domain/limits.ts'
 import { changesOfTerms, widensTerms, wireTermsOf, type TermChanges } from '../../../domain/mandate-terms.ts'
 import type { ApprovalTerms, AuditEvent, Scope } from '../../../domain/records.ts'
 import { subjectOfSeller } from '../../../domain/subjects.ts'
-import type { Amendment, AmendmentRefusal } from '../../store.ts'
+import type { AgentFilter, Amendment, AmendmentRefusal } from '../../store.ts'
 import {
   lock,
   look,
@@ -32,10 +32,8 @@ import { addedLimits, bookedSince, countsFromMs, subjectReads } from './limits/b
 import { pathOf } from './limits/budgets.ts'
 import { committedOf } from './payment-rows.ts'
 
-export interface AmendCall extends Scope, Amendment {
+export interface AmendCall extends Scope, AgentFilter, Amendment {
   readonly mandateId: string
-  /** Only a mandate of this agent, if given. */
-  readonly agentId?: string | undefined
   /** The store adds the version, what has changed, and how many open payments have ended. */
   readonly event: AuditEvent
 }

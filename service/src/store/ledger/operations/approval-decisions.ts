@@ -5,12 +5,17 @@ import {
   maxPendingApprovals,
   termsOfIncrease,
   type ApprovalDecision,
-  type Increase,
 } from '../../../domain/approval.ts'
 import { keepIds } from '../../../domain/limit-terms.ts'
 import { widensTerms } from '../../../domain/mandate-terms.ts'
 import type { AuditEvent, Scope } from '../../../domain/records.ts'
-import type { ApprovalRefusal, ApprovalVerdictCall, IncreaseRefusal, Requester } from '../../store.ts'
+import type {
+  AgentFilter,
+  ApprovalRefusal,
+  ApprovalVerdictCall,
+  IncreaseRefusal,
+  IncreaseRequest,
+} from '../../store.ts'
 import {
   lock,
   look,
@@ -37,9 +42,7 @@ import { openOf, openRowOf, pendingApproval } from './approvals.ts'
 
 // Decisions by people. A decision locks the mandate, like every operation that changes an approval.
 
-export interface DecideCall extends ApprovalVerdictCall {
-  readonly accountId: string
-  readonly environment: Scope['environment']
+export interface DecideCall extends Scope, ApprovalVerdictCall {
   readonly approvalId: string
   readonly mandateId: string
   /** The store adds what was decided about. */
@@ -180,14 +183,8 @@ function openKeyOf({ accountId, mandateId, approvalId: id }: DecideCall) {
   return { accountId, mandateId, id }
 }
 
-export interface IncreaseCall extends Scope {
+export interface IncreaseCall extends Scope, AgentFilter, IncreaseRequest {
   readonly mandateId: string
-  /** Only a mandate of this agent, if given. */
-  readonly agentId?: string | undefined
-  readonly approvalId: string
-  readonly increase: Increase
-  readonly message: string
-  readonly requester: Requester
   /** The store adds what is requested. */
   readonly event: AuditEvent
 }

@@ -1,7 +1,14 @@
 import { normalizeHostName } from '../../../domain/host-name.ts'
-import type { MicroUsdc } from '../../../domain/money.ts'
-import type { AuditEvent, Caller } from '../../../domain/records.ts'
-import type { AuthorizeOutcome, LateAuthorizationOutcome, SettleOutcome, VoidOutcome } from '../../store.ts'
+import type { AuditEvent } from '../../../domain/records.ts'
+import type {
+  Authorization,
+  AuthorizedPayment,
+  AuthorizeOutcome,
+  LateAuthorizationOutcome,
+  Settlement,
+  SettleOutcome,
+  VoidOutcome,
+} from '../../store.ts'
 import {
   lock,
   look,
@@ -43,9 +50,7 @@ import {
 import { endAuthorized } from './ended-payments.ts'
 import { capturedOf, isRefunded, statusOf } from './payment-rows.ts'
 
-export interface AuthorizeCall extends AttemptCall {
-  /** How long the merchant may take to capture; the mandate limits it. */
-  readonly captureSeconds: number
+export interface AuthorizeCall extends AttemptCall, Authorization {
   readonly event: AuditEvent
 }
 
@@ -124,12 +129,9 @@ function eventOf({ payerId: accountId, nonce, event: { id } }: AuthorizeCall) {
 }
 
 /** A merchant's call for a payment that it has authorized. */
-export interface AuthorizedCall {
+export interface AuthorizedCall extends AuthorizedPayment {
   /** The account that pays; the caller's own account until it is known. */
   readonly payerId: string
-  readonly caller: Caller
-  readonly nonce: string
-  readonly nowMs: number
 }
 
 /** Another account pays: repeat the call for that account. */
@@ -138,17 +140,10 @@ export interface PaidElsewhere {
   readonly payerId: string
 }
 
-export interface SettleCall extends AuthorizedCall {
-  /** How much to capture; null for the whole amount. */
-  readonly amountMicro: MicroUsdc | null
-  readonly idempotencyKey: string | null
-  readonly transactionId: string
-}
-
 /**
  * Captures an authorized payment once, up to its amount, and releases the rest. A stop does not prevent it.
  */
-export const captureAuthorized: Operation<SettleCall, SettleOutcome | PaidElsewhere> = {
+export const captureAuthorized: Operation<AuthorizedCall & Settlement, SettleOutcome | PaidElsewhere> = {
   name: 'captureAuthorized',
 
   reads: readsOfAuthorized,

@@ -3,7 +3,13 @@ import { normalizeHostName } from '../../../domain/host-name.ts'
 import { validityWindowMs } from '../../../domain/proof.ts'
 import { clockOffsetOf } from '../../../domain/clock/test-clock.ts'
 import type { Caller, RegisteredSeller } from '../../../domain/records.ts'
-import type { AttemptRefusal, CaptureOutcome, LateOutcome, ProposedTransaction } from '../../store.ts'
+import type {
+  AttemptRefusal,
+  CaptureAttempt,
+  CaptureOutcome,
+  LateOutcome,
+  ProposedTransaction,
+} from '../../store.ts'
 import {
   lock,
   look,
@@ -29,28 +35,17 @@ import {
 import { bookingReads, Bookings, captureReads, isEndedByBudget, isEndedLater } from './bookings.ts'
 import { capturedOf, isIssuedFor, isRefunded, statusOf } from './payment-rows.ts'
 
-/** What a merchant sends: the proof as read from `X-Payment-Proof`, and its payee. */
-export interface CaptureCall {
+/** An attempt to collect a payment: the proof as read from `X-Payment-Proof`, and its payee. */
+export interface AttemptCall extends CaptureAttempt {
   /** The account that owns the mandate. */
   readonly payerId: string
-  readonly caller: Caller
-  readonly nonce: string
-  readonly agentId: string
-  readonly mandateId: string
-  readonly amountText: string
-  readonly currency: string
-  readonly resourceUrl: string
-  readonly merchantDomain: string
-  /** The category named by the merchant, if any. */
-  readonly category?: string | null
-  readonly idempotencyKey: string | null
-  readonly transactionId: string
   /** The time of the machine, without any test clock. */
   readonly nowMs: number
 }
 
-/** An attempt to collect a payment. */
-export type AttemptCall = Omit<CaptureCall, 'transactionId'>
+export interface CaptureCall extends AttemptCall {
+  readonly transactionId: string
+}
 
 /** Captures a payment once: steps 4 to 8 of a verification. */
 export const capture: Operation<CaptureCall, CaptureOutcome> = {

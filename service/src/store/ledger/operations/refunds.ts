@@ -1,6 +1,6 @@
 import { addMicro, type MicroUsdc } from '../../../domain/money.ts'
-import type { AuditEvent, Caller } from '../../../domain/records.ts'
-import type { RefundOutcome } from '../../store.ts'
+import type { AuditEvent } from '../../../domain/records.ts'
+import type { Refund, RefundOutcome } from '../../store.ts'
 import { lock, look, put, range, unchanged, type Change, type Operation } from '../operation.ts'
 import {
   accounts,
@@ -29,18 +29,10 @@ export const findEntry: Operation<{ readonly accountId: string; readonly id: str
     decide: (key, facts) => unchanged(facts.row(entries, key)),
   }
 
-export interface RefundCall {
-  readonly caller: Caller
+export interface RefundCall extends Omit<Refund, 'transactionId'> {
   /** The account that has paid. */
   readonly payerId: string
   readonly nonce: string
-  readonly amountText: string
-  readonly amountMicro: MicroUsdc
-  readonly reason: string | null
-  readonly idempotencyKey: string
-  /** The transaction of the refund. */
-  readonly refundId: string
-  readonly nowMs: number
   /** One for the account that paid, and one for the account that refunds. */
   readonly events: { readonly payer: AuditEvent; readonly own: AuditEvent }
 }

@@ -1,16 +1,13 @@
-import type { AuditEvent, Caller, Scope } from '../../../domain/records.ts'
+import type { AuditEvent, Scope } from '../../../domain/records.ts'
+import type { AgentFilter } from '../../store.ts'
 import { lock, look, put, range, unchanged, type Change, type Operation } from '../operation.ts'
 import { auditEvents, mandates, payments, type BudgetUsageRow, type PaymentRow } from '../tables.ts'
 import { bookingReads, Bookings, isEndedByBudget } from './bookings.ts'
 import { endPayments } from './ended-payments.ts'
 import { statusOf } from './payment-rows.ts'
 
-export interface VoidCall {
-  readonly accountId: string
-  readonly environment: Caller['environment']
+export interface VoidCall extends Scope, AgentFilter {
   readonly nonce: string
-  /** Only a payment of this agent, if given. */
-  readonly agentId?: string | undefined
   readonly event: AuditEvent
 }
 
