@@ -43,6 +43,17 @@ export function idText(kind: IdKind | 'nonce', bytes: Buffer): string {
 }
 
 /**
+ * The id of a record that is derived from a proof: it has the bytes of the nonce, so that a retry makes the same one. Other
+ * bits of a random byte tell apart records of one kind.
+ */
+export function idOfNonce(kind: IdKind, nonce: string, other = { byte: 15, bits: 0 }): string {
+  const bytes = idBytes('nonce', nonce)
+  if (!bytes) throw new TypeError(`not a nonce: ${nonce}`)
+  bytes[other.byte]! ^= other.bits
+  return idText(kind, bytes)
+}
+
+/**
  * The characters of the id being encoded. Text that is joined from parts stays a tree of them in memory, which every comparison
  * and lookup of the id walks: text decoded at once halves their time.
  */

@@ -745,6 +745,7 @@ export type ApprovalRow = TableRow<typeof approvals>
 export type OpenApprovalRow = TableRow<typeof openApprovals>
 export type KnownSellerRow = TableRow<typeof knownSellers>
 export type PaymentRow = TableRow<typeof payments>
+export type StrayDenialRow = TableRow<typeof strayDenials>
 export type EvaluationRow = TableRow<typeof evaluations>
 export type RefundRow = TableRow<typeof refunds>
 export type RefusalRow = TableRow<typeof refusals>

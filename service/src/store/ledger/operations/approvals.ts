@@ -10,7 +10,7 @@ import { auditEvent } from '../../../domain/audit.ts'
 import { budgetPathOf, exceededLimits, type Limit } from '../../../domain/limits.ts'
 import type { Hold } from '../../../domain/records.ts'
 import { subjectOf } from '../../../domain/subjects.ts'
-import { idBytes, idText, type IdKind } from '../../../domain/type-id.ts'
+import { idOfNonce } from '../../../domain/type-id.ts'
 import type { AskedApproval, Requester } from '../../store.ts'
 import { look, put, range, remove, type Change, type Facts, type Read } from '../operation.ts'
 import {
@@ -247,7 +247,7 @@ function newApproval(call: AskingCall, mandate: MandateRow, reason: ReasonToAsk)
   const { hold, requester } = call
   return {
     ...pendingApproval(mandate, requester, hold.issuedAtMs),
-    id: idOfNonce('approval', hold),
+    id: idOfNonce('approval', hold.nonce),
     kind: 'payment',
     amountText: hold.amountText,
     amountMicro: hold.amountMicro,
@@ -305,20 +305,19 @@ function askedOf(
   return { id, status: approvalStatusAt({ kind: 'payment', status, expiresAtMs }, nowMs), expiresAtMs }
 }
 
-/** Ids derived from a proof have the bytes of its nonce, so that a retry makes the same ones. */
-function idOfNonce(kind: IdKind, { nonce }: Pick<Hold, 'nonce'>): string {
-  const bytes = idBytes('nonce', nonce)
-  if (!bytes) throw new TypeError(`not a nonce: ${nonce}`)
-  return idText(kind, bytes)
-}
-
 function eventOf(
   type: 'approval.requested' | 'approval.consumed',
   row: ApprovalRow,
   { hold, requester }: AskingCall,
   data: Readonly<Record<string, unknown>>,
 ) {
-  const details = { id: idOfNonce('auditEvent', hold), type, subjectId: row.id, data, atMs: hold.issuedAtMs }
+  const details = {
+    id: idOfNonce('auditEvent', hold.nonce),
+    type,
+    subjectId: row.id,
+    data,
+    atMs: hold.issuedAtMs,
+  }
   return auditEvent({ keyId: requester?.actor ?? '' }, row, details)
 }
 

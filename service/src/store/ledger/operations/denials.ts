@@ -1,12 +1,10 @@
-import type { Environment } from '@purser/wire/fields'
-
 import type { MicroUsdc } from '../../../domain/money.ts'
 import type { PolicyDecision } from '../../../domain/policy.ts'
 import type { Hold } from '../../../domain/records.ts'
-import { idBytes, idText } from '../../../domain/type-id.ts'
+import { idOfNonce } from '../../../domain/type-id.ts'
 import { lock, look, put, unchanged, type Change, type Operation } from '../operation.ts'
-import { evaluations, strayDenials, type MandateRow } from '../tables.ts'
-import { decisionEntry, evaluationOf, strayOf, type LookedAt } from './evaluation-rows.ts'
+import { evaluations, strayDenials, type AgentRow, type MandateRow, type StrayDenialRow } from '../tables.ts'
+import { decisionEntry, recordDecision } from './evaluation-rows.ts'
 
 /** How many denied proofs of a mandate are recorded per minute; those beyond are counted in one entry. */
 export const maxDenialsPerMinute = 10
@@ -14,45 +12,33 @@ const minuteMs = 60_000
 /** A clock that was set back by more than this starts a new minute. */
 const maxClockSkewMs = 10 * minuteMs
 
-/** The number of denied proofs in a minute: columns of a row that the operation has locked. */
-export interface DenialCount {
-  readonly denialsFromMs: number
-  readonly denials: number
-  /** The last minute with denials that were only counted. */
-  readonly fullMinuteMs: number | null
-}
+/** The row that counts the denied proofs of a mandate, or those of a scope without a mandate. It is locked. */
+type Counter = MandateRow | StrayDenialRow
 
-/** The mandate or scope whose denials are counted together. */
-interface Counted {
-  readonly accountId: string
-  readonly environment: Environment
-  /** Undefined for denials without a mandate of the scope. */
-  readonly mandate: { readonly id: string; readonly agentId: string } | undefined
+interface Counted<Count> {
+  readonly count: Count
+  readonly changes: readonly Change[]
 }
 
 export type Denial = Extract<PolicyDecision, { readonly decision: 'denied' }>
 
-/** The rows that a denied proof adds. */
 export interface DeniedProof {
   readonly hold: Hold
   readonly denial: Denial
-  /** Undefined if the mandate is not the agent's. */
-  readonly mandate: LookedAt | undefined
+  readonly agent: Pick<AgentRow, 'budgetPath'> | undefined
 }
 
 /**
  * Counts a denied proof, and records it if it is one of the first of its minute. Only the row with the count is read.
  * On a rerun, a denial of a minute that has reached the limit is not counted, because an earlier attempt may have counted it.
  */
-export function recordDenial<Count extends DenialCount>(
+export function recordDenial<Count extends Counter>(
   count: Count,
-  counted: Counted,
-  denied: DeniedProof,
+  { hold, denial, agent }: DeniedProof,
   { isRerun }: { readonly isRerun: boolean },
-): { readonly count: Count; readonly changes: readonly Change[] } {
-  const { hold, denial } = denied
+): Counted<Count> {
   const nowMs = hold.issuedAtMs
-  const closed = closeMinute(count, counted, nowMs, () => denialCountId(hold))
+  const closed = closeMinute(count, nowMs, () => denialCountId(hold))
   const isRecorded = closed.count.denials < maxDenialsPerMinute
   const { fullMinuteMs } = closed.count
   const wasFull = fullMinuteMs !== null && isInMinute(nowMs, fullMinuteMs)
@@ -61,46 +47,28 @@ export function recordDenial<Count extends DenialCount>(
   const denialsFromMs = closed.count.denials === 0 ? minuteOf(nowMs) : closed.count.denialsFromMs
   const raised = { ...closed.count, denials, denialsFromMs }
   if (!isRecorded) return { count: raised, changes: closed.changes }
-  const id = denialId(hold)
-  const row = evaluationOf(
-    {
-      ...hold,
-      id,
-      merchantDomain: hostOf(hold.resourceUrl),
-      createdAtMs: nowMs,
-    },
-    denial,
-    { subject: 'proof', seller: undefined, mandate: denied.mandate },
-  )
-  const entry = decisionEntry(counted, {
-    id,
-    kind: 'denied',
-    mandateId: counted.mandate?.id ?? null,
-    amountMicro: hold.amountMicro,
-    count: 1,
-    atMs: nowMs,
-  })
-  const changes = [put(evaluations, row), ...strayOf(row, counted.mandate), entry]
-  return { count: raised, changes: [...closed.changes, ...changes] }
+  const merchantDomain = hostOf(hold.resourceUrl)
+  const asked = { ...hold, id: denialId(hold), merchantDomain, createdAtMs: nowMs }
+  const about = { subject: 'proof', seller: undefined, mandate: mandateOf(count), agent } as const
+  return { count: raised, changes: [...closed.changes, ...recordDecision(asked, denial, about)] }
 }
 
 /** The count without a minute that has ended, and the entry for its unrecorded denials. */
-function closeMinute<Count extends DenialCount>(
+export function closeMinute<Count extends Counter>(
   count: Count,
-  scope: Counted,
   nowMs: number,
   entryId: (() => string) | undefined,
-): { readonly count: Count; readonly changes: readonly Change[] } {
+): Counted<Count> {
   const { denialsFromMs, denials } = count
   const more = denials - maxDenialsPerMinute
   if (denials === 0 || isInMinute(nowMs, denialsFromMs) || (more > 0 && !entryId))
     return { count, changes: [] }
   const emptied = { ...count, denials: 0 }
   if (!(more > 0) || !entryId) return { count: emptied, changes: [] }
-  const entry = decisionEntry(scope, {
+  const entry = decisionEntry(count, {
     id: entryId(),
     kind: 'more_denied',
-    mandateId: scope.mandate?.id ?? null,
+    mandateId: mandateOf(count)?.id ?? null,
     amountMicro: 0n as MicroUsdc,
     count: more,
     atMs: denialsFromMs,
@@ -108,31 +76,18 @@ function closeMinute<Count extends DenialCount>(
   return { count: { ...emptied, fullMinuteMs: denialsFromMs }, changes: [entry] }
 }
 
-/** Like `closeMinute`, for the denials of a mandate. */
-export function closeMinuteOf(mandate: MandateRow, nowMs: number, entryId: (() => string) | undefined) {
-  const { accountId, environment } = mandate
-  return closeMinute(mandate, { accountId, environment, mandate }, nowMs, entryId)
+function mandateOf(count: Counter): MandateRow | undefined {
+  return 'id' in count ? count : undefined
 }
 
 /** The id of the record of a denied proof: the bytes of its nonce, which no payment uses. */
 export function denialId({ nonce }: Pick<Hold, 'nonce'>): string {
-  return idText('transaction', nonceBytes(nonce))
+  return idOfNonce('transaction', nonce)
 }
 
-/**
- * The id of the entry for unrecorded denials of the previous minute: the proof's nonce with a different
- * random byte.
- */
+/** The id of the entry for unrecorded denials of the previous minute. */
 export function denialCountId({ nonce }: Pick<Hold, 'nonce'>): string {
-  const bytes = nonceBytes(nonce)
-  bytes[15]! ^= 0x80
-  return idText('transaction', bytes)
-}
-
-function nonceBytes(nonce: string): Buffer {
-  const bytes = idBytes('nonce', nonce)
-  if (!bytes) throw new TypeError(`not a nonce: ${nonce}`)
-  return bytes
+  return idOfNonce('transaction', nonce, { byte: 15, bits: 0x80 })
 }
 
 export interface StrayDenial {
@@ -157,13 +112,12 @@ export const recordStrayDenial: Operation<StrayDenial, 'recorded'> = {
     if (facts.isRerun && facts.row(evaluations, { accountId, id: denialId(hold) }))
       return unchanged('recorded')
     const row = facts.row(strayDenials, hold) ?? { accountId, environment, ...noDenials }
-    const counted = { accountId, environment, mandate: undefined }
-    const recorded = recordDenial(row, counted, { hold, denial, mandate: undefined }, facts)
+    const recorded = recordDenial(row, { hold, denial, agent: undefined }, facts)
     return { outcome: 'recorded', changes: [...recorded.changes, put(strayDenials, recorded.count)] }
   },
 }
 
-const noDenials: DenialCount = { denialsFromMs: 0, denials: 0, fullMinuteMs: null }
+const noDenials = { denialsFromMs: 0, denials: 0, fullMinuteMs: null }
 
 /** Whether a time counts in the minute that begins then. */
 function isInMinute(nowMs: number, fromMs: number): boolean {

@@ -1,10 +1,11 @@
 import { normalizeHostName } from '../../../domain/host-name.ts'
 import { budgetPathOf } from '../../../domain/limits.ts'
 import type { PolicyDecision, PolicyDenial } from '../../../domain/policy.ts'
-import type { Hold, Metadata, Scope } from '../../../domain/records.ts'
+import type { Scope } from '../../../domain/records.ts'
 import { put, type Change } from '../operation.ts'
 import {
   entries,
+  evaluations,
   strayEvaluations,
   type AgentRow,
   type EntryRow,
@@ -13,10 +14,11 @@ import {
   type RefusedBy,
 } from '../tables.ts'
 
-/** What was evaluated. */
+/** What the policy decided about. */
 type Asked = Pick<
-  Hold,
+  EvaluationRow,
   | 'accountId'
+  | 'id'
   | 'environment'
   | 'agentId'
   | 'mandateId'
@@ -24,41 +26,47 @@ type Asked = Pick<
   | 'amountMicro'
   | 'currency'
   | 'resourceUrl'
-> & {
-  readonly id: string
-  readonly merchantDomain: string | null
-  readonly category: string | null
-  readonly metadata?: Metadata | null
-  readonly createdAtMs: number
+  | 'merchantDomain'
+  | 'category'
+  | 'createdAtMs'
+> &
+  Partial<Pick<EvaluationRow, 'metadata'>>
+
+interface Found {
+  readonly subject: EvaluationRow['subject']
+  readonly seller: { readonly accountId: string; readonly sellerId: string } | undefined
+  /** The mandate that was named, whoever has it. */
+  readonly mandate: MandateRow | undefined
+  readonly agent: Pick<AgentRow, 'budgetPath'> | undefined
 }
 
-/** What a decision keeps of its mandate, with all shared budgets that it counts in. */
-export type LookedAt = Pick<MandateRow, 'spentMicro' | 'version' | 'budgetPath'>
-
-export function lookedAtOf(mandate: MandateRow, agent: Pick<AgentRow, 'budgetPath'> | undefined): LookedAt {
-  const { spentMicro, version } = mandate
-  const path = budgetPathOf(mandate, agent)
-  return { spentMicro, version, budgetPath: path.length === 0 ? null : path }
+/** Records a policy decision, which moves no money. */
+export function recordDecision(asked: Asked, decision: PolicyDecision, found: Found): readonly Change[] {
+  const { accountId, id, amountMicro, createdAtMs: atMs } = asked
+  const { mandate } = found
+  const row = evaluationOf(asked, decision, found)
+  // A decision about none of the agent's mandates is found by its agent.
+  const { agentId } = row
+  const stray = mandate?.agentId === agentId ? [] : [put(strayEvaluations, { accountId, agentId, id })]
+  const mandateId = mandate?.id ?? null
+  const entry = { id, kind: decision.decision, mandateId, amountMicro, count: 1, atMs }
+  return [put(evaluations, row), ...stray, decisionEntry(asked, entry)]
 }
 
-/** The record of a policy decision. */
-export function evaluationOf(
+function evaluationOf(
   asked: Asked,
   decision: PolicyDecision,
-  found: {
-    readonly subject: EvaluationRow['subject']
-    readonly seller: { readonly accountId: string; readonly sellerId: string } | undefined
-    /** The mandate that the policy checked, if the agent has it. */
-    readonly mandate: LookedAt | undefined
-  },
+  { subject, seller, mandate, agent }: Found,
 ): EvaluationRow {
   const isApproved = decision.decision === 'approved'
   const { accountId, id, environment, amountText, amountMicro, currency, resourceUrl } = asked
+  const isOfAgent = mandate?.agentId === asked.agentId && mandate.environment === environment
+  const budgetPath = isOfAgent ? budgetPathOf(mandate, agent) : []
   return {
     accountId,
     id,
     environment,
-    subject: found.subject,
+    subject,
     agentId: beginningOf(asked.agentId),
     mandateId: beginningOf(asked.mandateId),
     amountText,
@@ -66,16 +74,16 @@ export function evaluationOf(
     currency,
     resourceUrl,
     merchantDomain: asked.merchantDomain === null ? null : normalizeHostName(asked.merchantDomain),
-    sellerAccountId: found.seller?.accountId ?? null,
-    sellerId: found.seller?.sellerId ?? null,
+    sellerAccountId: seller?.accountId ?? null,
+    sellerId: seller?.sellerId ?? null,
     category: asked.category,
     reasonCode: isApproved ? null : decision.code,
     reasonDetail: isApproved ? null : decision.detail,
     failedCheck: isApproved ? null : decision.check,
     refusedBy: isApproved ? null : refusedByOf(decision),
-    budgetPath: found.mandate?.budgetPath ?? null,
-    spentBeforeMicro: found.mandate?.spentMicro ?? null,
-    mandateVersion: found.mandate?.version ?? null,
+    budgetPath: budgetPath.length === 0 ? null : budgetPath,
+    spentBeforeMicro: isOfAgent ? mandate.spentMicro : null,
+    mandateVersion: isOfAgent ? mandate.version : null,
     metadata: asked.metadata ?? null,
     createdAtMs: asked.createdAtMs,
   }
@@ -89,14 +97,6 @@ export function decisionEntry(
   },
 ): Change {
   return put(entries, { accountId, environment, payerId: accountId, nonce: null, ...details })
-}
-
-/** The row that finds a decision by its agent, for decisions without one of the agent's mandates. */
-export function strayOf(
-  { accountId, id, agentId }: EvaluationRow,
-  mandate: { readonly agentId: string } | undefined,
-): Change[] {
-  return mandate?.agentId === agentId ? [] : [put(strayEvaluations, { accountId, agentId, id })]
 }
 
 /** The decision in a record. */

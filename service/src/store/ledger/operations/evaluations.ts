@@ -1,10 +1,10 @@
 import { normalizeHostName } from '../../../domain/host-name.ts'
 import { checkPolicy, type PolicyDecision } from '../../../domain/policy.ts'
 import type { ProposedTransaction } from '../../store.ts'
-import { look, put, unchanged, type Operation } from '../operation.ts'
+import { look, unchanged, type Operation } from '../operation.ts'
 import { agents, evaluations, mandates, sellerDomains } from '../tables.ts'
 import { isKnownSeller, sellerReads } from './approvals.ts'
-import { decisionEntry, decisionOf, evaluationOf, lookedAtOf, strayOf } from './evaluation-rows.ts'
+import { decisionOf, recordDecision } from './evaluation-rows.ts'
 import { proposalReads, proposedLimits } from './limits/limit-usage.ts'
 
 /** Records an evaluation with the policy's decision. A dry run records nothing. */
@@ -19,7 +19,7 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
   ],
 
   decide(call, facts) {
-    const { accountId, environment, merchantDomain, amountMicro, createdAtMs } = call
+    const { accountId, environment, merchantDomain, createdAtMs } = call
     const recorded = facts.isRerun ? facts.row(evaluations, call) : undefined
     if (recorded) return unchanged(decisionOf(recorded))
     const foundAgent = facts.row(agents, { accountId, id: call.agentId })
@@ -41,24 +41,10 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
     const decision = checkPolicy({ agent, mandate, limits, approval }, payment, createdAtMs)
     if (call.isDryRun) return unchanged(decision)
     const seller = facts.row(sellerDomains, domainOf(call))
-    const row = evaluationOf(call, decision, {
-      subject: 'transaction',
-      // Another account's seller is not disclosed.
-      seller: seller?.accountId === accountId ? seller : undefined,
-      mandate: mandate?.agentId === call.agentId ? lookedAtOf(mandate, agent) : undefined,
-    })
-    const entry = decisionEntry(call, {
-      id: call.id,
-      kind: decision.decision,
-      mandateId: found?.id ?? null,
-      amountMicro,
-      count: 1,
-      atMs: createdAtMs,
-    })
-    return {
-      outcome: decision,
-      changes: [put(evaluations, row), ...strayOf(row, found), entry],
-    }
+    // Another account's seller is not disclosed.
+    const ownSeller = seller?.accountId === accountId ? seller : undefined
+    const about = { subject: 'transaction', seller: ownSeller, mandate: found, agent } as const
+    return { outcome: decision, changes: recordDecision(call, decision, about) }
   },
 }
 

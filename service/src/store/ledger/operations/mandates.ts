@@ -6,7 +6,7 @@ import { lock, look, put, unchanged, type Operation } from '../operation.ts'
 import { agents, auditEvents, mandateAccounts, mandates, type MandateRow } from '../tables.ts'
 import { Bookings, isEndedByBudget } from './bookings.ts'
 import { pathOf } from './limits/budgets.ts'
-import { closeMinuteOf } from './denials.ts'
+import { closeMinute } from './denials.ts'
 import { endPayments, expiredReads, releaseExpired } from './ended-payments.ts'
 
 export interface NewMandate {
@@ -124,7 +124,7 @@ export const releaseExpiredPayments: Operation<ReleaseCall, ReleaseOutcome> = {
     if (!found) return unchanged({ released: 0, isMoreLeft: false })
     const agent = { accountId, id: found.agentId }
     facts.read([look(agents, agent), ...expiredReads(found, nowMs)])
-    const closed = closeMinuteOf(found, nowMs, countId === undefined ? undefined : () => countId)
+    const closed = closeMinute(found, nowMs, countId === undefined ? undefined : () => countId)
     const bookings = new Bookings(found, facts)
     bookings.mandate = closed.count
     const isRevoked = facts.row(agents, agent)?.status === 'revoked'

@@ -4,7 +4,7 @@ import { subtractMicro } from '../../../domain/money.ts'
 import { checkPolicy } from '../../../domain/policy.ts'
 import { validityWindowMs } from '../../../domain/proof.ts'
 import { metadataText, type AuditEvent, type Hold, type OptionalFacts } from '../../../domain/records.ts'
-import { idBytes, idText } from '../../../domain/type-id.ts'
+import { idOfNonce } from '../../../domain/type-id.ts'
 import type { ProofOutcome, RequestKey } from '../../store.ts'
 import { lock, look, put, unchanged, type Change, type Facts, type Operation } from '../operation.ts'
 import {
@@ -30,8 +30,8 @@ import {
   type AskingCall,
 } from './approvals.ts'
 import { bookingReads, Bookings, isCounted, isEndedByBudget, isEndedLater, type Booking } from './bookings.ts'
-import { closeMinuteOf, denialCountId, denialId, recordDenial, type Denial } from './denials.ts'
-import { decisionOf, lookedAtOf } from './evaluation-rows.ts'
+import { closeMinute, denialCountId, denialId, recordDenial, type Denial } from './denials.ts'
+import { decisionOf } from './evaluation-rows.ts'
 import { endOverdue, endPayments, releaseExpired } from './ended-payments.ts'
 import { committedOf, isIssuedFor, statusOf } from './payment-rows.ts'
 
@@ -95,11 +95,9 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     )
     if (decision.decision === 'denied') {
       if (!bookings || !mandate) return { outcome: { ...decision, isStray: true }, changes }
-      const lookedAt = mandate.agentId === hold.agentId ? lookedAtOf(mandate, agent) : undefined
-      const counted = { ...hold, mandate }
       const asked = decision.reason && askForApproval(call, mandate, decision.reason, facts)
       const denial = asked ? withRemark(decision, asked) : decision
-      const recorded = recordDenial(mandate, counted, { hold, denial, mandate: lookedAt }, facts)
+      const recorded = recordDenial(mandate, { hold, denial, agent }, facts)
       bookings.mandate = recorded.count
       return {
         outcome: { ...denial, isStray: false },
@@ -107,7 +105,7 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
       }
     }
     if (!bookings || !mandate) throw new Error('the policy approves nothing without a mandate')
-    const closed = closeMinuteOf(mandate, hold.issuedAtMs, () => denialCountId(hold))
+    const closed = closeMinute(mandate, hold.issuedAtMs, () => denialCountId(hold))
     bookings.mandate = closed.count
     const booking = bookings.hold(hold, agent)
     const reported = bookings.report(decision.exceeded ?? [], booking.bookedAtMs ?? hold.issuedAtMs)
@@ -266,11 +264,8 @@ function isNotedLike(payment: OptionalFacts, hold: OptionalFacts): boolean {
 
 /** The event of a limit that a payment exceeds without being denied. Its id is derived from the nonce. */
 function exceededEvent(hold: Hold, limit: ExceededLimit, index: number): AuditEvent {
-  const bytes = idBytes('nonce', hold.nonce)
-  if (!bytes) throw new TypeError(`not a nonce: ${hold.nonce}`)
-  bytes[14]! ^= index + 1
   return auditEvent(systemActor, hold, {
-    id: idText('auditEvent', bytes),
+    id: idOfNonce('auditEvent', hold.nonce, { byte: 14, bits: index + 1 }),
     type: 'limit.exceeded',
     subjectId: limit.scopeId,
     data: {
