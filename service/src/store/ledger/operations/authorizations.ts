@@ -20,8 +20,6 @@ import {
   type Read,
 } from '../operation.ts'
 import {
-  accounts,
-  apiKeys,
   auditEvents,
   authorizationPayers,
   authorizations,
@@ -37,9 +35,10 @@ import {
   checkAttempt,
   collectedBy,
   entriesOf,
-  keyOf,
+  isRequestOf,
   mayCollect,
   readsOfAttempt,
+  readsOfCollector,
   readsOfLateAttempt,
   settleLateAttempt,
   timeOfPayer,
@@ -74,7 +73,7 @@ export const authorize: Operation<AuthorizeCall, AuthorizeOutcome> = {
     if ('outcome' in checked) return unchanged(checked)
     const nowMs = timeOfPayer(call, facts)
     const authorized = authorizedBy({ ...call, nowMs }, checked)
-    const { accountId, nonce, agentId, mandateId, amountText: amount, currency } = authorized
+    const { accountId, nonce } = authorized
     checked.bookings.authorize(authorized)
     const changes: Change[] = [
       put(payments, authorized),
@@ -84,9 +83,7 @@ export const authorize: Operation<AuthorizeCall, AuthorizeOutcome> = {
     if (call.caller.accountId !== accountId) {
       changes.push(put(authorizationPayers, { accountId: call.caller.accountId, nonce, payerId: accountId }))
     }
-    const terms = { agent_id: agentId, mandate_id: mandateId, amount, currency }
-    const data = { ...call.event.data, ...terms, merchant_domain: authorized.merchantDomain }
-    changes.push(put(auditEvents, { ...call.event, accountId, data, createdAtMs: nowMs }))
+    changes.push(eventOfMerchant(call, authorized, nowMs))
     return { outcome: { outcome: 'authorized', hold: toHold(authorized, authorized.epoch) }, changes }
   },
 }
@@ -116,9 +113,7 @@ function authorizedBy(call: AuthorizeCall, { payment, bookings, seller }: Collec
 /** The answer to a retry: the same key, proof, idempotency key and merchant. None if all of it was refunded. */
 function replayOfAuthorization(payment: PaymentRow, call: AttemptCall, { epoch }: MandateRow) {
   const isRetry =
-    call.idempotencyKey !== null &&
-    payment.authorizedBy === call.caller.keyId &&
-    payment.authorizationKey === call.idempotencyKey &&
+    isRequestOf(call, { callerId: payment.authorizedBy, idempotencyKey: payment.authorizationKey }) &&
     payment.merchantDomain === normalizeHostName(call.merchantDomain) &&
     !isRefunded(payment)
   return isRetry ? { outcome: 'replayed' as const, hold: toHold(payment, epoch) } : undefined
@@ -160,16 +155,14 @@ export const captureAuthorized: Operation<AuthorizedCall & Settlement, SettleOut
     const status = statusOf(payment, mandate, times.payerMs)
     if (status === 'captured') {
       const isRetry =
-        call.idempotencyKey !== null &&
-        payment.capturedBy === call.caller.keyId &&
-        payment.idempotencyKey === call.idempotencyKey &&
+        isRequestOf(call, { callerId: payment.capturedBy, idempotencyKey: payment.idempotencyKey }) &&
         capturedOf(payment) === amountMicro &&
         !isRefunded(payment)
-      return unchanged(isRetry ? settled('replayed', payment) : conflict('already_captured'))
+      return unchanged(isRetry ? settled('replayed', payment) : refused('already_captured'))
     }
-    if (status === 'voided') return unchanged(conflict('authorization_voided'))
-    if (status !== 'authorized') return unchanged(conflict('authorization_expired'))
-    if (amountMicro > payment.amountMicro) return unchanged(conflict('amount_exceeds_authorization'))
+    if (status === 'voided') return unchanged(refused('authorization_voided'))
+    if (status !== 'authorized') return unchanged(refused('authorization_expired'))
+    if (amountMicro > payment.amountMicro) return unchanged(refused('amount_exceeds_authorization'))
     const captured = {
       ...payment,
       status: 'captured' as const,
@@ -213,37 +206,33 @@ export const voidAuthorized: Operation<VoidAuthorizedCall, VoidOutcome | PaidEls
     const { payment, mandate } = found
     const nowMs = timeOfPayer(call, facts)
     const status = statusOf(payment, mandate, nowMs)
-    if (status === 'captured') return unchanged(conflict('already_captured'))
+    if (status === 'captured') return unchanged(refused('already_captured'))
     const ended = { ...payment, status: status === 'authorized' ? ('voided' as const) : status }
     const outcome = { outcome: 'ended' as const, hold: toHold(ended, ended.epoch) }
     if (payment.status !== 'authorized') return unchanged(outcome)
     const bookings = new Bookings(mandate, facts)
     const changes = [...endAuthorized(bookings, payment, ended, facts), ...bookings.changes]
-    if (status === 'authorized') {
-      const { accountId, agentId: agent_id, mandateId: mandate_id, amountText: amount, currency } = payment
-      const terms = { agent_id, mandate_id, amount, currency, merchant_domain: payment.merchantDomain }
-      const data = { ...call.event.data, ...terms }
-      changes.push(put(auditEvents, { ...call.event, accountId, data, createdAtMs: nowMs }))
-    }
+    if (status === 'authorized') changes.push(eventOfMerchant(call, payment, nowMs))
     return { outcome, changes }
   },
 }
 
-function readsOfAuthorized({ payerId, caller, nonce }: AuthorizedCall): readonly Read[] {
-  const payment = { accountId: payerId, nonce }
-  return [
-    look(accounts, { id: caller.accountId }),
-    look(accounts, { id: payerId }),
-    look(apiKeys, keyOf(caller)),
-    look(payments, payment),
-    // Its own account may be the payer; otherwise it has recorded which account pays.
-    ...(payerId === caller.accountId ? [look(authorizationPayers, payment)] : []),
-  ]
+/** The event of a call, in the account that pays. */
+function eventOfMerchant(
+  { event }: { readonly event: AuditEvent },
+  payment: PaymentRow,
+  createdAtMs: number,
+): Change {
+  const { accountId, agentId: agent_id, mandateId: mandate_id, amountText: amount, currency } = payment
+  const terms = { agent_id, mandate_id, amount, currency, merchant_domain: payment.merchantDomain }
+  return put(auditEvents, { ...event, accountId, data: { ...event.data, ...terms }, createdAtMs })
 }
 
-interface Authorized {
-  readonly payment: PaymentRow
-  readonly mandate: MandateRow
+function readsOfAuthorized(call: AuthorizedCall): readonly Read[] {
+  const { payerId, caller, nonce } = call
+  // Its own account may be the payer; otherwise it has recorded which account pays.
+  const payer = payerId === caller.accountId ? [look(authorizationPayers, { accountId: payerId, nonce })] : []
+  return [...readsOfCollector(call), ...payer]
 }
 
 /** The payment that the caller's account has authorized, whatever its status. */
@@ -251,23 +240,23 @@ function findAuthorized(
   { payerId, caller, nonce }: AuthorizedCall,
   facts: Facts,
 ):
-  | Authorized
+  | { readonly payment: PaymentRow; readonly mandate: MandateRow }
   | PaidElsewhere
   | { readonly outcome: 'refused'; readonly code: 'not_found' | 'invalid_api_key' } {
   const key = { accountId: payerId, nonce }
   const elsewhere = payerId === caller.accountId && facts.row(authorizationPayers, key)
   if (elsewhere) return { outcome: 'elsewhere', payerId: elsewhere.payerId }
-  if (!mayCollect(caller, facts)) return { outcome: 'refused', code: 'invalid_api_key' }
+  if (!mayCollect(caller, facts)) return refused('invalid_api_key')
   const payment = facts.row(payments, key)
   const isOwn =
     payment?.environment === caller.environment &&
     payment.captureDeadlineMs !== null &&
     (payment.sellerAccountId ?? payment.accountId) === caller.accountId
-  if (!isOwn) return { outcome: 'refused', code: 'not_found' }
+  if (!isOwn) return refused('not_found')
   const mandateKey = { accountId: payerId, id: payment.mandateId }
   facts.read([lock(mandates, mandateKey), look(authorizations, authorizationOf(payment))])
   const mandate = facts.row(mandates, mandateKey)
-  return mandate ? { payment, mandate } : { outcome: 'refused', code: 'not_found' }
+  return mandate ? { payment, mandate } : refused('not_found')
 }
 
 function settled(outcome: 'captured' | 'replayed', payment: PaymentRow): SettleOutcome {
@@ -276,9 +265,6 @@ function settled(outcome: 'captured' | 'replayed', payment: PaymentRow): SettleO
   return { outcome, transactionId, amountText: capturedTextOf(payment) }
 }
 
-function conflict<
-  Code extends
-    'already_captured' | 'authorization_voided' | 'authorization_expired' | 'amount_exceeds_authorization',
->(code: Code) {
+function refused<Code extends Extract<SettleOutcome, { readonly outcome: 'refused' }>['code']>(code: Code) {
   return { outcome: 'refused' as const, code }
 }

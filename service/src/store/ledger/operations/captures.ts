@@ -2,14 +2,8 @@ import { checkCollection } from '../../../domain/collection.ts'
 import { normalizeHostName } from '../../../domain/host-name.ts'
 import { validityWindowMs } from '../../../domain/proof.ts'
 import { clockOffsetOf } from '../../../domain/clock/test-clock.ts'
-import type { Caller, RegisteredSeller } from '../../../domain/records.ts'
-import type {
-  AttemptRefusal,
-  CaptureAttempt,
-  CaptureOutcome,
-  LateOutcome,
-  ProposedTransaction,
-} from '../../store.ts'
+import type { Caller, Scope } from '../../../domain/records.ts'
+import type { AttemptRefusal, CaptureAttempt, CaptureOutcome, LateOutcome } from '../../store.ts'
 import {
   lock,
   look,
@@ -29,6 +23,7 @@ import {
   mandates,
   payments,
   sellerDomains,
+  type EntryRow,
   type MandateRow,
   type PaymentRow,
 } from '../tables.ts'
@@ -123,7 +118,9 @@ export function checkAttempt<Replay extends { readonly outcome: 'replayed' }>(
     return failed('proof_expired')
   }
   const bookings = new Bookings(mandate, facts)
-  return { payment, bookings, seller: visibleSeller(seller, [payerId, caller.accountId]) }
+  // The seller of an account that is none of the parties is not disclosed.
+  const isOfParty = seller?.accountId === payerId || seller?.accountId === caller.accountId
+  return { payment, bookings, seller: isOfParty ? seller : undefined }
 }
 
 /** Whether a caller, whose lookup may be cached, still has a working key of an enabled account. */
@@ -138,12 +135,17 @@ export const settleLate: Operation<AttemptCall, LateOutcome> = {
   decide: (call, facts) => settleLateAttempt(call, facts, replayOfCapture),
 }
 
-export function readsOfLateAttempt({ payerId, caller, mandateId, nonce }: AttemptCall): readonly Read[] {
+export function readsOfLateAttempt(call: AttemptCall): readonly Read[] {
+  return [lock(mandates, { accountId: call.payerId, id: call.mandateId }), ...readsOfCollector(call)]
+}
+
+/** The reads of every call of a collector for a payment: the payment, its accounts, and the caller's key. */
+export function readsOfCollector(call: Pick<AttemptCall, 'payerId' | 'caller' | 'nonce'>): readonly Read[] {
+  const { payerId, caller, nonce } = call
   return [
     look(accounts, { id: caller.accountId }),
     look(accounts, { id: payerId }),
     look(apiKeys, keyOf(caller)),
-    lock(mandates, { accountId: payerId, id: mandateId }),
     look(payments, { accountId: payerId, nonce }),
   ]
 }
@@ -182,7 +184,7 @@ export function readsOfAttempt(call: AttemptCall): readonly Read[] {
   return [
     ...readsOfLateAttempt(call),
     look(agents, { accountId: payerId, id: agentId }),
-    look(sellerDomains, domainOf({ environment: caller.environment, merchantDomain })),
+    look(sellerDomains, domainOf(caller, merchantDomain)),
   ]
 }
 
@@ -239,24 +241,49 @@ export function timesOf(call: TimedCall, facts: Facts): PartyTimes {
 /** The entries of a captured payment: one in each account that it concerns. */
 export function entriesOf(
   payment: PaymentRow & { readonly transactionId: string },
-  { payerMs, callerMs }: PartyTimes,
+  times: PartyTimes,
 ): readonly Change[] {
-  const { accountId, transactionId, environment, nonce, mandateId, sellerAccountId } = payment
-  const entry = {
+  const details = { id: payment.transactionId, amountMicro: capturedOf(payment) }
+  return partiesOf(payment, times).map((party) =>
+    entryOf(payment, party, { ...details, kind: party.isPayer ? 'paid' : 'received' }),
+  )
+}
+
+/** An account that a payment concerns, and the time there. */
+interface Party {
+  readonly accountId: string
+  readonly atMs: number
+  readonly isPayer: boolean
+}
+
+/** The account that pays, and the one that collects, if it is another. */
+export function partiesOf(
+  { accountId, sellerAccountId }: PaymentRow,
+  { payerMs, callerMs }: PartyTimes,
+): readonly Party[] {
+  const payer = { accountId, atMs: payerMs, isPayer: true }
+  if (sellerAccountId === null || sellerAccountId === accountId) return [payer]
+  return [payer, { accountId: sellerAccountId, atMs: callerMs, isPayer: false }]
+}
+
+/** The journal entry of a payment in one account. */
+export function entryOf(
+  { accountId: payerId, environment, nonce, mandateId }: PaymentRow,
+  { accountId, atMs }: Party,
+  { id, kind, amountMicro }: Pick<EntryRow, 'id' | 'kind' | 'amountMicro'>,
+): Change {
+  return put(entries, {
     accountId,
-    id: transactionId,
+    id,
     environment,
-    kind: 'paid' as const,
-    payerId: accountId,
+    kind,
+    payerId,
     nonce,
     mandateId,
-    amountMicro: capturedOf(payment),
+    amountMicro,
     count: 1,
-    atMs: payerMs,
-  }
-  if (sellerAccountId === null || sellerAccountId === accountId) return [put(entries, entry)]
-  const received = { ...entry, accountId: sellerAccountId, kind: 'received' as const, atMs: callerMs }
-  return [put(entries, entry), put(entries, received)]
+    atMs,
+  })
 }
 
 function knownPayment({ payerId, nonce, caller }: AttemptCall, facts: Facts) {
@@ -275,28 +302,18 @@ function isRevoked(caller: Caller, facts: Facts): boolean {
   return key !== undefined && key.revokedAtMs !== null
 }
 
-export function keyOf({ accountId, keyId: id }: Caller) {
+function keyOf({ accountId, keyId: id }: Caller) {
   return { accountId, id }
 }
 
 function sellerOf({ caller, merchantDomain }: AttemptCall, facts: Facts) {
-  const row = facts.row(sellerDomains, domainOf({ environment: caller.environment, merchantDomain }))
+  const row = facts.row(sellerDomains, domainOf(caller, merchantDomain))
   return row && { ...row, id: row.sellerId }
 }
 
-function domainOf({
-  environment,
-  merchantDomain,
-}: Pick<ProposedTransaction, 'environment' | 'merchantDomain'>) {
+/** The key of the registration of a domain. */
+export function domainOf({ environment }: Pick<Scope, 'environment'>, merchantDomain: string) {
   return { environment, domain: normalizeHostName(merchantDomain) }
-}
-
-/** The seller, if one of the parties owns it; another account's seller is not disclosed. */
-function visibleSeller<Seller extends Pick<RegisteredSeller, 'accountId'>>(
-  seller: Seller | undefined,
-  accountIds: readonly string[],
-): Seller | undefined {
-  return seller && accountIds.includes(seller.accountId) ? seller : undefined
 }
 
 /**
@@ -307,11 +324,19 @@ function replayOfCapture(payment: PaymentRow, call: AttemptCall) {
   const { transactionId } = payment
   if (payment.capturedMicro !== null || isRefunded(payment)) return undefined
   const isRetry =
-    call.idempotencyKey !== null &&
-    payment.capturedBy === call.caller.keyId &&
-    payment.idempotencyKey === call.idempotencyKey &&
+    isRequestOf(call, { callerId: payment.capturedBy, idempotencyKey: payment.idempotencyKey }) &&
     payment.merchantDomain === normalizeHostName(call.merchantDomain)
   return transactionId !== null && isRetry ? { outcome: 'replayed' as const, transactionId } : undefined
+}
+
+/** Whether a call repeats an earlier request: with the same key and the same idempotency key. */
+export function isRequestOf(
+  { caller, idempotencyKey }: Pick<AttemptCall, 'caller' | 'idempotencyKey'>,
+  earlier: { readonly callerId: string | null; readonly idempotencyKey: string | null },
+): boolean {
+  return (
+    idempotencyKey !== null && idempotencyKey === earlier.idempotencyKey && caller.keyId === earlier.callerId
+  )
 }
 
 function failed(reason: 'invalid_signature' | 'nonce_reused' | 'proof_expired'): AttemptRefusal {

@@ -1,9 +1,9 @@
-import { normalizeHostName } from '../../../domain/host-name.ts'
 import { checkPolicy, type PolicyDecision } from '../../../domain/policy.ts'
 import type { ProposedTransaction } from '../../store.ts'
 import { look, unchanged, type Operation } from '../operation.ts'
 import { agents, evaluations, mandates, sellerDomains } from '../tables.ts'
 import { isKnownSeller, sellerReads } from './approvals.ts'
+import { domainOf } from './captures.ts'
 import { decisionOf, recordDecision } from './evaluation-rows.ts'
 import { proposalReads, proposedLimits } from './limits/limit-usage.ts'
 
@@ -14,7 +14,7 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
   reads: (call, { isRerun }) => [
     look(agents, { accountId: call.accountId, id: call.agentId }),
     look(mandates, { accountId: call.accountId, id: call.mandateId }),
-    look(sellerDomains, domainOf(call)),
+    look(sellerDomains, domainOf(call, call.merchantDomain)),
     ...(isRerun ? [look(evaluations, call)] : []),
   ],
 
@@ -40,7 +40,7 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
     const limits = mandate && agent ? proposedLimits(bookingOf(call), facts) : undefined
     const decision = checkPolicy({ agent, mandate, limits, approval }, payment, createdAtMs)
     if (call.isDryRun) return unchanged(decision)
-    const seller = facts.row(sellerDomains, domainOf(call))
+    const seller = facts.row(sellerDomains, domainOf(call, merchantDomain))
     // Another account's seller is not disclosed.
     const ownSeller = seller?.accountId === accountId ? seller : undefined
     const about = { subject: 'transaction', seller: ownSeller, mandate: found, agent } as const
@@ -54,8 +54,4 @@ function purchaseOf({ resourceUrl, createdAtMs: issuedAtMs }: ProposedTransactio
 
 function bookingOf({ accountId, agentId, mandateId, resourceUrl, createdAtMs: atMs }: ProposedTransaction) {
   return { accountId, agentId, mandateId, resourceUrl, atMs }
-}
-
-function domainOf({ environment, merchantDomain }: ProposedTransaction) {
-  return { environment, domain: normalizeHostName(merchantDomain) }
 }

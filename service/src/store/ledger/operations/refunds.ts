@@ -3,8 +3,6 @@ import type { AuditEvent } from '../../../domain/records.ts'
 import type { Refund, RefundOutcome } from '../../store.ts'
 import { lock, look, put, range, unchanged, type Change, type Operation } from '../operation.ts'
 import {
-  accounts,
-  apiKeys,
   auditEvents,
   entries,
   mandates,
@@ -12,10 +10,9 @@ import {
   refunds,
   type EntryRow,
   type PaymentRow,
-  type RefundRow,
 } from '../tables.ts'
 import { bookingReads, Bookings } from './bookings.ts'
-import { keyOf, mayCollect, timesOf, type PartyTimes } from './captures.ts'
+import { entryOf, mayCollect, partiesOf, readsOfCollector, timesOf, type PartyTimes } from './captures.ts'
 import { capturedOf } from './payment-rows.ts'
 
 /** Max refunds of one payment. */
@@ -44,13 +41,7 @@ export interface RefundCall extends Omit<Refund, 'transactionId'> {
 export const refund: Operation<RefundCall, RefundOutcome> = {
   name: 'refund',
 
-  reads: ({ caller, payerId, nonce, refundId }, { isRerun }) => [
-    look(accounts, { id: caller.accountId }),
-    look(accounts, { id: payerId }),
-    look(apiKeys, keyOf(caller)),
-    look(payments, { accountId: payerId, nonce }),
-    ...(isRerun ? [look(refunds, { accountId: payerId, id: refundId })] : []),
-  ],
+  reads: readsOfCollector,
 
   decide(call, facts) {
     const { caller, payerId, nonce, refundId, amountMicro } = call
@@ -77,7 +68,6 @@ export const refund: Operation<RefundCall, RefundOutcome> = {
     if (!(refundedMicro <= capturedOf(payment))) return refused('refund_exceeds_payment')
     if (earlier.length >= maxRefunds) return refused('too_many_refunds')
     facts.read(bookingReads(mandate, [payment]))
-    const times = timesOf(call, facts)
     const bookings = new Bookings(mandate, facts)
     bookings.refund(payment, { amountMicro })
     return {
@@ -85,46 +75,27 @@ export const refund: Operation<RefundCall, RefundOutcome> = {
       changes: [
         put(payments, { ...payment, refundedMicro }),
         ...bookings.changes,
-        ...recordsOf(call, payment, times),
-        ...eventsOf(call, payment, times),
+        ...recordsOf(call, payment, timesOf(call, facts)),
       ],
     }
   },
 }
 
-/** The refund and its entry, in each account that it concerns. */
-function recordsOf(
-  call: RefundCall,
-  { accountId, environment, nonce, mandateId }: PaymentRow,
-  { payerMs: atMs, callerMs }: PartyTimes,
-): Change[] {
-  const { payerId, refundId: id, amountText, amountMicro, reason, idempotencyKey } = call
-  const of = { id, environment, payerId, nonce, amountMicro }
-  const details = { amountText, reason, idempotencyKey, refundedBy: call.caller.keyId, createdAtMs: atMs }
-  const row: RefundRow = { ...of, ...details, accountId }
-  const entry: EntryRow = { ...of, accountId, kind: 'refunded', mandateId, count: 1, atMs }
-  const changes = [put(refunds, row), put(entries, entry)]
-  const { accountId: own } = call.caller
-  if (own === accountId) return changes
-  return [
-    ...changes,
-    put(refunds, { ...row, accountId: own, createdAtMs: callerMs }),
-    put(entries, { ...entry, accountId: own, kind: 'refund_sent', atMs: callerMs }),
-  ]
-}
-
-function eventsOf(
-  { caller, events, amountText: amount }: RefundCall,
-  payment: PaymentRow,
-  { payerMs, callerMs }: PartyTimes,
-): Change[] {
-  const { accountId, agentId, mandateId, currency, transactionId, merchantDomain } = payment
-  const terms = { agent_id: agentId, mandate_id: mandateId, amount, currency }
-  const data = { ...terms, merchant_domain: merchantDomain, refund_of: transactionId }
-  const changes = [put(auditEvents, { ...events.payer, accountId, data, createdAtMs: payerMs })]
-  if (caller.accountId === accountId) return changes
-  const own = { ...events.own, accountId: caller.accountId, data, createdAtMs: callerMs }
-  return [...changes, put(auditEvents, own)]
+/** The refund, its entry and its event, in each account that it concerns. */
+function recordsOf(call: RefundCall, payment: PaymentRow, times: PartyTimes): readonly Change[] {
+  const { refundId: id, events, amountText, amountMicro, reason, idempotencyKey } = call
+  const { accountId: payerId, environment, nonce, agentId, mandateId, currency, transactionId } = payment
+  const row = { id, environment, payerId, nonce, amountText, amountMicro, reason, idempotencyKey }
+  const terms = { agent_id: agentId, mandate_id: mandateId, amount: amountText, currency }
+  const data = { ...terms, merchant_domain: payment.merchantDomain, refund_of: transactionId }
+  return partiesOf(payment, times).flatMap((party) => {
+    const { accountId, atMs: createdAtMs, isPayer } = party
+    return [
+      put(refunds, { ...row, accountId, refundedBy: call.caller.keyId, createdAtMs }),
+      entryOf(payment, party, { id, kind: isPayer ? 'refunded' : 'refund_sent', amountMicro }),
+      put(auditEvents, { ...(isPayer ? events.payer : events.own), accountId, data, createdAtMs }),
+    ]
+  })
 }
 
 /** The refunds of the payment so far. */
