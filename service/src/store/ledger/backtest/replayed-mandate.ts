@@ -105,7 +105,7 @@ export class ReplayedMandate {
       status: isAuthorized ? 'authorized' : 'open',
       epoch: this.#mandate.epoch,
     }
-    if (isAuthorized) bookings.authorize(held)
+    if (isAuthorized) bookings.close(held, { to: 'authorized' })
     this.#apply(bookings.changes)
     // Authorized payments end by events, so the rows of `overdueOf` are not read.
     this.#mandate = { ...this.#mandate, authorizedPayments: 0 }
@@ -128,7 +128,7 @@ export class ReplayedMandate {
     this.#change((bookings) =>
       payment.status === 'authorized'
         ? bookings.settle(payment, { spentMicro: amountMicro })
-        : bookings.spend(payment),
+        : bookings.close(payment, { to: 'spent' }),
     )
   }
 

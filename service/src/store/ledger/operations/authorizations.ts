@@ -29,7 +29,6 @@ import {
   type PaymentRow,
 } from '../tables.ts'
 import { capturedTextOf, toHold } from '../reads/records.ts'
-import { authorizationOf } from './authorization-rows.ts'
 import { Bookings } from './bookings.ts'
 import {
   checkAttempt,
@@ -46,7 +45,7 @@ import {
   type AttemptCall,
   type Collectable,
 } from './captures.ts'
-import { endAuthorized } from './ended-payments.ts'
+import { authorizationOf, endAuthorized, endPayment } from './ended-payments.ts'
 import { capturedOf, isRefunded, statusOf } from './payment-rows.ts'
 
 export interface AuthorizeCall extends AttemptCall, Authorization {
@@ -74,7 +73,7 @@ export const authorize: Operation<AuthorizeCall, AuthorizeOutcome> = {
     const nowMs = timeOfPayer(call, facts)
     const authorized = authorizedBy({ ...call, nowMs }, checked)
     const { accountId, nonce } = authorized
-    checked.bookings.authorize(authorized)
+    checked.bookings.close(authorized, { to: 'authorized' })
     const changes: Change[] = [
       put(payments, authorized),
       ...checked.bookings.changes,
@@ -199,7 +198,7 @@ export const voidAuthorized: Operation<VoidAuthorizedCall, VoidOutcome | PaidEls
     // Voided by an earlier attempt whose response was lost, whatever has changed since.
     if (facts.isRerun && facts.row(auditEvents, { accountId: call.payerId, id: call.event.id })) {
       const earlier = facts.row(payments, { accountId: call.payerId, nonce: call.nonce })!
-      return unchanged({ outcome: 'ended', hold: toHold(earlier, earlier.epoch) })
+      return unchanged(ended(earlier))
     }
     const found = findAuthorized(call, facts)
     if ('outcome' in found) return unchanged(found)
@@ -207,14 +206,17 @@ export const voidAuthorized: Operation<VoidAuthorizedCall, VoidOutcome | PaidEls
     const nowMs = timeOfPayer(call, facts)
     const status = statusOf(payment, mandate, nowMs)
     if (status === 'captured') return unchanged(refused('already_captured'))
-    const ended = { ...payment, status: status === 'authorized' ? ('voided' as const) : status }
-    const outcome = { outcome: 'ended' as const, hold: toHold(ended, ended.epoch) }
-    if (payment.status !== 'authorized') return unchanged(outcome)
+    if (payment.status !== 'authorized') return unchanged(ended(payment))
+    const endedAs = status === 'authorized' ? 'voided' : 'expired'
     const bookings = new Bookings(mandate, facts)
-    const changes = [...endAuthorized(bookings, payment, ended, facts), ...bookings.changes]
+    const changes = [...endPayment(bookings, payment, endedAs, facts), ...bookings.changes]
     if (status === 'authorized') changes.push(eventOfMerchant(call, payment, nowMs))
-    return { outcome, changes }
+    return { outcome: ended({ ...payment, status: endedAs }), changes }
   },
+}
+
+function ended(payment: PaymentRow): VoidOutcome {
+  return { outcome: 'ended', hold: toHold(payment, payment.epoch) }
 }
 
 /** The event of a call, in the account that pays. */

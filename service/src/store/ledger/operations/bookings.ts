@@ -1,4 +1,6 @@
 // Longer than 400 lines: how payments are counted in mandates, limits and budgets is decided here only.
+import type { ProofStatus } from '@purser/wire/payments'
+
 import {
   addToTally,
   budgetPathOf,
@@ -28,7 +30,7 @@ import {
   type PaymentRow,
   type SubjectUsageRow,
 } from '../tables.ts'
-import { holdPayment, refundPayment, releasePayment, settlePayment } from './payment-rows.ts'
+import { holdPayment, refundPayment, releasePayment, settlePayment, statusOf } from './payment-rows.ts'
 
 /** What limits need to know about a payment. */
 export type BookedPayment = Pick<
@@ -71,8 +73,8 @@ export function bookingReads(
 }
 
 /**
- * The same for a capture or an authorization, which locks no shared budget: the reads of `isEndedByBudget`, `isEndedLater`,
- * `spend` and `close`.
+ * The same for a capture or an authorization, which locks no shared budget: the reads of `statusBelowBudgets`, `isEndedLater`
+ * and `close`.
  */
 export function captureReads(
   mandate: MandateRow,
@@ -94,6 +96,17 @@ export function isEndedByBudget(
   return Object.entries(usage.budgets).some(
     ([id, { epoch }]) => facts.row(budgets, { accountId, id })?.epoch !== epoch,
   )
+}
+
+/** The status of a payment, which may have ended because a budget was frozen. Needs `bookingReads`. */
+export function statusBelowBudgets(
+  payment: PaymentRow,
+  mandate: MandateRow,
+  nowMs: number,
+  facts: Facts,
+): ProofStatus {
+  const isEnded = payment.status === 'open' && isEndedByBudget(mandate, facts)
+  return isEnded ? 'voided' : statusOf(payment, mandate, nowMs)
 }
 
 /**
@@ -280,21 +293,13 @@ export class Bookings {
   }
 
   /**
-   * Spends an open payment of the mandate's epoch. What counts in limits does not change. Needs only
-   * `captureReads`.
+   * Spends or authorizes an open payment of the mandate's epoch. What counts in limits does not change, except that a new
+   * epoch no longer ends it. Needs only `captureReads`.
    */
-  spend(payment: BookedPayment): void {
-    this.#mandate = releasePayment(this.#mandate, payment, { to: 'spent' })
-    this.#close(payment)
-  }
-
-  /**
-   * Authorizes an open payment of the mandate's epoch. What counts in limits does not change. Needs only
-   * `captureReads`.
-   */
-  authorize(payment: BookedPayment): void {
-    this.#mandate = releasePayment(this.#mandate, payment, { to: 'authorized' })
-    this.#close(payment)
+  close(payment: BookedPayment, { to }: { readonly to: 'spent' | 'authorized' }): void {
+    this.#mandate = releasePayment(this.#mandate, payment, { to })
+    const open = takeOf(payment, { amountMicro: payment.amountMicro, count: 1 })
+    this.#changeTallies(payment.resourceUrl, payment.budgetPath ?? [], { open })
   }
 
   /** Ends an authorized payment: spends part of its amount, or none, and gives back the rest. */
@@ -302,7 +307,7 @@ export class Bookings {
     this.#mandate = settlePayment(this.#mandate, payment, { spentMicro })
     const amountMicro = subtractMicro(payment.amountMicro, spentMicro)
     // The whole amount may be spent without the locks of shared budgets.
-    if (amountMicro > 0n) this.giveBack(payment, { amountMicro, count: spentMicro > 0n ? 0 : 1 })
+    if (amountMicro > 0n) this.#giveBack(payment, { amountMicro, count: spentMicro > 0n ? 0 : 1 })
   }
 
   /**
@@ -311,20 +316,14 @@ export class Bookings {
    */
   refund(payment: BookedPayment, { amountMicro }: Pick<PaymentRow, 'amountMicro'>): void {
     this.#mandate = refundPayment(this.#mandate, { amountMicro })
-    this.giveBack(payment, { amountMicro, count: 0 })
-  }
-
-  /** Removes a payment from the open ones, which a new epoch would end. It still counts. */
-  #close(payment: BookedPayment): void {
-    const open = takeOf(payment, { amountMicro: payment.amountMicro, count: 1 })
-    this.#changeTallies(payment.resourceUrl, payment.budgetPath ?? [], { open })
+    this.#giveBack(payment, { amountMicro, count: 0 })
   }
 
   /**
    * Gives back what a payment no longer uses: all of an authorized payment that is not captured, or only an
    * amount, for the rest of a partial capture or a refund. Gives back nothing if its period is over.
    */
-  giveBack(payment: BookedPayment, back: Committed): void {
+  #giveBack(payment: BookedPayment, back: Committed): void {
     this.#changeTallies(payment.resourceUrl, payment.budgetPath ?? [], { counted: takeOf(payment, back) })
   }
 

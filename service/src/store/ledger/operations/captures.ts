@@ -27,8 +27,16 @@ import {
   type MandateRow,
   type PaymentRow,
 } from '../tables.ts'
-import { bookingReads, Bookings, captureReads, isEndedByBudget, isEndedLater } from './bookings.ts'
-import { capturedOf, isIssuedFor, isRefunded, statusOf } from './payment-rows.ts'
+import {
+  bookingReads,
+  Bookings,
+  captureReads,
+  isEndedByBudget,
+  isEndedLater,
+  statusBelowBudgets,
+} from './bookings.ts'
+import { endPayment } from './ended-payments.ts'
+import { capturedOf, isIssuedFor, isRefunded } from './payment-rows.ts'
 
 /** An attempt to collect a payment: the proof as read from `X-Payment-Proof`, and its payee. */
 export interface AttemptCall extends CaptureAttempt {
@@ -109,14 +117,10 @@ export function checkAttempt<Replay extends { readonly outcome: 'replayed' }>(
   if (refusal) return { outcome: 'refused', code: refusal }
   const agent = facts.row(agents, { accountId: payerId, id: call.agentId })
   facts.read(captureReads(mandate, payment, agent))
-  const isEnded =
-    payment.status === 'open' &&
-    (isEndedByBudget(mandate, facts) || isEndedLater(payment, mandate, agent, facts))
-  const status = isEnded ? 'voided' : statusOf(payment, mandate, nowMs)
+  const status = statusBelowBudgets(payment, mandate, nowMs, facts)
   if (status === 'captured' || status === 'authorized') return failed('nonce_reused') // 4
-  if (status !== 'open' || agent?.status !== 'active' || isDisabled(payerId, facts)) {
-    return failed('proof_expired')
-  }
+  const isEnded = status !== 'open' || isEndedLater(payment, mandate, agent, facts)
+  if (isEnded || agent?.status !== 'active' || isDisabled(payerId, facts)) return failed('proof_expired')
   const bookings = new Bookings(mandate, facts)
   // The seller of an account that is none of the parties is not disclosed.
   const isOfParty = seller?.accountId === payerId || seller?.accountId === caller.accountId
@@ -172,11 +176,8 @@ export function settleLateAttempt<Replay>(
   facts.read(bookingReads(mandate, [payment]))
   if (isEndedByBudget(mandate, facts)) return unchanged(expired)
   const bookings = new Bookings(mandate, facts)
-  bookings.release(payment)
-  return {
-    outcome: expired,
-    changes: [put(payments, { ...payment, status: 'expired' }), ...bookings.changes],
-  }
+  const changes = endPayment(bookings, payment, 'expired', facts)
+  return { outcome: expired, changes: [...changes, ...bookings.changes] }
 }
 
 export function readsOfAttempt(call: AttemptCall): readonly Read[] {
@@ -203,7 +204,7 @@ function changesOfCapture(
     ...collectedBy(call, seller),
     idempotencyKey: call.idempotencyKey,
   }
-  bookings.spend(payment) // 6
+  bookings.close(payment, { to: 'spent' }) // 6
   return [put(payments, captured), ...bookings.changes, ...entriesOf(captured, timesOf(call, facts))] // 7, 8
 }
 

@@ -1,7 +1,6 @@
 import type { MicroUsdc } from '../../../domain/money.ts'
 import { look, put, range, remove, type Change, type Facts, type RangeRead, type Read } from '../operation.ts'
 import { authorizations, payments, type MandateRow, type PaymentRow } from '../tables.ts'
-import { authorizationOf, overdueOf } from './authorization-rows.ts'
 import { bookingReads, isEndedByBudget, type Bookings } from './bookings.ts'
 import { capturedOf } from './payment-rows.ts'
 
@@ -9,6 +8,9 @@ import { capturedOf } from './payment-rows.ts'
 
 /** How many expired payments one call releases. The next call releases more. */
 const maxReleased = 250
+
+/** How many overdue authorized payments one call releases. */
+const maxOverdue = 200
 
 /** How many of the next payments to expire are read, to know until when none can expire. */
 const maxUpcoming = 16
@@ -29,6 +31,21 @@ export function expiredReads(mandate: MandateRow, nowMs: number): readonly Read[
 
 function canHaveExpired({ openPayments, releasedUntilMs }: MandateRow, nowMs: number): boolean {
   return openPayments > 0 && releasedUntilMs < nowMs
+}
+
+/** The first authorized payments of a mandate whose deadline has passed. */
+function overdueOf({ accountId, id: mandateId }: MandateRow, upTo: number) {
+  return range(authorizations, {
+    where: { accountId, mandateId },
+    orderBy: 'deadlineMs',
+    upTo,
+    limit: maxOverdue,
+  })
+}
+
+/** The row that finds an authorized payment by its deadline. */
+export function authorizationOf({ accountId, mandateId, captureDeadlineMs, nonce }: PaymentRow) {
+  return { accountId, mandateId, deadlineMs: captureDeadlineMs ?? 0, nonce }
 }
 
 /** The expired ones. If all that one step would release expire in the same millisecond, more are read. */
@@ -86,7 +103,7 @@ function releaseOverdue(bookings: Bookings, facts: Facts, nowMs: number): Releas
   facts.read(found.map((row) => look(payments, row)))
   const overdue = found.flatMap((row) => facts.row(payments, row) ?? [])
   facts.read(bookingReads(mandate, overdue))
-  const changes = overdue.flatMap((payment) => endAuthorized(bookings, payment, expiredOne(payment), facts))
+  const changes = overdue.flatMap((payment) => endPayment(bookings, payment, 'expired', facts))
   return { changes, released: found.length, isMoreLeft: found.length === range.limit }
 }
 
@@ -100,7 +117,7 @@ function releaseExpiredHolds(bookings: Bookings, facts: Facts, nowMs: number): R
   facts.read(bookingReads(mandate, expired))
   for (const payment of expired) bookings.release(payment)
   bookings.mandate = { ...bookings.mandate, releasedUntilMs: nextMs - 1 }
-  const changes = expired.map((payment) => put(payments, expiredOne(payment)))
+  const changes = expired.map((payment) => put(payments, { ...payment, status: 'expired' }))
   return { changes, released: expired.length, isMoreLeft }
 }
 
@@ -112,15 +129,17 @@ function nextExpiryOf(mandate: MandateRow, facts: Facts, nowMs: number): number 
   return upcoming.length < maxUpcoming ? nowMs + 1 : upcoming.at(-1)!.expiresAtMs
 }
 
-/** Ends a payment whose time is over, open or authorized, unless `earlier` changes of the operation have ended it. */
-export function endOverdue(
+/**
+ * Ends an open payment of the mandate's epoch or an authorized one: its amount is released. Returns the changes of the payment;
+ * `bookings` has the others.
+ */
+export function endPayment(
   bookings: Bookings,
   payment: PaymentRow,
-  earlier: readonly Change[],
+  status: 'expired' | 'voided',
   facts: Facts,
 ): readonly Change[] {
-  if (earlier.some(({ table, row }) => table === payments && row['nonce'] === payment.nonce)) return []
-  const ended = expiredOne(payment)
+  const ended = { ...payment, status }
   if (payment.status === 'authorized') return endAuthorized(bookings, payment, ended, facts)
   facts.read(bookingReads(bookings.mandate, [payment]))
   bookings.release(payment)
@@ -143,10 +162,6 @@ export function endAuthorized(
   if (spentMicro < payment.amountMicro) facts.read(bookingReads(bookings.mandate, [payment]))
   bookings.settle(payment, { spentMicro })
   return [put(payments, ended), remove(authorizations, deadline)]
-}
-
-function expiredOne(payment: PaymentRow): PaymentRow {
-  return { ...payment, status: 'expired' }
 }
 
 /** Ends all open payments of a mandate, however many there are. Returns how many, and the changes of expired ones. */

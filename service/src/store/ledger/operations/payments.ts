@@ -29,10 +29,18 @@ import {
   type Asked,
   type AskingCall,
 } from './approvals.ts'
-import { bookingReads, Bookings, isCounted, isEndedByBudget, isEndedLater, type Booking } from './bookings.ts'
+import {
+  bookingReads,
+  Bookings,
+  isCounted,
+  isEndedByBudget,
+  isEndedLater,
+  statusBelowBudgets,
+  type Booking,
+} from './bookings.ts'
 import { closeMinute, denialCountId, denialId, recordDenial, type Denial } from './denials.ts'
 import { decisionOf } from './evaluation-rows.ts'
-import { endOverdue, endPayments, releaseExpired } from './ended-payments.ts'
+import { endPayment, endPayments, releaseExpired } from './ended-payments.ts'
 import { committedOf, isIssuedFor, statusOf } from './payment-rows.ts'
 
 /** A request for a proof. */
@@ -82,8 +90,7 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
       const ends = mustEnd(bookings.mandate, hold, facts)
       if (ends === 'all') changes.push(...endPayments(bookings, facts, hold.issuedAtMs).changes)
       if (ends === 'expired') changes.push(...releaseExpired(bookings, facts, hold.issuedAtMs).changes)
-      for (const payment of overdueOfOrder(hold, bookings.mandate, facts))
-        changes.push(...endOverdue(bookings, payment, changes, facts))
+      changes.push(...endOverdue(hold, bookings, changes, facts))
     }
     const mandate = bookings?.mandate
     const gate = mandate && approvalGate(call, mandate, agent, facts)
@@ -172,8 +179,7 @@ function orderOf({ accountId, mandateId, orderId }: Hold) {
 function answerToOrder(hold: Hold, mandate: MandateRow, facts: Facts): IssueOutcome | undefined {
   const payment = latestOfOrder(hold, facts)
   if (!payment) return undefined
-  const isEnded = payment.status === 'open' && isEndedByBudget(mandate, facts)
-  const status = isEnded ? 'voided' : statusForOrder(payment, mandate, hold, facts)
+  const status = statusForOrder(payment, mandate, hold, facts)
   if (status === 'captured') return { decision: 'order_already_paid' }
   if (status !== 'open' && status !== 'authorized') return undefined
   if (!isIssuedFor(payment, hold)) return { decision: 'order_mismatch' }
@@ -190,20 +196,27 @@ function latestOfOrder(hold: Hold, facts: Facts): PaymentRow | undefined {
 
 /** The status of an order's payment: expired once it cannot be charged any more, though its hold lives on for a while. */
 function statusForOrder(payment: PaymentRow, mandate: MandateRow, hold: Hold, facts: Facts) {
-  const status = statusOf(payment, mandate, hold.issuedAtMs)
+  const status = statusBelowBudgets(payment, mandate, hold.issuedAtMs, facts)
   if (status !== 'open') return status
   const isTooLate = hold.issuedAtMs - payment.issuedAtMs > validityWindowMs
   return isTooLate || isEndedLater(payment, mandate, agentOf(hold, facts), facts) ? 'expired' : status
 }
 
 /**
- * The last payment of an order, if its time is over and it has not been ended: it must end before the order gets another
- * proof, since a process with a slower clock could still charge it.
+ * Ends the last payment of an order, if its time is over and no `earlier` change has ended it: it must end before the order
+ * gets another proof, since a process with a slower clock could still charge it.
  */
-function overdueOfOrder(hold: Hold, mandate: MandateRow, facts: Facts): readonly PaymentRow[] {
+function endOverdue(
+  hold: Hold,
+  bookings: Bookings,
+  earlier: readonly Change[],
+  facts: Facts,
+): readonly Change[] {
   const payment = latestOfOrder(hold, facts)
   if (payment?.status !== 'open' && payment?.status !== 'authorized') return []
-  return statusForOrder(payment, mandate, hold, facts) === 'expired' ? [payment] : []
+  if (statusForOrder(payment, bookings.mandate, hold, facts) !== 'expired') return []
+  if (earlier.some(({ table, row }) => table === payments && row['nonce'] === payment.nonce)) return []
+  return endPayment(bookings, payment, 'expired', facts)
 }
 
 /**
@@ -288,16 +301,12 @@ function exceededEvent(hold: Hold, limit: ExceededLimit, index: number): AuditEv
  */
 function mustEnd(mandate: MandateRow, hold: Hold, facts: Facts): 'all' | 'expired' | 'nothing' {
   if (isEndedByBudget(mandate, facts)) return 'all'
-  if (!hasRoom(mandate, hold)) return 'expired'
+  const hasRoom = hold.amountMicro <= subtractMicro(mandate.maxTotalMicro, committedOf(mandate))
+  if (!hasRoom) return 'expired'
   const agent = agentOf(hold, facts)
   if (!isCounted(mandate, agent)) return 'nothing'
   const limits = new Bookings(mandate, facts).limitFacts({ ...hold, nowMs: hold.issuedAtMs }, agent)
   return limits && exceededLimits(limits, mandate.id, hold.amountMicro).length > 0 ? 'expired' : 'nothing'
-}
-
-/** Whether the budget has room for an amount in addition to everything committed, expired or not. */
-function hasRoom(mandate: MandateRow, { amountMicro }: Pick<Hold, 'amountMicro'>): boolean {
-  return amountMicro <= subtractMicro(mandate.maxTotalMicro, committedOf(mandate))
 }
 
 function agentOf(

@@ -2,9 +2,8 @@ import type { AuditEvent, Scope } from '../../../domain/records.ts'
 import type { AgentFilter } from '../../store.ts'
 import { lock, look, put, range, unchanged, type Change, type Operation } from '../operation.ts'
 import { auditEvents, mandates, payments, type BudgetUsageRow, type PaymentRow } from '../tables.ts'
-import { bookingReads, Bookings, isEndedByBudget } from './bookings.ts'
-import { endPayments } from './ended-payments.ts'
-import { statusOf } from './payment-rows.ts'
+import { bookingReads, Bookings, statusBelowBudgets } from './bookings.ts'
+import { endPayment, endPayments } from './ended-payments.ts'
 
 export interface VoidCall extends Scope, AgentFilter {
   readonly nonce: string
@@ -27,20 +26,20 @@ export const voidPayment: Operation<VoidCall, PaymentRow | undefined> = {
     const mandate = facts.lockedRow(mandates, { accountId, id: payment.mandateId })
     if (!mandate) return unchanged(undefined)
     facts.read(bookingReads(mandate, [payment]))
-    const isEnded = payment.status === 'open' && isEndedByBudget(mandate, facts)
-    const status = isEnded ? 'voided' : statusOf(payment, mandate, event.createdAtMs)
-    const ended = { ...payment, status: status === 'open' ? ('voided' as const) : status }
-    if (payment.status !== 'open' || payment.epoch !== mandate.epoch || isEnded) return unchanged(ended)
+    const status = statusBelowBudgets(payment, mandate, event.createdAtMs, facts)
+    // Also a payment that has expired holds its amount until it is released.
+    const isHeld = payment.status === 'open' && (status === 'open' || status === 'expired')
+    if (!isHeld) return unchanged({ ...payment, status })
+    const endedAs = status === 'open' ? 'voided' : 'expired'
     const bookings = new Bookings(mandate, facts)
-    bookings.release(payment)
-    const changes: Change[] = [put(payments, ended), ...bookings.changes]
+    const changes = [...endPayment(bookings, payment, endedAs, facts), ...bookings.changes]
     if (status === 'open') {
       const { agentId: agent_id, mandateId: mandate_id, amountText: amount, currency } = payment
       changes.push(
         put(auditEvents, { ...event, data: { ...event.data, agent_id, mandate_id, amount, currency } }),
       )
     }
-    return { outcome: ended, changes }
+    return { outcome: { ...payment, status: endedAs }, changes }
   },
 }
 
