@@ -364,7 +364,7 @@ export const openApprovals = table('open_approvals', ['accountId', 'mandateId', 
   id: id('approval'),
   environment,
   status: oneOf('pending', 'approved', 'denied'),
-  /** What is requested, in the form of `questionOf`. */
+  /** What is requested: the URL of a resource, or an increase. */
   question: text(),
   /** Null for an increase. */
   amountMicro: nullable(micro<MicroUsdc>()),

@@ -2,7 +2,6 @@ import {
   approvalStatusAt,
   approvalWindowMs,
   increaseWindowMs,
-  maxPendingApprovals,
   termsOfIncrease,
   type ApprovalDecision,
 } from '../../../domain/approval.ts'
@@ -38,7 +37,14 @@ import {
   type OpenApprovalRow,
 } from '../tables.ts'
 import { amendTerms, type TermsCall } from './amendments.ts'
-import { openOf, openRowOf, pendingApproval } from './approvals.ts'
+import {
+  hasTooManyPending,
+  openApprovalsOf,
+  openOf,
+  openRowOf,
+  pendingApproval,
+  requestChanges,
+} from './approvals.ts'
 
 // Decisions by people. A decision locks the mandate, like every operation that changes an approval.
 
@@ -211,24 +217,15 @@ export const requestIncrease: Operation<IncreaseCall, ApprovalRow | IncreaseRefu
     if (wanted.maxTotalMicro < mandate.maxTotalMicro || !widensTerms(mandate, wanted))
       return unchanged('nothing_to_increase')
     const nowMs = call.event.createdAtMs
-    const found = facts.rows(openOf(mandate))
-    const open = found.filter(({ expiresAtMs }) => expiresAtMs > nowMs)
+    const { open, over } = openApprovalsOf(mandate, nowMs, facts)
     const same = sameRequest(open, call)
     const first = same && facts.row(approvals, same)
     if (first?.mandateVersion === mandate.version) return unchanged(first)
-    if (open.filter(({ status }) => status === 'pending').length >= maxPendingApprovals)
-      return unchanged('too_many_approvals')
+    if (hasTooManyPending(open)) return unchanged('too_many_approvals')
     const row = newRequest(call, mandate)
     const data = { kind: row.kind, mandate_id: mandateId, agent_id: row.agentId, message: row.message }
-    return {
-      outcome: row,
-      changes: [
-        ...found.filter((one) => !open.includes(one)).map((one) => remove(openApprovals, one)),
-        put(approvals, row),
-        put(openApprovals, openRowOf(row, questionOf(call))),
-        put(auditEvents, { ...call.event, data: { ...call.event.data, ...data } }),
-      ],
-    }
+    const event = { ...call.event, data: { ...call.event.data, ...data } }
+    return { outcome: row, changes: requestChanges(row, questionOf(call), { over, event }) }
   },
 }
 

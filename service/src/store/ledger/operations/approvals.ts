@@ -8,7 +8,7 @@ import {
 } from '../../../domain/approval.ts'
 import { auditEvent } from '../../../domain/audit.ts'
 import { budgetPathOf, exceededLimits, type Limit } from '../../../domain/limits.ts'
-import type { Hold } from '../../../domain/records.ts'
+import type { AuditEvent, Hold } from '../../../domain/records.ts'
 import { subjectOf } from '../../../domain/subjects.ts'
 import { idOfNonce } from '../../../domain/type-id.ts'
 import type { AskedApproval, Requester } from '../../store.ts'
@@ -22,7 +22,6 @@ import {
   payments,
   type AgentRow,
   type ApprovalRow,
-  type KnownSellerRow,
   type MandateRow,
   type OpenApprovalRow,
   type PaymentRow,
@@ -51,24 +50,11 @@ function asks({ action }: Pick<Limit, 'action'>): boolean {
   return action === 'require_approval'
 }
 
-/** Why a person must approve the payment, if it passes all other checks. */
-function reasonFor(
-  hold: Hold,
-  mandate: MandateRow,
-  agent: AgentRow | undefined,
-  facts: Facts,
-): ReasonToAsk | undefined {
-  const { amountMicro, issuedAtMs: nowMs } = hold
-  const limits = new Bookings(mandate, facts).limitFacts({ ...hold, nowMs }, agent)
-  const exceeded = limits ? exceededLimits(limits, mandate.id, amountMicro) : []
-  const isKnownSeller = sellerOf(hold, mandate, facts).isKnown
-  return reasonToAsk(mandate.approval, { amountMicro, isKnownSeller }, exceeded)
-}
-
 /** What is known about the approval of a payment. */
 export interface ApprovalGate extends ApprovalFacts {
-  /** The approval that the agent was given and that it can use. */
+  /** The approval that the agent was given and that it can use, if the payment needs one. */
   readonly usable: ApprovalRow | undefined
+  readonly seller: Seller
 }
 
 /** Undefined if the payment needs no approval. Needs `bookingReads`. */
@@ -80,14 +66,16 @@ export function approvalGate(
 ): ApprovalGate | undefined {
   if (!canNeedApproval(mandate, agent, facts)) return undefined
   const { hold } = call
-  const { isKnown: isKnownSeller } = sellerOf(hold, mandate, facts)
-  if (!reasonFor(hold, mandate, agent, facts)) {
-    return { isKnownSeller, isApproved: false, usable: undefined }
-  }
+  const seller = sellerOf(hold, mandate, facts)
+  const { isKnown: isKnownSeller } = seller
+  const limits = new Bookings(mandate, facts).limitFacts({ ...hold, nowMs: hold.issuedAtMs }, agent)
+  const exceeded = limits ? exceededLimits(limits, mandate.id, hold.amountMicro) : []
+  const reason = reasonToAsk(mandate.approval, { ...hold, isKnownSeller }, exceeded)
+  if (!reason) return { isKnownSeller, isApproved: false, usable: undefined, seller }
   readApprovals(call, mandate, facts)
   const given = givenApproval(call, mandate, facts)
-  const isUsable = given && whyUnusable(given, hold) === undefined
-  return { isKnownSeller, isApproved: isUsable === true, usable: isUsable ? given : undefined }
+  const usable = given && whyUnusable(given, hold) === undefined ? given : undefined
+  return { isKnownSeller, isApproved: usable !== undefined, usable, seller }
 }
 
 /** Reads the open approvals of a mandate and the one that the agent was given, in one step. */
@@ -103,10 +91,10 @@ function readApprovals({ approvalId }: AskingCall, mandate: MandateRow, facts: F
 export function changesOfIssue(
   { hold, requester }: AskingCall,
   mandate: MandateRow,
-  { usable }: ApprovalGate,
+  { usable, seller }: ApprovalGate,
   facts: Facts,
 ): readonly Change[] {
-  const changes: Change[] = [...sellerChanges(hold, mandate, facts)]
+  const changes: Change[] = [...sellerChanges(hold, mandate, seller)]
   if (!usable) return changes
   changes.push(put(approvals, { ...usable, status: 'consumed', nonce: hold.nonce }))
   changes.push(...removalOf(usable, facts))
@@ -130,23 +118,11 @@ export function askForApproval(
   reason: ReasonToAsk,
   facts: Facts,
 ): Asked {
-  const { hold, approvalId } = call
-  const nowMs = hold.issuedAtMs
-  const given = givenApproval(call, mandate, facts)
-  if (given) return { approval: askedOf(given, nowMs), remark: whyUnusable(given, hold) ?? '', changes: [] }
-  if (approvalId !== undefined) {
-    const remark = 'There is no such approval under this mandate; ask again without approval_id.'
-    return { approval: undefined, remark, changes: [] }
-  }
-  const found = facts.rows(openOf(mandate))
-  const over = found.filter(({ expiresAtMs }) => !(expiresAtMs > nowMs))
-  const open = found.filter(({ expiresAtMs }) => expiresAtMs > nowMs)
-  const same = sameQuestion(open, hold)
-  if (same) return { approval: askedOf(same, nowMs), remark: remarkOn(same.status), changes: [] }
-  const isFull =
-    open.filter(({ status }) => status === 'pending').length >= maxPendingApprovals ||
-    open.length >= maxOpenApprovals
-  if (isFull) {
+  const { hold } = call
+  const earlier = findAnswer(call, mandate, facts)
+  if (earlier) return { ...earlier, changes: [] }
+  const { open, over } = openApprovalsOf(mandate, hold.issuedAtMs, facts)
+  if (hasTooManyPending(open) || open.length >= maxOpenApprovals) {
     const remark = `${maxPendingApprovals} approvals of this mandate already wait for a decision; no other one was requested.`
     return { approval: undefined, remark, changes: [] }
   }
@@ -159,27 +135,57 @@ export function askForApproval(
     resource_url: row.resourceUrl,
     reason_code: row.reasonCode,
   }
+  const event = eventOf('approval.requested', row, call, data)
   return {
-    approval: askedOf(row, nowMs),
+    approval: askedOf(row, hold.issuedAtMs),
     remark: remarkOn('pending'),
-    changes: [
-      ...over.map((one) => remove(openApprovals, one)),
-      put(approvals, row),
-      put(openApprovals, openRowOf(row, questionOf(hold))),
-      put(auditEvents, eventOf('approval.requested', row, call, data)),
-    ],
+    changes: requestChanges(row, hold.resourceUrl, { over, event }),
   }
 }
 
 /** The approval that an earlier attempt of this call has found or made; undefined if there is none. */
 export function findApproval(call: AskingCall, mandate: MandateRow, facts: Facts): AskedApproval | undefined {
   readApprovals(call, mandate, facts)
-  const nowMs = call.hold.issuedAtMs
+  return findAnswer(call, mandate, facts)?.approval
+}
+
+/** The answer without a new approval: the one that the agent was given, or an open one for the same payment. */
+function findAnswer(call: AskingCall, mandate: MandateRow, facts: Facts): Omit<Asked, 'changes'> | undefined {
+  const { hold, approvalId } = call
+  const nowMs = hold.issuedAtMs
   const given = givenApproval(call, mandate, facts)
-  if (given || call.approvalId !== undefined) return given && askedOf(given, nowMs)
-  const open = facts.rows(openOf(mandate)).filter(({ expiresAtMs }) => expiresAtMs > nowMs)
-  const same = sameQuestion(open, call.hold)
-  return same && askedOf(same, nowMs)
+  if (given) return { approval: askedOf(given, nowMs), remark: whyUnusable(given, hold) ?? '' }
+  if (approvalId !== undefined) {
+    const remark = 'There is no such approval under this mandate; ask again without approval_id.'
+    return { approval: undefined, remark }
+  }
+  const same = sameQuestion(openApprovalsOf(mandate, nowMs, facts).open, hold)
+  return same && { approval: askedOf(same, nowMs), remark: remarkOn(same.status) }
+}
+
+/** The open approvals of a mandate that have not expired, and those that have. */
+export function openApprovalsOf(mandate: MandateRow, nowMs: number, facts: Facts) {
+  const found = facts.rows(openOf(mandate))
+  const isOpen = ({ expiresAtMs }: OpenApprovalRow) => expiresAtMs > nowMs
+  return { open: found.filter(isOpen), over: found.filter((one) => !isOpen(one)) }
+}
+
+export function hasTooManyPending(open: readonly OpenApprovalRow[]): boolean {
+  return open.filter(({ status }) => status === 'pending').length >= maxPendingApprovals
+}
+
+/** The changes of a new request, which remove those that are over. */
+export function requestChanges(
+  row: ApprovalRow,
+  question: string,
+  { over, event }: { readonly over: readonly OpenApprovalRow[]; readonly event: AuditEvent },
+): readonly Change[] {
+  return [
+    ...over.map((one) => remove(openApprovals, one)),
+    put(approvals, row),
+    put(openApprovals, openRowOf(row, question)),
+    put(auditEvents, event),
+  ]
 }
 
 /** More than can be pending, because approved and denied ones answer the same request for a while. */
@@ -190,15 +196,9 @@ export function openOf({ accountId, id: mandateId }: Pick<MandateRow, 'accountId
   return range(openApprovals, { where: { accountId, mandateId }, orderBy: 'id', limit: 2 * maxOpenApprovals })
 }
 
-/** The request that an approval of a payment answers, without its amount. */
-function questionOf({ resourceUrl }: Pick<Hold, 'resourceUrl'>): string {
-  return resourceUrl
-}
-
 /** An open approval for the same resource: approved or pending up to at least this amount, or denied for this amount. */
 function sameQuestion(open: readonly OpenApprovalRow[], hold: Hold): OpenApprovalRow | undefined {
-  const question = questionOf(hold)
-  const same = open.filter((one) => one.amountMicro !== null && one.question === question)
+  const same = open.filter((one) => one.question === hold.resourceUrl)
   const covers = same.filter(({ amountMicro }) => amountMicro !== null && amountMicro >= hold.amountMicro)
   return (
     covers.find(({ status }) => status === 'approved') ??
@@ -333,14 +333,14 @@ function sellerKey({ accountId, id: mandateId }: MandateRow, { resourceUrl }: Pi
   return { accountId, mandateId, subject: subjectOf('seller', resourceUrl) }
 }
 
+/** What is known about a seller, if first purchases need approval. */
 interface Seller {
   /** Whether there was a purchase from the seller, or an approved payment may still be captured. */
   readonly isKnown: boolean
-  readonly row: KnownSellerRow | undefined
-  /** Payments that may still be captured. */
-  readonly open: readonly string[]
-  /** Whether one was certainly captured. */
-  readonly isPaid: boolean
+  /** Whether the seller stays known. */
+  readonly isRecorded: boolean
+  /** Until then, its payments that were captured, or may still be. */
+  readonly alive: readonly PaymentRow[]
 }
 
 /** Whether a first purchase from the seller needs no approval. */
@@ -349,17 +349,15 @@ export function isKnownSeller(mandate: MandateRow, purchase: Purchase, facts: Fa
 }
 
 function sellerOf(purchase: Purchase, mandate: MandateRow, facts: Facts): Seller {
-  const none = { isKnown: false, row: undefined, open: [], isPaid: false }
-  if (!mandate.approval?.firstPurchaseAtSeller) return none
-  const row = facts.row(knownSellers, sellerKey(mandate, purchase))
-  if (!row) return none
-  if (row.nonces === null) return { isKnown: true, row, open: [], isPaid: true }
+  const row =
+    mandate.approval?.firstPurchaseAtSeller && facts.row(knownSellers, sellerKey(mandate, purchase))
+  if (!row) return { isKnown: false, isRecorded: false, alive: [] }
+  if (row.nonces === null) return { isKnown: true, isRecorded: true, alive: [] }
   const { accountId } = mandate
   facts.read(row.nonces.map((nonce) => look(payments, { accountId, nonce })))
   const found = row.nonces.flatMap((nonce) => facts.row(payments, { accountId, nonce }) ?? [])
-  const left = found.filter((payment) => isAlive(payment, mandate, purchase.issuedAtMs))
-  const isPaid = left.some(({ status }) => status === 'captured')
-  return { isKnown: left.length > 0, row, open: left.map(({ nonce }) => nonce), isPaid }
+  const alive = found.filter((payment) => isAlive(payment, mandate, purchase.issuedAtMs))
+  return { isKnown: alive.length > 0, isRecorded: false, alive }
 }
 
 /** Whether one of these payments makes the seller known. */
@@ -376,11 +374,9 @@ function isAlive(payment: PaymentRow, mandate: MandateRow, nowMs: number): boole
 /** How many payments, until one is captured, are stored to make a seller known. */
 const maxNonces = 8
 
-function sellerChanges(hold: Hold, mandate: MandateRow, facts: Facts): readonly Change[] {
-  if (!mandate.approval?.firstPurchaseAtSeller) return []
-  const { row, open, isPaid } = sellerOf(hold, mandate, facts)
-  if (row?.nonces === null) return []
-  const key = sellerKey(mandate, hold)
-  if (isPaid) return [put(knownSellers, { ...key, nonces: null })]
-  return [put(knownSellers, { ...key, nonces: [...open, hold.nonce].slice(-maxNonces) })]
+function sellerChanges(hold: Hold, mandate: MandateRow, { isRecorded, alive }: Seller): readonly Change[] {
+  if (!mandate.approval?.firstPurchaseAtSeller || isRecorded) return []
+  const isPaid = alive.some(({ status }) => status === 'captured')
+  const nonces = isPaid ? null : [...alive.map(({ nonce }) => nonce), hold.nonce].slice(-maxNonces)
+  return [put(knownSellers, { ...sellerKey(mandate, hold), nonces })]
 }
