@@ -7,7 +7,7 @@ import {
   type ReasonToAsk,
 } from '../../../domain/approval.ts'
 import { auditEvent } from '../../../domain/audit.ts'
-import { budgetPathOf, exceededLimits, type Limit } from '../../../domain/limits.ts'
+import { exceededLimits, type CountedLimit, type LimitFacts } from '../../../domain/limits.ts'
 import type { AuditEvent, Hold } from '../../../domain/records.ts'
 import { subjectOf } from '../../../domain/subjects.ts'
 import { idOfNonce } from '../../../domain/type-id.ts'
@@ -16,17 +16,14 @@ import { look, put, range, remove, type Change, type Facts, type Read } from '..
 import {
   approvals,
   auditEvents,
-  budgets,
   knownSellers,
   openApprovals,
   payments,
-  type AgentRow,
   type ApprovalRow,
   type MandateRow,
   type OpenApprovalRow,
   type PaymentRow,
 } from '../tables.ts'
-import { Bookings } from './bookings.ts'
 import { statusOf } from './payment-rows.ts'
 
 // Check 12: whether a person must approve a payment. Approvals change only while their mandate is locked.
@@ -39,14 +36,13 @@ export interface AskingCall {
   readonly requester?: Requester | undefined
 }
 
-/** Whether a mandate can require approval at all. */
-function canNeedApproval(mandate: MandateRow, agent: AgentRow | undefined, facts: Facts): boolean {
-  if (mandate.approval !== null || mandate.limits?.some(asks)) return true
-  const { accountId } = mandate
-  return budgetPathOf(mandate, agent).some((id) => facts.row(budgets, { accountId, id })?.limits.some(asks))
+/** Whether a payment can need approval at all. */
+function canNeedApproval({ approval }: MandateRow, limits: LimitFacts | undefined): boolean {
+  if (approval !== null || limits?.own.some(asks)) return true
+  return limits?.budgets.some((budget) => budget.limits.some(asks)) ?? false
 }
 
-function asks({ action }: Pick<Limit, 'action'>): boolean {
+function asks({ limit: { action } }: CountedLimit): boolean {
   return action === 'require_approval'
 }
 
@@ -57,18 +53,17 @@ export interface ApprovalGate extends ApprovalFacts {
   readonly seller: Seller
 }
 
-/** Undefined if the payment needs no approval. Needs `bookingReads`. */
+/** Undefined if the payment needs no approval. */
 export function approvalGate(
   call: AskingCall,
   mandate: MandateRow,
-  agent: AgentRow | undefined,
+  limits: LimitFacts | undefined,
   facts: Facts,
 ): ApprovalGate | undefined {
-  if (!canNeedApproval(mandate, agent, facts)) return undefined
+  if (!canNeedApproval(mandate, limits)) return undefined
   const { hold } = call
   const seller = sellerOf(hold, mandate, facts)
   const { isKnown: isKnownSeller } = seller
-  const limits = new Bookings(mandate, facts).limitFacts({ ...hold, nowMs: hold.issuedAtMs }, agent)
   const exceeded = limits ? exceededLimits(limits, mandate.id, hold.amountMicro) : []
   const reason = reasonToAsk(mandate.approval, { ...hold, isKnownSeller }, exceeded)
   if (!reason) return { isKnownSeller, isApproved: false, usable: undefined, seller }
@@ -349,8 +344,7 @@ export function isKnownSeller(mandate: MandateRow, purchase: Purchase, facts: Fa
 }
 
 function sellerOf(purchase: Purchase, mandate: MandateRow, facts: Facts): Seller {
-  const row =
-    mandate.approval?.firstPurchaseAtSeller && facts.row(knownSellers, sellerKey(mandate, purchase))
+  const row = mandate.approval?.firstPurchaseAtSeller && facts.row(knownSellers, sellerKey(mandate, purchase))
   if (!row) return { isKnown: false, isRecorded: false, alive: [] }
   if (row.nonces === null) return { isKnown: true, isRecorded: true, alive: [] }
   const { accountId } = mandate

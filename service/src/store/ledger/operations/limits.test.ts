@@ -5,7 +5,8 @@ import { openMemoryLedger, type MemoryLedger } from '../../../../testing/memory-
 import type { Limit } from '../../../domain/limits.ts'
 import { parseAmount } from '../../../domain/money.ts'
 import type { Mandate } from '../../../domain/records.ts'
-import { auditEvents, mandates, subjectUsage } from '../tables.ts'
+import { approvals, auditEvents, mandates, subjectUsage } from '../tables.ts'
+import { decideApproval } from './approval-decisions.ts'
 import { evaluate } from './evaluations.ts'
 import { readMandateUsage } from './limits/limit-usage.ts'
 import { createMandate, moveMandate, releaseExpiredPayments } from './mandates.ts'
@@ -181,4 +182,24 @@ test('A denial whose answer was lost names its limit again', async () => {
   assert(lost?.decision === 'denied')
   assert.equal(lost.limit?.id, 'limit_0')
   assert.deepEqual(lost, answered)
+})
+
+test('A payment that fits a limit without the expired ones uses up no approval', async () => {
+  const setup = await openMemoryLedger()
+  const limit = { ...maxAmount('2.00'), per: 'seller', action: 'require_approval' } as const
+  const mandate = await mandateWith(setup, [limit])
+  const { accountId, environment, id: mandateId } = mandate
+  const expiring = { ...setup.newHold(mandate, '2.00'), expiresAtMs: setup.clock.nowMs + 60_000 }
+  assert.equal((await setup.run(issueProof, { hold: expiring })).decision, 'approved')
+  const { outcome } = await pay(setup, mandate)
+  assert.equal(outcome.decision, 'denied')
+  const approvalId = outcome.approval!.id
+  const event = setup.event('approval.approved', approvalId)
+  const verdict = { verdict: 'approved', actor: 'ada', person: 'ada', note: null, isOwner: true } as const
+  const of = { accountId, environment, mandateId, approvalId, event, amendedEvent: event }
+  await setup.run(decideApproval, { ...of, ...verdict })
+  setup.clock.nowMs += 60_001
+  const hold = setup.newHold(mandate, '1.00')
+  assert.equal((await setup.run(issueProof, { hold, approvalId })).decision, 'approved')
+  assert.equal(setup.row(approvals, { accountId, id: approvalId }).status, 'approved')
 })

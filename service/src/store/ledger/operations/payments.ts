@@ -93,8 +93,8 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
       changes.push(...endOverdue(hold, bookings, changes, facts))
     }
     const mandate = bookings?.mandate
-    const gate = mandate && approvalGate(call, mandate, agent, facts)
     const limits = bookings?.limitFacts({ ...hold, nowMs: hold.issuedAtMs }, agent)
+    const gate = mandate && approvalGate(call, mandate, limits, facts)
     const decision = checkPolicy(
       { agent, mandate, limits, approval: gate },
       { ...hold, countHolds: true },
