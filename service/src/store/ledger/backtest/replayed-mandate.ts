@@ -74,8 +74,8 @@ export class ReplayedMandate {
     { atMs, isApproved = false }: { readonly atMs: number; readonly isApproved?: boolean },
   ): PolicyDecision {
     const bookings = new Bookings(this.#mandate, this.#facts)
-    const { changes } = releaseExpired(bookings, this.#facts, atMs)
-    this.#apply([...changes, ...bookings.changes])
+    releaseExpired(bookings, this.#facts, atMs)
+    this.#apply(bookings.changes)
     const limits = new Bookings(this.#mandate, this.#facts).limitFacts(
       { resourceUrl: payment.resourceUrl, nowMs: atMs },
       this.#agent,
@@ -156,9 +156,9 @@ export class ReplayedMandate {
   /** Ends all open payments. */
   stop(atMs: number): void {
     const bookings = new Bookings(this.#mandate, this.#facts)
-    const { changes } = releaseExpired(bookings, this.#facts, atMs)
+    releaseExpired(bookings, this.#facts, atMs)
     bookings.endAll()
-    this.#apply([...changes, ...bookings.changes])
+    this.#apply(bookings.changes)
     for (const [nonce, { status }] of this.#payments) if (status === 'open') this.#payments.delete(nonce)
     this.#byExpiry = []
   }

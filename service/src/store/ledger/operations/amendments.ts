@@ -81,12 +81,12 @@ export function amendTerms(mandate: MandateRow, call: TermsCall, facts: Facts): 
   if (mandate.version !== expectedVersion) return refused('version_mismatch')
   if (!mayWiden && widensTerms(mandate, wanted)) return refused('widening_needs_owner')
   const bookings = new Bookings(mandate, facts)
-  const { ended, changes } = makeRoom(bookings, call, facts)
+  const ended = makeRoom(bookings, call, facts)
   if (!(committedOf(bookings.mandate) <= wanted.maxTotalMicro)) {
     const { spentMicro, heldMicro, authorizedMicro } = mandate
     return unchanged({ outcome: 'below_committed', spentMicro, heldMicro, authorizedMicro })
   }
-  if (!countEarlier(bookings, mandate, wanted.limits, { changes, nowMs: event.createdAtMs }, facts))
+  if (!countEarlier(bookings, mandate, wanted.limits, event.createdAtMs, facts))
     return refused('history_too_long')
   const version = mandate.version + 1
   const { limits } = wanted
@@ -103,7 +103,6 @@ export function amendTerms(mandate: MandateRow, call: TermsCall, facts: Facts): 
   return {
     outcome: { outcome: 'amended', mandate: amended },
     changes: [
-      ...changes,
       ...bookings.changes,
       ...(mandate.version === 1 ? [put(mandateVersions, versionOf(mandate, null, mandate.createdAtMs))] : []),
       put(mandateVersions, versionOf(amended, event.actor, event.createdAtMs)),
@@ -122,14 +121,13 @@ function countEarlier(
   bookings: Bookings,
   before: MandateRow,
   limits: readonly Limit[] | null,
-  { changes, nowMs }: { readonly changes: readonly Change[]; readonly nowMs: number },
+  nowMs: number,
   facts: Facts,
 ): boolean {
   bookings.forget(addedLimits(before.limits, limits))
   const added = addedLimits(limits, before.limits)
   if (added.length === 0) return true
-  const { epoch } = bookings.mandate
-  const booked = bookedSince(before, countsFromMs(added, nowMs), facts, { epoch, changed: changes })
+  const booked = bookedSince(before, countsFromMs(added, nowMs), facts, bookings)
   if (!booked) return false
   facts.read(subjectReads(before, added, booked))
   const lastMs = booked.reduce((last, { bookedAtMs }) => Math.max(last, bookedAtMs), nowMs)
@@ -177,23 +175,13 @@ function sellersPaidBefore(
   )
 }
 
-/**
- * Ends the open payments, or only expired ones that would stand in the way; returns how many unexpired ones
- * it ended.
- */
-function makeRoom(
-  bookings: Bookings,
-  call: TermsCall,
-  facts: Facts,
-): { readonly ended: number; readonly changes: readonly Change[] } {
-  const nowMs = call.event.createdAtMs
-  if (call.endsHolds) {
-    const { voided: ended, changes } = endPayments(bookings, facts, nowMs)
-    return { ended, changes }
-  }
-  const { maxTotalMicro = bookings.mandate.maxTotalMicro } = call.terms
-  if (committedOf(bookings.mandate) <= maxTotalMicro) return { ended: 0, changes: [] }
-  return { ended: 0, changes: releaseExpired(bookings, facts, nowMs).changes }
+/** Ends the open payments, or only expired ones that would stand in the way; returns how many unexpired ones it ended. */
+function makeRoom(bookings: Bookings, { terms, endsHolds, event }: TermsCall, facts: Facts): number {
+  const nowMs = event.createdAtMs
+  if (endsHolds) return endPayments(bookings, facts, nowMs)
+  const { maxTotalMicro = bookings.mandate.maxTotalMicro } = terms
+  if (!(committedOf(bookings.mandate) <= maxTotalMicro)) releaseExpired(bookings, facts, nowMs)
+  return 0
 }
 
 function versionOf(mandate: MandateRow, changedBy: string | null, createdAtMs: number): MandateVersionRow {

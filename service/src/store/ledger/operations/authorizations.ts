@@ -172,10 +172,10 @@ export const captureAuthorized: Operation<AuthorizedCall & Settlement, SettleOut
       capturedMicro: amountMicro < payment.amountMicro ? amountMicro : null,
     }
     const bookings = new Bookings(mandate, facts)
-    const changes = endAuthorized(bookings, payment, captured, facts)
+    endAuthorized(bookings, payment, captured, facts)
     return {
       outcome: settled('captured', captured),
-      changes: [...changes, ...bookings.changes, ...entriesOf(captured, times)],
+      changes: [...bookings.changes, ...entriesOf(captured, times)],
     }
   },
 }
@@ -209,9 +209,9 @@ export const voidAuthorized: Operation<VoidAuthorizedCall, VoidOutcome | PaidEls
     if (payment.status !== 'authorized') return unchanged(ended(payment))
     const endedAs = status === 'authorized' ? 'voided' : 'expired'
     const bookings = new Bookings(mandate, facts)
-    const changes = [...endPayment(bookings, payment, endedAs, facts), ...bookings.changes]
-    if (status === 'authorized') changes.push(eventOfMerchant(call, payment, nowMs))
-    return { outcome: ended({ ...payment, status: endedAs }), changes }
+    endPayment(bookings, payment, endedAs, facts)
+    const events = status === 'authorized' ? [eventOfMerchant(call, payment, nowMs)] : []
+    return { outcome: ended({ ...payment, status: endedAs }), changes: [...bookings.changes, ...events] }
   },
 }
 

@@ -149,14 +149,15 @@ const unused: MandateUsage = { bookedAtMs: 0, counted: {}, open: {}, budgets: {}
  *
  * @example
  * const bookings = new Bookings(mandate, facts)
- * for (const payment of expired) bookings.release(payment)
- * return { outcome, changes: [...bookings.changes, ...] }
+ * const { released } = releaseExpired(bookings, facts, nowMs)
+ * return { outcome: released, changes: bookings.changes }
  */
 export class Bookings {
   readonly #facts: Facts
   readonly #before: MandateRow
   readonly #subjects = new Map<string, SubjectUsageRow>()
   readonly #budgets: Map<string, BudgetUsageRow>
+  readonly #ofPayments: Change[] = []
   #mandate: MandateRow
 
   /** An operation that changes several mandates of an account passes one map of budgets to all of them. */
@@ -177,9 +178,15 @@ export class Bookings {
     this.#mandate = mandate
   }
 
-  /** The rows that have changed: the mandate, and what its payments count in. */
+  /** Adds what changes in the rows of payments. */
+  add(...changes: readonly Change[]): void {
+    this.#ofPayments.push(...changes)
+  }
+
+  /** The rows that have changed: payments, the mandate, and what its payments count in. */
   get changes(): readonly Change[] {
     return [
+      ...this.#ofPayments,
       ...(this.#mandate === this.#before ? [] : [put(mandates, this.#mandate)]),
       ...[...this.#subjects.values()].map((row) => put(subjectUsage, row)),
       ...[...this.#budgets.values()].map((row) => put(budgetUsage, row)),

@@ -176,8 +176,8 @@ export function settleLateAttempt<Replay>(
   facts.read(bookingReads(mandate, [payment]))
   if (isEndedByBudget(mandate, facts)) return unchanged(expired)
   const bookings = new Bookings(mandate, facts)
-  const changes = endPayment(bookings, payment, 'expired', facts)
-  return { outcome: expired, changes: [...changes, ...bookings.changes] }
+  endPayment(bookings, payment, 'expired', facts)
+  return { outcome: expired, changes: bookings.changes }
 }
 
 export function readsOfAttempt(call: AttemptCall): readonly Read[] {

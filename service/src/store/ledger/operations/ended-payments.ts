@@ -1,5 +1,5 @@
 import type { MicroUsdc } from '../../../domain/money.ts'
-import { look, put, range, remove, type Change, type Facts, type RangeRead, type Read } from '../operation.ts'
+import { look, put, range, remove, type Facts, type RangeRead, type Read } from '../operation.ts'
 import { authorizations, payments, type MandateRow, type PaymentRow } from '../tables.ts'
 import { bookingReads, isEndedByBudget, type Bookings } from './bookings.ts'
 import { capturedOf } from './payment-rows.ts'
@@ -74,22 +74,19 @@ function paymentsAfter(
   return range(payments, { where: { accountId, mandateId, epoch }, orderBy: 'expiresAtMs', after, ...bounds })
 }
 
-/** The changes of payments that have ended. */
 interface Released {
-  readonly changes: readonly Change[]
   readonly released: number
   readonly isMoreLeft: boolean
 }
 
-/**
- * Releases expired payments of a mandate, open or authorized. Returns the changes of the payments; `bookings` has the others.
- */
+const none: Released = { released: 0, isMoreLeft: false }
+
+/** Releases expired payments of a mandate, open or authorized. */
 export function releaseExpired(bookings: Bookings, facts: Facts, nowMs: number): Released {
   facts.read(expiredReads(bookings.mandate, nowMs))
   const overdue = releaseOverdue(bookings, facts, nowMs)
   const expired = releaseExpiredHolds(bookings, facts, nowMs)
   return {
-    changes: [...overdue.changes, ...expired.changes],
     released: overdue.released + expired.released,
     isMoreLeft: overdue.isMoreLeft || expired.isMoreLeft,
   }
@@ -97,28 +94,30 @@ export function releaseExpired(bookings: Bookings, facts: Facts, nowMs: number):
 
 function releaseOverdue(bookings: Bookings, facts: Facts, nowMs: number): Released {
   const { mandate } = bookings
-  if (mandate.authorizedPayments === 0) return { changes: [], released: 0, isMoreLeft: false }
+  if (mandate.authorizedPayments === 0) return none
   const range = overdueOf(mandate, nowMs)
   const found = facts.rows(range)
   facts.read(found.map((row) => look(payments, row)))
   const overdue = found.flatMap((row) => facts.row(payments, row) ?? [])
   facts.read(bookingReads(mandate, overdue))
-  const changes = overdue.flatMap((payment) => endPayment(bookings, payment, 'expired', facts))
-  return { changes, released: found.length, isMoreLeft: found.length === range.limit }
+  for (const payment of overdue) endPayment(bookings, payment, 'expired', facts)
+  return { released: found.length, isMoreLeft: found.length === range.limit }
 }
 
 function releaseExpiredHolds(bookings: Bookings, facts: Facts, nowMs: number): Released {
   const { mandate } = bookings
-  if (!canHaveExpired(mandate, nowMs)) return { changes: [], released: 0, isMoreLeft: false }
+  if (!canHaveExpired(mandate, nowMs)) return none
   const { found, isMoreLeft } = expiredOf(mandate, nowMs, facts)
   // The limit may cut off others of the last millisecond.
   const nextMs = isMoreLeft ? found.at(-1)!.expiresAtMs : nextExpiryOf(mandate, facts, nowMs)
   const expired = found.filter(({ status }) => status === 'open')
   facts.read(bookingReads(mandate, expired))
-  for (const payment of expired) bookings.release(payment)
+  for (const payment of expired) {
+    bookings.release(payment)
+    bookings.add(put(payments, { ...payment, status: 'expired' }))
+  }
   bookings.mandate = { ...bookings.mandate, releasedUntilMs: nextMs - 1 }
-  const changes = expired.map((payment) => put(payments, { ...payment, status: 'expired' }))
-  return { changes, released: expired.length, isMoreLeft }
+  return { released: expired.length, isMoreLeft }
 }
 
 /** No unexpired payment of the mandate expires before this time. */
@@ -129,21 +128,18 @@ function nextExpiryOf(mandate: MandateRow, facts: Facts, nowMs: number): number 
   return upcoming.length < maxUpcoming ? nowMs + 1 : upcoming.at(-1)!.expiresAtMs
 }
 
-/**
- * Ends an open payment of the mandate's epoch or an authorized one: its amount is released. Returns the changes of the payment;
- * `bookings` has the others.
- */
+/** Ends an open payment of the mandate's epoch or an authorized one: its amount is released. */
 export function endPayment(
   bookings: Bookings,
   payment: PaymentRow,
   status: 'expired' | 'voided',
   facts: Facts,
-): readonly Change[] {
+): void {
   const ended = { ...payment, status }
   if (payment.status === 'authorized') return endAuthorized(bookings, payment, ended, facts)
   facts.read(bookingReads(bookings.mandate, [payment]))
   bookings.release(payment)
-  return [put(payments, ended)]
+  bookings.add(put(payments, ended))
 }
 
 /** Ends an authorized payment, which is then `ended`: spends what it has captured, if anything, and gives back the rest. */
@@ -152,7 +148,7 @@ export function endAuthorized(
   payment: PaymentRow,
   ended: PaymentRow,
   facts: Facts,
-): readonly Change[] {
+): void {
   const deadline = facts.row(authorizations, authorizationOf(payment))
   if (payment.status !== 'authorized' || !deadline) {
     throw new Error(`${payment.nonce} is not authorized, or its deadline is not recorded`)
@@ -161,20 +157,16 @@ export function endAuthorized(
   // The whole amount is spent without the locks of shared budgets.
   if (spentMicro < payment.amountMicro) facts.read(bookingReads(bookings.mandate, [payment]))
   bookings.settle(payment, { spentMicro })
-  return [put(payments, ended), remove(authorizations, deadline)]
+  bookings.add(put(payments, ended), remove(authorizations, deadline))
 }
 
-/** Ends all open payments of a mandate, however many there are. Returns how many, and the changes of expired ones. */
-export function endPayments(
-  bookings: Bookings,
-  facts: Facts,
-  nowMs: number,
-): { readonly changes: readonly Change[]; readonly voided: number } {
+/** Ends all open payments of a mandate, however many there are. Returns how many had not expired. */
+export function endPayments(bookings: Bookings, facts: Facts, nowMs: number): number {
   facts.read(expiredReads(bookings.mandate, nowMs))
   // What a frozen budget has ended is void, even if it has expired since.
-  const release = isEndedByBudget(bookings.mandate, facts) ? releaseOverdue : releaseExpired
-  const { changes } = release(bookings, facts, nowMs)
+  if (isEndedByBudget(bookings.mandate, facts)) releaseOverdue(bookings, facts, nowMs)
+  else releaseExpired(bookings, facts, nowMs)
   const voided = bookings.mandate.openPayments
   bookings.endAll()
-  return { changes, voided }
+  return voided
 }

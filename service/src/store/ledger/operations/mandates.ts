@@ -84,15 +84,11 @@ export const moveMandate: Operation<MandateMove, MandateRow | 'not_found' | 'man
     }
     if (mandate.status === 'revoked') return unchanged('mandate_revoked')
     const bookings = new Bookings(mandate, facts)
-    const { voided, changes } =
-      to === 'active' ? { voided: 0, changes: [] } : endPayments(bookings, facts, event.createdAtMs)
+    const voided = to === 'active' ? 0 : endPayments(bookings, facts, event.createdAtMs)
     const moved = { ...bookings.mandate, status: to, stoppedBy: null, updatedAtMs: event.createdAtMs }
     bookings.mandate = moved
     const data = { ...event.data, voided_holds: voided }
-    return {
-      outcome: moved,
-      changes: [...changes, ...bookings.changes, put(auditEvents, { ...event, data })],
-    }
+    return { outcome: moved, changes: [...bookings.changes, put(auditEvents, { ...event, data })] }
   },
 }
 
@@ -129,13 +125,11 @@ export const releaseExpiredPayments: Operation<ReleaseCall, ReleaseOutcome> = {
     bookings.mandate = closed.count
     const isRevoked = facts.row(agents, agent)?.status === 'revoked'
     if ((isRevoked && found.openPayments > 0) || isEndedByBudget(found, facts)) {
-      const ended = endPayments(bookings, facts, nowMs)
-      return {
-        outcome: { released: found.openPayments, isMoreLeft: false },
-        changes: [...closed.changes, ...ended.changes, ...bookings.changes],
-      }
+      endPayments(bookings, facts, nowMs)
+      const outcome = { released: found.openPayments, isMoreLeft: false }
+      return { outcome, changes: [...closed.changes, ...bookings.changes] }
     }
-    const { changes, ...outcome } = releaseExpired(bookings, facts, nowMs)
-    return { outcome, changes: [...closed.changes, ...changes, ...bookings.changes] }
+    const outcome = releaseExpired(bookings, facts, nowMs)
+    return { outcome, changes: [...closed.changes, ...bookings.changes] }
   },
 }

@@ -84,13 +84,12 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     if (found) readFirst(call, found, agent, facts)
     const ordered = found && answerToOrder(hold, found, facts)
     if (ordered) return unchanged(ordered)
-    const changes: Change[] = []
     const bookings = found?.environment === hold.environment ? new Bookings(found, facts) : undefined
     if (bookings) {
       const ends = mustEnd(bookings.mandate, hold, facts)
-      if (ends === 'all') changes.push(...endPayments(bookings, facts, hold.issuedAtMs).changes)
-      if (ends === 'expired') changes.push(...releaseExpired(bookings, facts, hold.issuedAtMs).changes)
-      changes.push(...endOverdue(hold, bookings, changes, facts))
+      if (ends === 'all') endPayments(bookings, facts, hold.issuedAtMs)
+      if (ends === 'expired') releaseExpired(bookings, facts, hold.issuedAtMs)
+      endOverdue(hold, bookings, facts)
     }
     const mandate = bookings?.mandate
     const limits = bookings?.limitFacts({ ...hold, nowMs: hold.issuedAtMs }, agent)
@@ -101,14 +100,14 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
       hold.issuedAtMs,
     )
     if (decision.decision === 'denied') {
-      if (!bookings || !mandate) return { outcome: { ...decision, isStray: true }, changes }
+      if (!bookings || !mandate) return unchanged({ ...decision, isStray: true })
       const asked = decision.reason && askForApproval(call, mandate, decision.reason, facts)
       const denial = asked ? withRemark(decision, asked) : decision
       const recorded = recordDenial(mandate, { hold, denial, agent }, facts)
       bookings.mandate = recorded.count
       return {
         outcome: { ...denial, isStray: false },
-        changes: [...changes, ...recorded.changes, ...bookings.changes, ...(asked?.changes ?? [])],
+        changes: [...recorded.changes, ...bookings.changes, ...(asked?.changes ?? [])],
       }
     }
     if (!bookings || !mandate) throw new Error('the policy approves nothing without a mandate')
@@ -116,12 +115,12 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     bookings.mandate = closed.count
     const booking = bookings.hold(hold, agent)
     const reported = bookings.report(decision.exceeded ?? [], booking.bookedAtMs ?? hold.issuedAtMs)
-    changes.push(
+    const changes: Change[] = [
       ...closed.changes,
       ...bookings.changes,
       put(payments, paymentOf(hold, mandate, booking)),
       ...reported.map((limit, index) => put(auditEvents, exceededEvent(hold, limit, index))),
-    )
+    ]
     const order = orderOf(hold)
     if (order) changes.push(put(orders, { ...order, nonce: hold.nonce }))
     if (gate) changes.push(...changesOfIssue(call, mandate, gate, facts))
@@ -203,20 +202,17 @@ function statusForOrder(payment: PaymentRow, mandate: MandateRow, hold: Hold, fa
 }
 
 /**
- * Ends the last payment of an order, if its time is over and no `earlier` change has ended it: it must end before the order
- * gets another proof, since a process with a slower clock could still charge it.
+ * Ends the last payment of an order, if its time is over and it has not been ended: it must end before the order gets another
+ * proof, since a process with a slower clock could still charge it.
  */
-function endOverdue(
-  hold: Hold,
-  bookings: Bookings,
-  earlier: readonly Change[],
-  facts: Facts,
-): readonly Change[] {
+function endOverdue(hold: Hold, bookings: Bookings, facts: Facts): void {
   const payment = latestOfOrder(hold, facts)
-  if (payment?.status !== 'open' && payment?.status !== 'authorized') return []
-  if (statusForOrder(payment, bookings.mandate, hold, facts) !== 'expired') return []
-  if (earlier.some(({ table, row }) => table === payments && row['nonce'] === payment.nonce)) return []
-  return endPayment(bookings, payment, 'expired', facts)
+  if (payment?.status !== 'open' && payment?.status !== 'authorized') return
+  if (statusForOrder(payment, bookings.mandate, hold, facts) !== 'expired') return
+  const isReleased = bookings.changes.some(
+    ({ table, row }) => table === payments && row['nonce'] === payment.nonce,
+  )
+  if (!isReleased) endPayment(bookings, payment, 'expired', facts)
 }
 
 /**

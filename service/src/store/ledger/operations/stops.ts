@@ -171,15 +171,12 @@ export const stopMandate: Operation<MandateStop, StoppedMandate> = {
     }
     if (mandate.status !== 'active') return unchanged(nothing('left'))
     const bookings = new Bookings(mandate, facts)
-    const { voided, changes } = endPayments(bookings, facts, atMs)
+    const voided = endPayments(bookings, facts, atMs)
     const data = { voided_holds: voided, stop_id: stopId }
     if (!(mandate.expiresAtMs > atMs)) {
       if (voided === 0) return unchanged(nothing('left'))
       const event = eventOf('proofs.voided', call, data)
-      return {
-        outcome: { outcome: 'left', voided },
-        changes: [...changes, ...bookings.changes, put(auditEvents, event)],
-      }
+      return { outcome: { outcome: 'left', voided }, changes: [...bookings.changes, put(auditEvents, event)] }
     }
     bookings.mandate = {
       ...bookings.mandate,
@@ -191,7 +188,7 @@ export const stopMandate: Operation<MandateStop, StoppedMandate> = {
     const event = eventOf('mandate.paused', call, data)
     return {
       outcome: { outcome: 'stopped', voided },
-      changes: [...changes, ...bookings.changes, put(auditEvents, event)],
+      changes: [...bookings.changes, put(auditEvents, event)],
     }
   },
 }

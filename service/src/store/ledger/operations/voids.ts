@@ -32,7 +32,8 @@ export const voidPayment: Operation<VoidCall, PaymentRow | undefined> = {
     if (!isHeld) return unchanged({ ...payment, status })
     const endedAs = status === 'open' ? 'voided' : 'expired'
     const bookings = new Bookings(mandate, facts)
-    const changes = [...endPayment(bookings, payment, endedAs, facts), ...bookings.changes]
+    endPayment(bookings, payment, endedAs, facts)
+    const changes = [...bookings.changes]
     if (status === 'open') {
       const { agentId: agent_id, mandateId: mandate_id, amountText: amount, currency } = payment
       changes.push(
@@ -76,9 +77,8 @@ export const voidPayments: Operation<VoidStep, VoidProgress> = {
     const open = found.filter(({ openPayments }) => openPayments > 0)
     facts.each(open, (mandate) => {
       const bookings = new Bookings(mandate, facts, budgets)
-      const ended = endPayments(bookings, facts, event.createdAtMs)
-      voided += ended.voided
-      changes.push(...ended.changes, ...bookings.changes)
+      voided += endPayments(bookings, facts, event.createdAtMs)
+      changes.push(...bookings.changes)
     })
     const lastId = found.length < range.limit ? undefined : found.at(-1)?.id
     if (voided > 0)
@@ -117,9 +117,8 @@ export const voidPaymentsOfRevoked: Operation<RevocationStep, 'voided'> = {
     const mandate = facts.row(mandates, { accountId, id: mandateId })
     if (!mandate || mandate.openPayments === 0) return unchanged('voided')
     const bookings = new Bookings(mandate, facts)
-    const ended = endPayments(bookings, facts, event.createdAtMs)
-    const { voided } = ended
-    const changes = [...ended.changes, ...bookings.changes]
+    const voided = endPayments(bookings, facts, event.createdAtMs)
+    const { changes } = bookings
     // A call that continues an interrupted revocation has another event.
     const recorded = facts.row(auditEvents, event)
     if (!recorded) return { outcome: 'voided', changes }

@@ -52,17 +52,14 @@ export function countsFromMs(limits: readonly Limit[], atMs: number): number {
 }
 
 /**
- * The payments of a mandate that commit an amount and may be booked since a time. Undefined if there are too
- * many to read. `changed` has payments that the operation changes, and `epoch` is the mandate's after it.
+ * The payments of a mandate that commit an amount and may be booked since a time, after what the operation has
+ * changed. Undefined if there are too many to read.
  */
 export function bookedSince(
   mandate: MandateRow,
   fromMs: number,
   facts: Facts,
-  {
-    epoch = mandate.epoch,
-    changed = [],
-  }: { readonly epoch?: number; readonly changed?: readonly Change[] } = {},
+  changed: { readonly mandate: MandateRow; readonly changes: readonly Change[] } = { mandate, changes: [] },
 ): readonly Booked[] | undefined {
   const ranges = rangesOf(mandate, fromMs, facts)
   facts.read(Object.values(ranges))
@@ -81,10 +78,10 @@ export function bookedSince(
     ...found.open,
   ]
   const rows = new Map(booked.map((payment) => [payment.nonce, payment]))
-  for (const { table, row } of changed) {
+  for (const { table, row } of changed.changes) {
     if (table === payments) rows.set((row as PaymentRow).nonce, row as PaymentRow)
   }
-  return [...rows.values()].flatMap((payment) => partOf(payment, epoch) ?? [])
+  return [...rows.values()].flatMap((payment) => partOf(payment, changed.mandate.epoch) ?? [])
 }
 
 function rangesOf(
