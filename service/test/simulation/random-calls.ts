@@ -17,6 +17,7 @@ import { evaluate } from '../../src/store/ledger/operations/evaluations.ts'
 import { addTallies, recordEvent } from '../../src/store/ledger/operations/figures.ts'
 import {
   createMandate,
+  listMandatesOf,
   moveMandate,
   releaseExpiredPayments,
 } from '../../src/store/ledger/operations/mandates.ts'
@@ -32,7 +33,6 @@ import {
 } from '../../src/store/ledger/operations/sessions.ts'
 import {
   endStop,
-  listMandatesOf,
   pressStop,
   readStops,
   resumeMandate,

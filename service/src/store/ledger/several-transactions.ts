@@ -4,7 +4,7 @@ import type { Ledger } from './ledger.ts'
 import { revokeAgent as revokeAgentAtFirst, type AgentRevocation } from './operations/agents.ts'
 import { recordStrayDenial } from './operations/denials.ts'
 import { issueProof as issue, type ProofCall } from './operations/payments.ts'
-import { listMandatesOf, type MandatePage } from './operations/stops.ts'
+import { listMandatesOf, type MandatePage } from './operations/mandates.ts'
 import { voidPayments, voidPaymentsOfRevoked, type VoidProgress } from './operations/voids.ts'
 import type { AgentRow, MandateRow } from './tables.ts'
 

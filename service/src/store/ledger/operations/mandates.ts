@@ -1,8 +1,8 @@
 import type { MandateStatus } from '@purser/wire/mandates'
 
-import type { AuditEvent, Mandate } from '../../../domain/records.ts'
+import type { AuditEvent, Mandate, Scope } from '../../../domain/records.ts'
 import type { RecordKey } from '../../store.ts'
-import { lock, look, put, unchanged, type Operation } from '../operation.ts'
+import { lock, look, put, range, unchanged, type Operation } from '../operation.ts'
 import { agents, auditEvents, mandateAccounts, mandates, type MandateRow } from '../tables.ts'
 import { Bookings, isEndedByBudget } from './bookings.ts'
 import { pathOf } from './limits/budgets.ts'
@@ -132,4 +132,32 @@ export const releaseExpiredPayments: Operation<ReleaseCall, ReleaseOutcome> = {
     const outcome = releaseExpired(bookings, facts, nowMs)
     return { outcome, changes: [...closed.changes, ...bookings.changes] }
   },
+}
+
+export interface MandatePage {
+  readonly of: Scope | { readonly accountId: string; readonly agentId: string }
+  /** Empty for the first page. */
+  readonly afterId: string
+  readonly limit: number
+}
+
+/** The next mandates of a scope or of an agent, without locks. */
+export const listMandatesOf: Operation<MandatePage, readonly MandateRow[]> = {
+  name: 'listMandatesOf',
+  reads: (page) => [mandatesIn(page)],
+  decide: (page, facts) => unchanged(facts.rows(mandatesIn(page))),
+}
+
+/** A page of mandates, in the order of their ids. */
+export function mandatesIn({ of, afterId, limit }: MandatePage, { isLocked = false } = {}) {
+  const { accountId } = of
+  return range(mandates, {
+    // A scope may be a caller, which has an agent too.
+    where:
+      'environment' in of ? { accountId, environment: of.environment } : { accountId, agentId: of.agentId },
+    orderBy: 'id',
+    after: afterId === '' ? undefined : afterId,
+    limit,
+    isLocked,
+  })
 }

@@ -1,7 +1,7 @@
 import { auditEvent } from '../../../domain/audit.ts'
 import type { AuditEvent, Scope } from '../../../domain/records.ts'
 import type { RecordKey } from '../../store.ts'
-import { lock, look, put, range, remove, unchanged, type Facts, type Operation } from '../operation.ts'
+import { lock, look, put, remove, unchanged, type Facts, type Operation } from '../operation.ts'
 import { auditEvents, mandates, runningStops, stops, type MandateRow, type RunningStop } from '../tables.ts'
 import { Bookings } from './bookings.ts'
 import { endPayments } from './ended-payments.ts'
@@ -109,19 +109,6 @@ export const undoStop: Operation<StopUndo, boolean> = {
     const changes = [put(stops, { ...row, undonePress: press })]
     return { outcome: true, changes: running ? [...changes, remove(runningStops, running)] : changes }
   },
-}
-
-export interface MandatePage {
-  readonly of: Scope | { readonly accountId: string; readonly agentId: string }
-  readonly afterId: string
-  readonly limit: number
-}
-
-/** The next mandates of a scope or of an agent, without locks. */
-export const listMandatesOf: Operation<MandatePage, readonly MandateRow[]> = {
-  name: 'listMandatesOf',
-  reads: (page) => [rangeOf(page)],
-  decide: (page, facts) => unchanged(facts.rows(rangeOf(page))),
 }
 
 export interface MandateStop {
@@ -246,14 +233,4 @@ function eventOf(
   data: AuditEvent['data'],
 ): AuditEvent {
   return auditEvent({ keyId: actor }, mandate, { id: eventId, type, subjectId: mandate.id, data, atMs })
-}
-
-function rangeOf({ of, afterId, limit }: MandatePage) {
-  const { accountId } = of
-  return range(mandates, {
-    where: 'agentId' in of ? { accountId, agentId: of.agentId } : { accountId, environment: of.environment },
-    orderBy: 'id',
-    after: afterId === '' ? undefined : afterId,
-    limit,
-  })
 }

@@ -1,9 +1,10 @@
 import type { AuditEvent, Scope } from '../../../domain/records.ts'
 import type { AgentFilter } from '../../store.ts'
-import { lock, look, put, range, unchanged, type Change, type Operation } from '../operation.ts'
+import { lock, look, put, unchanged, type Change, type Operation } from '../operation.ts'
 import { auditEvents, mandates, payments, type BudgetUsageRow, type PaymentRow } from '../tables.ts'
 import { bookingReads, Bookings, statusBelowBudgets } from './bookings.ts'
 import { endPayment, endPayments } from './ended-payments.ts'
+import { mandatesIn } from './mandates.ts'
 
 export interface VoidCall extends Scope, AgentFilter {
   readonly nonce: string
@@ -87,14 +88,8 @@ export const voidPayments: Operation<VoidStep, VoidProgress> = {
   },
 }
 
-function mandatesAfter({ scope: { accountId, environment }, afterId }: VoidStep) {
-  return range(mandates, {
-    where: { accountId, environment },
-    orderBy: 'id',
-    after: afterId === '' ? undefined : afterId,
-    limit: mandatesVoidedAtOnce,
-    isLocked: true,
-  })
+function mandatesAfter({ scope: of, afterId }: VoidStep) {
+  return mandatesIn({ of, afterId, limit: mandatesVoidedAtOnce }, { isLocked: true })
 }
 
 export interface RevocationStep {

@@ -6,7 +6,6 @@ import {
   lock,
   look,
   put,
-  range,
   unchanged,
   type Change,
   type Decision,
@@ -22,6 +21,7 @@ import {
   type BudgetUsageRow,
   type MandateRow,
 } from '../../tables.ts'
+import { mandatesIn } from '../mandates.ts'
 import { addedLimits, bookedSince, countsFromMs, tallyBooked, withoutLimits } from './booked-before.ts'
 import { endOpen } from './budgets.ts'
 
@@ -95,18 +95,13 @@ function limitsOf(budget: BudgetRow, { limits }: BudgetChange): readonly Limit[]
   return limits === undefined ? budget.limits : keepIds(limits, budget.limits)
 }
 
-function mandatesOf({ accountId, environment }: BudgetRow) {
-  return range(mandates, {
-    where: { accountId, environment },
-    orderBy: 'id',
-    limit: maxMandates,
-    isLocked: true,
-  })
+function mandatesOf(of: BudgetRow) {
+  return mandatesIn({ of, afterId: '', limit: maxMandates }, { isLocked: true })
 }
 
 /** The same mandates, read after the budget is locked: one may have been created before. */
-function mandatesAgain(budget: BudgetRow) {
-  return { ...mandatesOf(budget), limit: maxMandates + 1, isLocked: false }
+function mandatesAgain(of: BudgetRow) {
+  return mandatesIn({ of, afterId: '', limit: maxMandates + 1 })
 }
 
 /** The mandates whose payments may count in shared budgets. */
