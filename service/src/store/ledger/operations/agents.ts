@@ -3,12 +3,7 @@ import type { RecordKey } from '../../store.ts'
 import { lock, put, unchanged, type Operation } from '../operation.ts'
 import { agentAccounts, agents, auditEvents, type AgentRow } from '../tables.ts'
 
-export interface NewAgent {
-  readonly agent: Agent
-  readonly event: AuditEvent
-}
-
-export const createAgent: Operation<NewAgent, 'created'> = {
+export const createAgent: Operation<{ readonly agent: Agent; readonly event: AuditEvent }, 'created'> = {
   name: 'createAgent',
   reads: () => [],
   decide({ agent, event }, facts) {

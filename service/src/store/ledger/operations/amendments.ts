@@ -23,7 +23,6 @@ import {
   openApprovals,
   type MandateRow,
   type MandateVersionRow,
-  type OpenApprovalRow,
 } from '../tables.ts'
 import { openOf, openRowOf } from './approvals.ts'
 import { Bookings } from './bookings.ts'
@@ -90,14 +89,8 @@ export function amendTerms(mandate: MandateRow, call: TermsCall, facts: Facts): 
     return refused('history_too_long')
   const version = mandate.version + 1
   const { limits } = wanted
-  const amended = {
-    ...bookings.mandate,
-    ...terms,
-    limits,
-    budgetPath,
-    version,
-    updatedAtMs: event.createdAtMs,
-  }
+  const now = { version, updatedAtMs: event.createdAtMs }
+  const amended = { ...bookings.mandate, ...terms, limits, budgetPath, ...now }
   bookings.mandate = amended
   const data = { ...event.data, version, ...(changed ?? noChanges), voided_holds: ended }
   return {
@@ -144,16 +137,11 @@ function peopleOf(approval: ApprovalTerms | null): number {
   return approval?.required ?? 1
 }
 
-/** The approvals of payments that wait for people, or for their use. */
-function unusedOf(mandate: MandateRow, facts: Facts): readonly OpenApprovalRow[] {
-  const open = facts.rows(openOf(mandate))
-  return open.filter(({ status, amountMicro }) => amountMicro !== null && status !== 'denied')
-}
-
-/** They need as many people as the mandate does now: an approval by too few of them waits for more. */
+/** Unused approvals need as many people as the mandate does now: an approval by too few of them waits for more. */
 function approvalChanges(mandate: MandateRow, facts: Facts): readonly Change[] {
   const required = peopleOf(mandate.approval)
-  const unused = unusedOf(mandate, facts)
+  const open = facts.rows(openOf(mandate))
+  const unused = open.filter(({ status, amountMicro }) => amountMicro !== null && status !== 'denied')
   facts.read(unused.map((open) => look(approvals, open)))
   return unused.flatMap((open) => {
     const approval = facts.row(approvals, open)

@@ -74,7 +74,7 @@ function paymentsAfter(
   return range(payments, { where: { accountId, mandateId, epoch }, orderBy: 'expiresAtMs', after, ...bounds })
 }
 
-interface Released {
+export interface Released {
   readonly released: number
   readonly isMoreLeft: boolean
 }

@@ -7,7 +7,7 @@ import { agents, auditEvents, mandateAccounts, mandates, type MandateRow } from 
 import { Bookings, isEndedByBudget } from './bookings.ts'
 import { pathOf } from './limits/budgets.ts'
 import { closeMinute } from './denials.ts'
-import { endPayments, expiredReads, releaseExpired } from './ended-payments.ts'
+import { endPayments, expiredReads, releaseExpired, type Released } from './ended-payments.ts'
 
 export interface NewMandate {
   readonly mandate: Mandate
@@ -100,17 +100,12 @@ export interface ReleaseCall {
   readonly countId?: string | undefined
 }
 
-export interface ReleaseOutcome {
-  readonly released: number
-  readonly isMoreLeft: boolean
-}
-
 /**
  * Releases expired payments of a mandate, a bounded number of them; returns how many. If the agent is
  * revoked, all open payments end, which completes an interrupted revocation. The same applies if a shared
  * budget has ended them.
  */
-export const releaseExpiredPayments: Operation<ReleaseCall, ReleaseOutcome> = {
+export const releaseExpiredPayments: Operation<ReleaseCall, Released> = {
   name: 'releaseExpiredPayments',
 
   reads: ({ accountId, mandateId }) => [lock(mandates, { accountId, id: mandateId })],
