@@ -56,16 +56,12 @@ export interface AuthorizeCall extends AttemptCall, Authorization {
 export const authorize: Operation<AuthorizeCall, AuthorizeOutcome> = {
   name: 'authorize',
 
-  reads: (call, { isRerun }) => [
-    ...readsOfAttempt(call),
-    ...(isRerun ? [look(auditEvents, eventOf(call))] : []),
-  ],
+  reads: readsOfAttempt,
 
   decide(call, facts) {
     // Authorized by an earlier attempt whose response was lost.
     if (facts.isRerun && facts.row(auditEvents, eventOf(call))) {
-      const { accountId, nonce } = eventOf(call)
-      const payment = facts.row(payments, { accountId, nonce })!
+      const payment = facts.row(payments, { accountId: call.payerId, nonce: call.nonce })!
       return unchanged({ outcome: 'authorized', hold: toHold(payment, payment.epoch) })
     }
     const checked = checkAttempt(call, facts, replayOfAuthorization)
@@ -118,8 +114,8 @@ function replayOfAuthorization(payment: PaymentRow, call: AttemptCall, { epoch }
   return isRetry ? { outcome: 'replayed' as const, hold: toHold(payment, epoch) } : undefined
 }
 
-function eventOf({ payerId: accountId, nonce, event: { id } }: AuthorizeCall) {
-  return { accountId, nonce, id }
+function eventOf({ payerId: accountId, event: { id } }: AuthorizeCall | VoidAuthorizedCall) {
+  return { accountId, id }
 }
 
 /** A merchant's call for a payment that it has authorized. */
@@ -189,14 +185,11 @@ export interface VoidAuthorizedCall extends AuthorizedCall {
 export const voidAuthorized: Operation<VoidAuthorizedCall, VoidOutcome | PaidElsewhere> = {
   name: 'voidAuthorized',
 
-  reads: (call, { isRerun }) => [
-    ...readsOfAuthorized(call),
-    ...(isRerun ? [look(auditEvents, { accountId: call.payerId, id: call.event.id })] : []),
-  ],
+  reads: readsOfAuthorized,
 
   decide(call, facts) {
     // Voided by an earlier attempt whose response was lost, whatever has changed since.
-    if (facts.isRerun && facts.row(auditEvents, { accountId: call.payerId, id: call.event.id })) {
+    if (facts.isRerun && facts.row(auditEvents, eventOf(call))) {
       const earlier = facts.row(payments, { accountId: call.payerId, nonce: call.nonce })!
       return unchanged(ended(earlier))
     }

@@ -2,7 +2,7 @@ import type { MicroUsdc } from '../../../domain/money.ts'
 import type { PolicyDecision } from '../../../domain/policy.ts'
 import type { Hold } from '../../../domain/records.ts'
 import { idOfNonce } from '../../../domain/type-id.ts'
-import { lock, look, put, unchanged, type Change, type Operation } from '../operation.ts'
+import { lock, put, unchanged, type Change, type Operation } from '../operation.ts'
 import { evaluations, strayDenials, type AgentRow, type MandateRow, type StrayDenialRow } from '../tables.ts'
 import { decisionEntry, recordDecision } from './evaluation-rows.ts'
 
@@ -90,22 +90,14 @@ export function denialCountId({ nonce }: Pick<Hold, 'nonce'>): string {
   return idOfNonce('transaction', nonce, { byte: 15, bits: 0x80 })
 }
 
-export interface StrayDenial {
-  readonly hold: Hold
-  readonly denial: Denial
-}
-
 /**
  * Records a denied proof without a mandate of its scope in a separate transaction, so that no other proof
  * waits for the row with the count.
  */
-export const recordStrayDenial: Operation<StrayDenial, 'recorded'> = {
+export const recordStrayDenial: Operation<{ readonly hold: Hold; readonly denial: Denial }, 'recorded'> = {
   name: 'recordStrayDenial',
 
-  reads: ({ hold }, { isRerun }) => [
-    lock(strayDenials, hold),
-    ...(isRerun ? [look(evaluations, { accountId: hold.accountId, id: denialId(hold) })] : []),
-  ],
+  reads: ({ hold }) => [lock(strayDenials, hold)],
 
   decide({ hold, denial }, facts) {
     const { accountId, environment } = hold

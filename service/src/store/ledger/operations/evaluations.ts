@@ -11,11 +11,10 @@ import { proposalReads, proposedLimits } from './limits/limit-usage.ts'
 export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
   name: 'evaluate',
 
-  reads: (call, { isRerun }) => [
+  reads: (call) => [
     look(agents, { accountId: call.accountId, id: call.agentId }),
     look(mandates, { accountId: call.accountId, id: call.mandateId }),
     look(sellerDomains, domainOf(call, call.merchantDomain)),
-    ...(isRerun ? [look(evaluations, call)] : []),
   ],
 
   decide(call, facts) {

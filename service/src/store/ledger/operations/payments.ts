@@ -56,14 +56,13 @@ export type IssueOutcome =
 export const issueProof: Operation<ProofCall, IssueOutcome> = {
   name: 'issueProof',
 
-  reads(call, { isRerun }) {
+  reads(call) {
     const { hold } = call
     const { accountId, agentId, mandateId } = hold
     const [request, order] = [requestOf(call), orderOf(hold)]
     return [
       look(agents, { accountId, id: agentId }),
       lock(mandates, { accountId, id: mandateId }),
-      ...(isRerun ? [look(payments, hold), look(evaluations, denialOf(hold))] : []),
       ...(request ? [look(proofRequests, request)] : []),
       ...(order ? [look(orders, order)] : []),
     ]
