@@ -29,20 +29,24 @@ export function wireTermsOf(mandate: MandateTerms): WireTerms {
 }
 
 /** The terms that differ, before and after an amendment. */
-export interface TermChanges {
+interface TermChanges {
   readonly before: Partial<WireTerms>
   readonly after: Partial<WireTerms>
 }
 
 /** What an amendment changes; undefined if it changes nothing. */
 export function changesOfTerms(before: MandateTerms, after: MandateTerms): TermChanges | undefined {
-  const [old, now] = [wireTermsOf(before), wireTermsOf(after)]
-  const changed = (Object.keys(now) as MandateTerm[]).filter(
-    (name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]),
+  return changesBetween(wireTermsOf(before), wireTermsOf(after))
+}
+
+/** The fields that differ, before and after; undefined if none does. */
+export function changesBetween<Terms extends object>(before: Terms, after: Terms) {
+  const names = (Object.keys(after) as (keyof Terms)[]).filter(
+    (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
   )
-  if (changed.length === 0) return undefined
-  const pick = (terms: WireTerms) => Object.fromEntries(changed.map((name) => [name, terms[name]]))
-  return { before: pick(old), after: pick(now) }
+  if (names.length === 0) return undefined
+  const pick = (terms: Terms) => Object.fromEntries(names.map((name) => [name, terms[name]]))
+  return { before: pick(before), after: pick(after) }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { keepIds } from '../../../domain/limit-terms.ts'
 import type { Limit } from '../../../domain/limits.ts'
-import { changesOfTerms, widensTerms, wireTermsOf, type TermChanges } from '../../../domain/mandate-terms.ts'
+import { changesOfTerms, widensTerms, wireTermsOf } from '../../../domain/mandate-terms.ts'
 import type { ApprovalTerms, AuditEvent, Scope } from '../../../domain/records.ts'
 import { subjectOfSeller } from '../../../domain/subjects.ts'
 import type { AgentFilter, Amendment, AmendmentRefusal } from '../../store.ts'
@@ -92,7 +92,9 @@ export function amendTerms(mandate: MandateRow, call: TermsCall, facts: Facts): 
   const now = { version, updatedAtMs: event.createdAtMs }
   const amended = { ...bookings.mandate, ...terms, limits, budgetPath, ...now }
   bookings.mandate = amended
-  const data = { ...event.data, version, ...(changed ?? noChanges), voided_holds: ended }
+  // An amendment that only ends open proofs changes no terms.
+  const { before, after } = changed ?? { before: {}, after: {} }
+  const data = { ...event.data, version, before, after, voided_holds: ended }
   return {
     outcome: { outcome: 'amended', mandate: amended },
     changes: [
@@ -105,9 +107,6 @@ export function amendTerms(mandate: MandateRow, call: TermsCall, facts: Facts): 
     ],
   }
 }
-
-/** Of an amendment that only ends open proofs. */
-const noChanges: TermChanges = { before: {}, after: {} }
 
 /** Counts earlier payments in limits that are added; whether there were few enough. Forgets limits that are removed. */
 function countEarlier(

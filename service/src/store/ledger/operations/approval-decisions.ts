@@ -64,7 +64,7 @@ export const decideApproval: Operation<DecideCall, ApprovalRow | ApprovalRefusal
   reads: (call) => [
     lock(mandates, mandateOf(call)),
     look(approvals, keyOf(call)),
-    look(openApprovals, openKeyOf(call)),
+    look(openApprovals, keyOf(call)),
   ],
 
   decide(call, facts) {
@@ -145,7 +145,7 @@ function decided(
   facts: Facts,
   others: readonly Change[] = [],
 ): Decision<ApprovalRow> {
-  const open = facts.row(openApprovals, openKeyOf(call))
+  const open = facts.row(openApprovals, keyOf(call))
   const data = {
     ...call.event.data,
     kind: row.kind,
@@ -177,16 +177,13 @@ function decisionOf({ verdict: decision, actor, person, note, event }: DecideCal
   return { actor, person, decision, note, atMs: event.createdAtMs }
 }
 
-function keyOf({ accountId, approvalId: id }: DecideCall) {
-  return { accountId, id }
+/** The key of the approval, also while it is open. */
+function keyOf({ accountId, mandateId, approvalId: id }: DecideCall) {
+  return { accountId, mandateId, id }
 }
 
 function mandateOf({ accountId, mandateId: id }: DecideCall) {
   return { accountId, id }
-}
-
-function openKeyOf({ accountId, mandateId, approvalId: id }: DecideCall) {
-  return { accountId, mandateId, id }
 }
 
 export interface IncreaseCall extends Scope, AgentFilter, IncreaseRequest {

@@ -46,7 +46,7 @@ import {
   type Collectable,
 } from './captures.ts'
 import { authorizationOf, endAuthorized, endPayment } from './ended-payments.ts'
-import { capturedOf, isRefunded, statusOf } from './payment-rows.ts'
+import { capturedOf, eventDataOf, isRefunded, statusOf } from './payment-rows.ts'
 
 export interface AuthorizeCall extends AttemptCall, Authorization {
   readonly event: AuditEvent
@@ -218,9 +218,9 @@ function eventOfMerchant(
   payment: PaymentRow,
   createdAtMs: number,
 ): Change {
-  const { accountId, agentId: agent_id, mandateId: mandate_id, amountText: amount, currency } = payment
-  const terms = { agent_id, mandate_id, amount, currency, merchant_domain: payment.merchantDomain }
-  return put(auditEvents, { ...event, accountId, data: { ...event.data, ...terms }, createdAtMs })
+  const { accountId, merchantDomain } = payment
+  const data = { ...event.data, ...eventDataOf(payment), merchant_domain: merchantDomain }
+  return put(auditEvents, { ...event, accountId, data, createdAtMs })
 }
 
 function readsOfAuthorized(call: AuthorizedCall): readonly Read[] {

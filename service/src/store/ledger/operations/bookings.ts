@@ -227,16 +227,9 @@ export class Bookings {
     return budgetPathOf(this.#mandate, agent).flatMap((id) => {
       const budget = this.#facts.row(budgets, { accountId, id })
       if (!budget) return []
-      const { counted } = this.#budgetUsage(id)
-      const { name, frozenAtMs, limits } = budget
-      return [
-        {
-          id,
-          name,
-          isFrozen: frozenAtMs !== null,
-          limits: limits.map((limit) => ({ limit, tally: counted })),
-        },
-      ]
+      const { counted: tally } = this.#budgetUsage(id)
+      const limits = budget.limits.map((limit) => ({ limit, tally }))
+      return [{ id, name: budget.name, isFrozen: budget.frozenAtMs !== null, limits }]
     })
   }
 

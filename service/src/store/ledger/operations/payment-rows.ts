@@ -41,6 +41,16 @@ export function isRefunded(payment: PaymentRow): boolean {
   return payment.refundedMicro !== null && payment.refundedMicro >= capturedOf(payment)
 }
 
+/** What audit events say about a payment. */
+export function eventDataOf({
+  agentId,
+  mandateId,
+  amountText,
+  currency,
+}: Pick<PaymentRow, 'agentId' | 'mandateId' | 'amountText' | 'currency'>) {
+  return { agent_id: agentId, mandate_id: mandateId, amount: amountText, currency }
+}
+
 /** What is not available for new payments: spent, held and authorized amounts. */
 export function committedOf({ spentMicro, heldMicro, authorizedMicro }: MandateRow): MicroUsdc {
   return addMicro(addMicro(spentMicro, heldMicro), authorizedMicro)

@@ -13,7 +13,7 @@ import {
 } from '../tables.ts'
 import { bookingReads, Bookings } from './bookings.ts'
 import { entryOf, mayCollect, partiesOf, readsOfCollector, timesOf, type PartyTimes } from './captures.ts'
-import { capturedOf } from './payment-rows.ts'
+import { capturedOf, eventDataOf } from './payment-rows.ts'
 
 /** Max refunds of one payment. */
 export const maxRefunds = 100
@@ -84,10 +84,10 @@ export const refund: Operation<RefundCall, RefundOutcome> = {
 /** The refund, its entry and its event, in each account that it concerns. */
 function recordsOf(call: RefundCall, payment: PaymentRow, times: PartyTimes): readonly Change[] {
   const { refundId: id, events, amountText, amountMicro, reason, idempotencyKey } = call
-  const { accountId: payerId, environment, nonce, agentId, mandateId, currency, transactionId } = payment
+  const { accountId: payerId, environment, nonce, transactionId, merchantDomain } = payment
   const row = { id, environment, payerId, nonce, amountText, amountMicro, reason, idempotencyKey }
-  const terms = { agent_id: agentId, mandate_id: mandateId, amount: amountText, currency }
-  const data = { ...terms, merchant_domain: payment.merchantDomain, refund_of: transactionId }
+  const terms = eventDataOf({ ...payment, amountText })
+  const data = { ...terms, merchant_domain: merchantDomain, refund_of: transactionId }
   return partiesOf(payment, times).flatMap((party) => {
     const { accountId, atMs: createdAtMs, isPayer } = party
     return [

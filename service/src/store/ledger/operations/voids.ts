@@ -5,6 +5,7 @@ import { auditEvents, mandates, payments, type BudgetUsageRow, type PaymentRow }
 import { bookingReads, Bookings, statusBelowBudgets } from './bookings.ts'
 import { endPayment, endPayments } from './ended-payments.ts'
 import { mandatesIn } from './mandates.ts'
+import { eventDataOf } from './payment-rows.ts'
 
 export interface VoidCall extends Scope, AgentFilter {
   readonly nonce: string
@@ -36,10 +37,7 @@ export const voidPayment: Operation<VoidCall, PaymentRow | undefined> = {
     endPayment(bookings, payment, endedAs, facts)
     const changes = [...bookings.changes]
     if (status === 'open') {
-      const { agentId: agent_id, mandateId: mandate_id, amountText: amount, currency } = payment
-      changes.push(
-        put(auditEvents, { ...event, data: { ...event.data, agent_id, mandate_id, amount, currency } }),
-      )
+      changes.push(put(auditEvents, { ...event, data: { ...event.data, ...eventDataOf(payment) } }))
     }
     return { outcome: { ...payment, status: endedAs }, changes }
   },

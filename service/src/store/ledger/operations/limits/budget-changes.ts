@@ -1,4 +1,5 @@
 import { keepIds, toWireLimit } from '../../../../domain/limit-terms.ts'
+import { changesBetween } from '../../../../domain/mandate-terms.ts'
 import { committedAt, exceedsMax, usageOf, type Limit, type LimitUsage } from '../../../../domain/limits.ts'
 import type { AuditEvent } from '../../../../domain/records.ts'
 import type { BudgetChange, BudgetChangeOutcome, RecordKey } from '../../../store.ts'
@@ -52,7 +53,7 @@ export const changeBudget: Operation<BudgetChangeCall, ChangeOutcome> = {
     if (budget?.environment !== key.environment) return refused('not_found')
     if (facts.isRerun && facts.row(auditEvents, event)) return unchanged({ outcome: 'changed', budget })
     const wanted = { ...budget, name: name ?? budget.name, limits: limitsOf(budget, call) }
-    const changed = changesOf(budget, wanted)
+    const changed = changesBetween(termsOf(budget), termsOf(wanted))
     // Also the answer to a retry: RFC 9110 allows it whatever the version.
     if (!changed) return unchanged({ outcome: 'changed', budget })
     if (budget.version !== expectedVersion) return refused('version_mismatch')
@@ -151,15 +152,9 @@ function countEarlier(
   return [...changes, put(budgetUsage, { ...kept, bookedAtMs, counted })]
 }
 
-/** The name and the limits, as far as they differ, before and after; undefined if they do not. */
-function changesOf(before: BudgetRow, after: BudgetRow) {
-  const [old, now] = [before, after].map(({ name, limits }) => ({ name, limits: limits.map(toWireLimit) }))
-  const names = (['name', 'limits'] as const).filter(
-    (name) => JSON.stringify(old![name]) !== JSON.stringify(now![name]),
-  )
-  if (names.length === 0) return undefined
-  const pick = (terms: typeof old) => Object.fromEntries(names.map((name) => [name, terms![name]]))
-  return { before: pick(old), after: pick(now) }
+/** The terms of a budget, as its events have them. */
+function termsOf({ name, limits }: BudgetRow) {
+  return { name, limits: limits.map(toWireLimit) }
 }
 
 /** The first limit that is cut below what is committed. */
