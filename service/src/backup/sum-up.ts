@@ -1,5 +1,3 @@
-import Database from 'better-sqlite3'
-
 import type { MicroUsdc } from '../domain/money.ts'
 import { hasUnfinishedCopy } from '../store/ledger/postgres/refused-databases.ts'
 import { openPool, withClient } from '../store/ledger/postgres/connection.ts'
@@ -7,7 +5,7 @@ import {
   neededVersion as neededPostgresVersion,
   readSchemaVersion,
 } from '../store/ledger/postgres/migrate.ts'
-import { readerOn } from '../store/ledger/postgres/postgres-reader.ts'
+import { readPostgresSnapshot } from '../store/ledger/postgres/postgres-reader.ts'
 import { findLedgerFaults } from '../store/ledger/reads/faults.ts'
 import { from } from '../store/ledger/reads/rows.ts'
 import { amountFrom, countFrom, sumAmount, type Sums } from '../store/ledger/reads/sums.ts'
@@ -16,7 +14,7 @@ import {
   neededVersion as neededSqliteVersion,
   readSqliteVersion,
 } from '../store/ledger/sqlite/schema-version.ts'
-import { readerOf } from '../store/ledger/sqlite/sqlite-reader.ts'
+import { readSqliteSnapshot } from '../store/ledger/sqlite/sqlite-reader.ts'
 import { mandates, payments } from '../store/ledger/tables.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import type { LedgerFault } from '../store/store.ts'
@@ -41,14 +39,7 @@ export async function sumUpSqlite(path: string): Promise<LedgerSums> {
   if (version === undefined) throw new StoreOpenError('no_ledger', { place: path })
   refuseOtherSchema(path, version, neededSqliteVersion)
   try {
-    const database = new Database(path, { readonly: true, timeout: 5_000 }).defaultSafeIntegers(true)
-    try {
-      // Until the file is closed, everything is read from one snapshot.
-      database.exec('begin')
-      return await sumUp(readerOf(database))
-    } finally {
-      database.close()
-    }
+    return await readSqliteSnapshot(path, sumUp)
   } catch (error) {
     throw explainOpenFailure(error, path)
   }
@@ -68,17 +59,11 @@ export async function sumUpPostgres(
   })
   const pool = openPool(url, { max: 1 })
   try {
-    const client = await pool.connect()
-    try {
-      await client.query('begin isolation level repeatable read read only')
-      const db = readerOn(client)
+    return await readPostgresSnapshot(pool, async (db) => {
       const { rows } = await sql<{ name: string }>`select pg_export_snapshot() as name`.execute(db)
       await withSnapshot?.(rows[0]?.name ?? '')
-      return await sumUp(db)
-    } finally {
-      // Closes the connection, which ends the transaction.
-      client.release(true)
-    }
+      return sumUp(db)
+    })
   } finally {
     await pool.end()
   }

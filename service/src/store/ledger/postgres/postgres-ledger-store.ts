@@ -29,7 +29,14 @@ import { findPartsIn, Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
 import { prepareAgentFacts } from './agent-facts.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
-import { distributedReader, ledgerReader, readerOn, readerOver, uuidOf } from './postgres-reader.ts'
+import {
+  distributedReader,
+  ledgerReader,
+  readerOn,
+  readerOver,
+  readPostgresSnapshot,
+  uuidOf,
+} from './postgres-reader.ts'
 import { ledgerSteps } from './schema.ts'
 
 export interface PostgresLedgerStoreOptions {
@@ -195,7 +202,7 @@ function createStore(
   const reads = prepareLedgerReads({
     db: ledgerReaderOf(readerOn(reading)),
     consoleDb: ledgerReaderOf(readerOver(askForConsole)),
-    auditDb: readerOn(auditing),
+    readSnapshot: (work) => readPostgresSnapshot(auditing, work),
     read,
     readForConsole,
   })

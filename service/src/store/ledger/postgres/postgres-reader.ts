@@ -1,4 +1,4 @@
-import type { ClientBase } from 'pg'
+import type { ClientBase, Pool } from 'pg'
 
 import { idBytes, idText, type IdKind } from '../../../domain/type-id.ts'
 import { joinPayments, type LedgerReader } from '../reads/ledger-reader.ts'
@@ -48,6 +48,21 @@ export function distributedReader(db: Reader): LedgerReader {
 /** A reader on a connection, or over a pool. */
 export function readerOn(connection: Pick<ClientBase, 'query'>): Reader {
   return readerOver(async (text, values) => (await connection.query(text, values.map(storable))).rows)
+}
+
+/** Reads from one snapshot of a database. */
+export async function readPostgresSnapshot<Answer>(
+  pool: Pool,
+  work: (db: Reader) => Promise<Answer>,
+): Promise<Answer> {
+  const client = await pool.connect()
+  try {
+    await client.query('begin isolation level repeatable read read only')
+    return await work(readerOn(client))
+  } finally {
+    // Closes the connection, which ends the transaction.
+    client.release(true)
+  }
 }
 
 /** Writes statements for PostgreSQL and leaves running them to the caller. */

@@ -27,12 +27,14 @@ import { findLimitFaults } from './limit-faults.ts'
 import { from, idFrom } from './rows.ts'
 import { sql, type Reader, type Sql } from '../../sql.ts'
 
-/** Every inconsistency in the ledger: each sum and each limit against its records, and each record against its counterpart. */
+/**
+ * Every inconsistency in the ledger: each sum and each limit against its records, and each record against its
+ * counterpart. The reader is of one snapshot.
+ */
 export async function findLedgerFaults(db: Reader): Promise<LedgerFault[]> {
   return [...(await findRecordFaults(db)), ...(await findLimitFaults(db))]
 }
 
-/** One statement, for a consistent view. */
 async function findRecordFaults(db: Reader): Promise<LedgerFault[]> {
   const { rows } = await sql<FaultRow>`
     with ${betweenAccounts} ${sql.join(faults, sql` union all `)}`.execute(db)

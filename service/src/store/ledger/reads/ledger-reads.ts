@@ -17,8 +17,8 @@ export interface LedgerReadsOptions {
   readonly db: LedgerReader
   /** For the console's queries and lists of transactions: aborts slow ones. */
   readonly consoleDb: LedgerReader
-  /** For reads of the whole ledger. */
-  readonly auditDb: Reader
+  /** Reads the whole ledger from one snapshot. */
+  readonly readSnapshot: <Answer>(work: (db: Reader) => Promise<Answer>) => Promise<Answer>
   /** Runs a read, and returns its result once it may be returned. */
   readonly read: <Answer>(work: () => Promise<Answer>) => Promise<Answer>
   /** Like `read`, for the console's connection. */
@@ -30,7 +30,7 @@ type PortReads = Omit<StoreReads, 'authenticate' | 'confirmsCallers' | 'readAgen
 
 /** The reads of the port, over the tables of the ledger. */
 export function prepareLedgerReads(options: LedgerReadsOptions): PortReads {
-  const { db, consoleDb, auditDb, read, readForConsole } = options
+  const { db, consoleDb, readSnapshot, read, readForConsole } = options
   const { findTransaction } = prepareTransactionReads(db)
   const { listTransactions, listConsoleTransactions, newestTransactions } = prepareTransactionReads(consoleDb)
   const reads = {
@@ -38,7 +38,7 @@ export function prepareLedgerReads(options: LedgerReadsOptions): PortReads {
     ...prepareApprovalReads(db),
     ...prepareAuditLog(db),
     findTransaction,
-    findLedgerFaults: () => findLedgerFaults(auditDb),
+    findLedgerFaults: () => readSnapshot(findLedgerFaults),
   }
   const consoleReads = {
     ...prepareFigures(consoleDb),

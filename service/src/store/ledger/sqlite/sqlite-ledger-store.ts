@@ -24,7 +24,7 @@ import { prepareAgentFacts, type KnownFacts } from './agent-facts.ts'
 import { IndexedMandates } from './indexed-mandates.ts'
 import { SqliteLedger } from './ledger-thread.ts'
 import { entriesByMandate, ledgerSteps, paymentsByExpiry, waitingPayments } from './schema.ts'
-import { readerOf, readerOver } from './sqlite-reader.ts'
+import { readerOf, readerOver, readSqliteSnapshot } from './sqlite-reader.ts'
 import { sql, type Reader, type Sql } from '../../sql.ts'
 
 export interface SqliteLedgerStoreOptions {
@@ -171,7 +171,7 @@ function createStore(
       readerOver((text, values) => queries.query(text, values)),
       sql`and in_time()`,
     ),
-    auditDb: db,
+    readSnapshot: (work) => readSqliteSnapshot(path, work),
     read,
     readForConsole: read,
   })

@@ -1,3 +1,5 @@
+import Database from 'better-sqlite3'
+
 import type { Reader, RunQuery } from '../../sql.ts'
 import type { SqliteDatabase } from './open.ts'
 import { wholeName } from './schema.ts'
@@ -5,6 +7,21 @@ import { wholeName } from './schema.ts'
 /** A reader of an open file. */
 export function readerOf(database: SqliteDatabase): Reader {
   return readerOver(async (text, values) => database.prepare(text).all(...values))
+}
+
+/** Reads from one snapshot of a file, over a separate connection. A service may use the file meanwhile. */
+export async function readSqliteSnapshot<Answer>(
+  path: string,
+  work: (db: Reader) => Promise<Answer>,
+): Promise<Answer> {
+  const database = new Database(path, { readonly: true, timeout: 5_000 }).defaultSafeIntegers(true)
+  try {
+    // Lasts until the file is closed.
+    database.exec('begin')
+    return await work(readerOf(database))
+  } finally {
+    database.close()
+  }
 }
 
 /** Writes statements for SQLite and leaves running them to the caller. */
