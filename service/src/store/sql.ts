@@ -82,6 +82,11 @@ export const sql = Object.assign(tag, {
   /** A value as part of the text. */
   lit: (value: string | number | bigint): Sql =>
     textOnly(typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value)),
+  /** Whether all conditions hold; those that are not given are left out. */
+  and: (...conditions: readonly (Sql | false | undefined)[]): Sql => {
+    const given = conditions.filter((condition) => condition instanceof Sql)
+    return given.length === 0 ? tag`1 = 1` : sql.join(given, textOnly(' and '))
+  },
   join: (parts: readonly unknown[], separator: Sql = textOnly(', ')): Sql =>
     new Sql((to) => {
       for (const [index, part] of parts.entries()) {

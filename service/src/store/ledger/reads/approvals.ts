@@ -13,8 +13,8 @@ import {
   paidSellers,
   payments,
 } from '../tables.ts'
-import { listPage } from './pages.ts'
-import { findRow, findRows, from, id, ids, inScope, ofAccount } from './rows.ts'
+import { listRows } from './pages.ts'
+import { findRecord, findRow, findRows, from, id, ids, inScope, ofAccount } from './rows.ts'
 import { sql, type Reader, type Sql } from '../../sql.ts'
 
 /** How many approvals one page of a status reads at most. */
@@ -26,27 +26,26 @@ const maxDomains = 1_000
 /** Approvals, and what they depend on. */
 export function prepareApprovalReads(db: Reader) {
   return {
-    findApproval: (key) => findRow(db, approvals, sql`${inScope(key)} and id = ${id('approval', key.id)}`),
+    findApproval: (key) => findRecord(db, approvals, key),
 
     listApprovals(scope, { mandateId, agentId, status, nowMs }, page) {
-      const conditions = [inScope(scope)]
-      if (mandateId !== undefined) conditions.push(sql`mandate_id = ${id('mandate', mandateId)}`)
-      if (agentId !== undefined) conditions.push(sql`agent_id = ${id('agent', agentId)}`)
-      // The open ones are few, and have a separate table.
-      if (status === 'pending') {
-        const pending = sql`select id from ${from(openApprovals)} where ${inScope(scope)} and status = 'pending'`
-        conditions.push(sql`id in (${pending})`)
-      }
-      const where = sql.join(conditions, sql` and `)
+      const where = sql.and(
+        inScope(scope),
+        mandateId !== undefined && sql`mandate_id = ${id('mandate', mandateId)}`,
+        agentId !== undefined && sql`agent_id = ${id('agent', agentId)}`,
+        // The open ones are few, and have a separate table.
+        status === 'pending' &&
+          sql`id in (select id from ${from(openApprovals)} where ${inScope(scope)} and status = 'pending')`,
+      )
       const fits = status && hasStatus(status, nowMs)
-      return listPage(db, { table: approvals, where, fits, maxLookedAt, toItem: (row) => row }, page)
+      return listRows(db, { table: approvals, where, fits, maxLookedAt }, page)
     },
 
     async isKnownSeller(mandate, { resourceUrl, issuedAtMs }) {
       const subject = subjectOf('seller', resourceUrl)
       const seller = await findRow(db, knownSellers, sql`${ofMandate(mandate)} and subject = ${subject}`)
       if (!seller?.nonces?.length) return seller?.nonces === null
-      const row = await findRow(db, mandates, sql`${inScope(mandate)} and id = ${id('mandate', mandate.id)}`)
+      const row = await findRecord(db, mandates, mandate)
       const named = sql`${ofAccount(mandate.accountId)} and nonce in (${ids('nonce', seller.nonces)})`
       return row !== undefined && isKnownBy(await findRows(db, payments, named), row, issuedAtMs)
     },

@@ -6,9 +6,21 @@ import { agents, apiKeys, entries, evaluations, keyUses, mandates, payments, sel
 import { isActiveMandate } from './console-figures.ts'
 import { consoleMandates, fitsMandate, holdsText } from './console-mandates.ts'
 import type { LedgerReader } from './ledger-reader.ts'
-import { findListed, listPage } from './pages.ts'
+import { findListed, listPage, listRows } from './pages.ts'
 import { toApiKey, toHold } from './records.ts'
-import { columnsOf, findRows, from, id, idFrom, ids, inScope, ofAccount, rowsOf, type Int } from './rows.ts'
+import {
+  columnsOf,
+  findRecord,
+  from,
+  hasKey,
+  id,
+  idFrom,
+  ids,
+  inScope,
+  ofAccount,
+  rowsOf,
+  type Int,
+} from './rows.ts'
 import { amountFrom, countFrom, sumAmount, sumWhere, type Sums } from './sums.ts'
 import { sql, type Sql } from '../../sql.ts'
 
@@ -59,17 +71,13 @@ export function prepareConsoleLists(db: LedgerReader) {
   return {
     listConsoleMandates(scope, filter, page) {
       const { agentId } = filter
-      const ofAgent = agentId === undefined ? sql`` : sql`and agent_id = ${id('agent', agentId)}`
-      const where = sql`${inScope(scope)} ${ofAgent}`
+      const where = sql.and(inScope(scope), agentId !== undefined && sql`agent_id = ${id('agent', agentId)}`)
       const fits = fitsMandate(scope.accountId, filter)
       return listPage(db, { ...consoleMandates(scope.accountId), where, fits }, page)
     },
 
     findConsoleMandate: (key) =>
-      findListed(db, {
-        ...consoleMandates(key.accountId),
-        where: sql`${inScope(key)} and id = ${id('mandate', key.id)}`,
-      }),
+      findListed(db, { ...consoleMandates(key.accountId), where: hasKey(mandates, key) }),
 
     async listOpenHolds(key, nowMs, limit) {
       const own = ofAccount(key.accountId)
@@ -115,15 +123,14 @@ export function prepareConsoleLists(db: LedgerReader) {
         table: agents,
         where: ofAccount(accountId),
         fits: sql`environment = ${environment}`,
-        toItem: (agent: Agent) => agent,
       }
-      const { items, next } = await listPage(db, list, page)
+      const { items, next } = await listRows(db, list, page)
       return { items: await withSums({ accountId, environment }, items, nowMs), next }
     },
 
     async findConsoleAgent(key, nowMs) {
-      const found = await findRows(db, agents, sql`${inScope(key)} and id = ${id('agent', key.id)}`)
-      const [agent] = await withSums(key, found, nowMs)
+      const found = await findRecord(db, agents, key)
+      const [agent] = await withSums(key, found ? [found] : [], nowMs)
       return agent
     },
 

@@ -32,12 +32,11 @@ function toConsoleMandate(row: MandateRow, raw: RawRow): ConsoleMandate {
 
 /** Whether a mandate `looked_at` matches the filter of a list. */
 export function fitsMandate(accountId: string, { budgetId, status, text, nowMs }: MandateFilter): Sql {
-  const conditions = [sql`1 = 1`]
-  if (status !== undefined) conditions.push(hasStatus(status, ofAgent('status', accountId), nowMs))
-  if (budgetId !== undefined)
-    conditions.push(holdsText(sql`cast(budget_path as text)`, JSON.stringify(budgetId)))
-  if (text !== undefined) conditions.push(holdsText(sql`purpose`, text))
-  return sql.join(conditions, sql` and `)
+  return sql.and(
+    status !== undefined && hasStatus(status, ofAgent('status', accountId), nowMs),
+    budgetId !== undefined && holdsText(sql`cast(budget_path as text)`, JSON.stringify(budgetId)),
+    text !== undefined && holdsText(sql`purpose`, text),
+  )
 }
 
 /** Whether a mandate is listed under a status: a revoked agent has no active or paused mandates. */

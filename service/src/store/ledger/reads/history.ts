@@ -19,13 +19,12 @@ import type { LedgerReader } from './ledger-reader.ts'
 import {
   bytesOfId,
   columnsOf,
-  findRow,
+  findRecord,
   findRows,
   firstId,
   from,
   id,
   idFrom,
-  inScope,
   ofAccount,
   rowOf,
   rowsOf,
@@ -60,10 +59,9 @@ type SearchedMandate = MandateRow & { readonly clockOffsetMs: number }
 export function prepareHistory(db: LedgerReader) {
   async function backtest(key: RecordKey, question: BacktestQuestion): Promise<BacktestReport | undefined> {
     const { fromMs, toMs, draft, now } = question
-    const mandate = await findRow(db, mandates, sql`${inScope(key)} and id = ${id('mandate', key.id)}`)
+    const mandate = await findRecord(db, mandates, key)
     if (!mandate) return undefined
-    const ofMandate = sql`${ofAccount(key.accountId)} and id = ${id('agent', mandate.agentId)}`
-    const agent = await findRow(db, agents, ofMandate)
+    const agent = await findRecord(db, agents, { ...key, id: mandate.agentId })
     if (!agent) return undefined
     const limits = [...(mandate.limits ?? []), ...(draft.limits ?? [])]
     const asksForNew = [mandate, draft].some(({ approval }) => approval?.firstPurchaseAtSeller)

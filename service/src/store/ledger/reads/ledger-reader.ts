@@ -19,8 +19,7 @@ export interface LedgerReader extends Reader {
 
 /** Whether a column with metadata has all of some texts. */
 export function hasMetadata({ hasText }: LedgerReader, column: Sql, wanted: Metadata): Sql {
-  const conditions = Object.entries(wanted).map(([name, text]) => hasText(column, name, text))
-  return conditions.length === 0 ? sql`1 = 1` : sql.join(conditions, sql` and `)
+  return sql.and(...Object.entries(wanted).map(([name, text]) => hasText(column, name, text)))
 }
 
 /** For a database with the payments of all accounts in one place. */

@@ -23,14 +23,16 @@ import {
   type MandateUsage,
 } from '../tables.ts'
 import { hasMetadata, type LedgerReader } from './ledger-reader.ts'
-import { findListed, listPage, type List } from './pages.ts'
+import { findListed, listPage, listRows } from './pages.ts'
 import { toAccount, toApiKey, toBudget, toHold, toMandate } from './records.ts'
 import {
   columnsOf,
+  findRecord,
   findRow,
   findRows,
   firstId,
   from,
+  hasKey,
   id,
   idFrom,
   ids,
@@ -57,10 +59,10 @@ export function prepareRecordReads(db: LedgerReader) {
       return rows.length === 0
     },
 
-    findAgent: (key) => findRow(db, agents, sql`${inScope(key)} and id = ${id('agent', key.id)}`),
+    findAgent: (key) => findRecord(db, agents, key),
 
     async findMandate(key) {
-      const row = await findRow(db, mandates, sql`${inScope(key)} and id = ${id('mandate', key.id)}`)
+      const row = await findRecord(db, mandates, key)
       return row && toMandate(row)
     },
 
@@ -69,11 +71,11 @@ export function prepareRecordReads(db: LedgerReader) {
         db,
         mandateVersions,
         sql`${ofAccount(accountId)} and mandate_id = ${id('mandate', mandateId)}
-          ${below === undefined ? sql`` : sql`and version < ${below}`} order by version desc limit ${sql.lit(limit)}`,
+          and ${sql.and(below !== undefined && sql`version < ${below}`)} order by version desc limit ${sql.lit(limit)}`,
       ),
 
     async findBudget(key) {
-      const row = await findRow(db, budgets, sql`${inScope(key)} and id = ${id('budget', key.id)}`)
+      const row = await findRecord(db, budgets, key)
       if (!row) return undefined
       const { rows } = await sql<{ children: unknown }>`
         select count(*) as children from ${from(budgets)}
@@ -101,23 +103,21 @@ export function prepareRecordReads(db: LedgerReader) {
     listSessions({ accountId }, nowMs, page) {
       const where = sql`${ofAccount(accountId)} and kind <> 'set_up_link'
         and ends_at_ms > ${nowMs} and used_at_ms > ${nowMs - sessionIdleMs} and ${hasWorkingKey(accountId)}`
-      return listPage(db, { table: sessions, where, toItem: (session) => session }, page)
+      return listRows(db, { table: sessions, where }, page)
     },
 
     listApiKeys: ({ accountId }, page) =>
       listPage(db, { table: apiKeys, where: ofAccount(accountId), toItem: toApiKey }, page),
 
     listAgents(scope, { agentId }, page) {
-      const own = agentId === undefined ? sql`` : sql`and id = ${id('agent', agentId)}`
-      const where = sql`${inScope(scope)} ${own}`
-      return listPage(db, { table: agents, where, toItem: (agent) => agent }, page)
+      const where = sql.and(inScope(scope), agentId !== undefined && sql`id = ${id('agent', agentId)}`)
+      return listRows(db, { table: agents, where }, page)
     },
 
     listMandates(scope, { agentId, metadata }, page) {
-      const own = agentId === undefined ? sql`` : sql`and agent_id = ${id('agent', agentId)}`
-      const list: List<typeof mandates, ReturnType<typeof toMandate>> = {
+      const list = {
         table: mandates,
-        where: sql`${inScope(scope)} ${own}`,
+        where: sql.and(inScope(scope), agentId !== undefined && sql`agent_id = ${id('agent', agentId)}`),
         fits: metadata && hasMetadata(db, sql`metadata`, metadata),
         maxLookedAt: maxMandatesLookedAt,
         toItem: toMandate,
@@ -133,8 +133,7 @@ export function prepareRecordReads(db: LedgerReader) {
       ),
     findSeller: (key) =>
       findListed(db, { ...listedSellers, where: sql`${inScope(key)} and domain = ${key.domain}` }),
-    findSellerById: (key) =>
-      findListed(db, { ...listedSellers, where: sql`${inScope(key)} and id = ${id('seller', key.id)}` }),
+    findSellerById: (key) => findListed(db, { ...listedSellers, where: hasKey(sellers, key) }),
 
     /** Who is signed in: asked with every request of the console. */
     async findSession({ accountId, tokenHash }) {

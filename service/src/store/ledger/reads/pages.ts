@@ -1,15 +1,13 @@
 import type { Page, PageOf } from '../../store.ts'
-import type { Column, Table, TableRow } from '../table.ts'
-import { columnsOf, firstId, from, idFrom, rowOf, type RawRow } from './rows.ts'
+import type { TableRow } from '../table.ts'
+import { columnsOf, firstId, from, idFrom, kindOf, rowOf, type RawRow, type RecordTable } from './rows.ts'
 import { sql, type Reader, type Sql } from '../../sql.ts'
 
 /** Max rows that a page of a list with a filter reads, unless the list says otherwise. */
 const mostLookedAt = 5_000
 
-type Listable = Table & { readonly columns: { readonly id: Column<string> } }
-
 /** A list of records, newest first: ids sort by time. */
-export interface List<Of extends Listable, Item> {
+export interface List<Of extends RecordTable, Item> {
   readonly table: Of
   /** The rows that an index finds. */
   readonly where: Sql
@@ -22,7 +20,7 @@ export interface List<Of extends Listable, Item> {
 }
 
 /** The first of the rows that an index finds, as the list has it. */
-export async function findListed<Of extends Listable, Item>(
+export async function findListed<Of extends RecordTable, Item>(
   db: Reader,
   { table, where, more, toItem }: Omit<List<Of, Item>, 'fits' | 'maxLookedAt'>,
 ): Promise<Item | undefined> {
@@ -34,18 +32,18 @@ export async function findListed<Of extends Listable, Item>(
 }
 
 /** A page of a list. */
-export async function listPage<Of extends Listable, Item>(
+export async function listPage<Of extends RecordTable, Item>(
   db: Reader,
   { table, where, fits, maxLookedAt = mostLookedAt, more, toItem }: List<Of, Item>,
   { limit, olderThan }: Page,
 ): Promise<PageOf<Item>> {
   const kind = kindOf(table)
-  const older = olderThan === undefined ? sql`` : sql`and id < ${firstId(kind, olderThan)}`
-  const source = sql`from ${from(table)} where ${where} ${older} order by id desc`
+  const isOlder = olderThan !== undefined && sql`id < ${firstId(kind, olderThan)}`
+  const source = sql`from ${from(table)} where ${sql.and(where, isOlder)} order by id desc`
   // One more than the page holds, to know whether there is a next page.
   const { rows } = await sql<RawRow>`
     select ${listedColumns(table, more)} from (select * ${source} limit ${sql.lit(fits ? maxLookedAt : limit + 1)}) looked_at
-    where ${fits ?? sql`1 = 1`} order by looked_at.id desc limit ${sql.lit(limit + 1)}`.execute(db)
+    where ${sql.and(fits)} order by looked_at.id desc limit ${sql.lit(limit + 1)}`.execute(db)
   const shown = rows.slice(0, limit)
   const items = shown.map((raw) => toItem(rowOf(table, raw), raw))
   if (rows.length > limit) return { items, next: idFrom(kind, shown.at(-1)?.['id']) }
@@ -55,12 +53,15 @@ export async function listPage<Of extends Listable, Item>(
   return { items, next: end[0] && idFrom(kind, end[0].id) }
 }
 
-function listedColumns(table: Listable, more?: Sql): Sql {
-  return sql.join([columnsOf(table, 'looked_at'), ...(more ? [more] : [])])
+/** A page of a list whose items are the rows of its table. */
+export function listRows<Of extends RecordTable>(
+  db: Reader,
+  list: Omit<List<Of, TableRow<Of>>, 'more' | 'toItem'>,
+  page: Page,
+): Promise<PageOf<TableRow<Of>>> {
+  return listPage(db, { ...list, toItem: (row) => row }, page)
 }
 
-function kindOf({ name, columns }: Listable) {
-  const { idKind } = columns.id
-  if (idKind === undefined || idKind === 'nonce') throw new TypeError(`${name} has no ids that sort by time`)
-  return idKind
+function listedColumns(table: RecordTable, more?: Sql): Sql {
+  return sql.join([columnsOf(table, 'looked_at'), ...(more ? [more] : [])])
 }

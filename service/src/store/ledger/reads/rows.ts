@@ -1,5 +1,6 @@
 import type { Scope } from '../../../domain/records.ts'
 import { idBytes, idPrefixes, idText, type IdKind } from '../../../domain/type-id.ts'
+import type { RecordKey } from '../../lists.ts'
 import { sqlName, type Column, type Table, type TableRow } from '../table.ts'
 import { Sql, sql, type Reader } from '../../sql.ts'
 
@@ -8,6 +9,9 @@ export type Int = number | bigint | string
 
 /** A row as a database returns it. */
 export type RawRow = Readonly<Record<string, unknown>>
+
+/** A table whose rows have ids. */
+export type RecordTable = Table & { readonly columns: { readonly id: Column<string> } }
 
 /** A table, by the name that reads use. */
 export function from(table: Table): Sql {
@@ -60,6 +64,18 @@ export function ofAccount(accountId: string): Sql {
 /** Whether a row is of a scope. */
 export function inScope({ accountId, environment }: Scope): Sql {
   return sql`${ofAccount(accountId)} and environment = ${environment}`
+}
+
+/** Whether a row of a table is the record with a key. */
+export function hasKey(table: RecordTable, key: RecordKey): Sql {
+  return sql`${inScope(key)} and id = ${id(kindOf(table), key.id)}`
+}
+
+/** The kind of the ids of a table's records. */
+export function kindOf({ name, columns }: RecordTable): IdKind {
+  const { idKind } = columns.id
+  if (idKind === undefined || idKind === 'nonce') throw new TypeError(`${name} has no ids that sort by time`)
+  return idKind
 }
 
 /** Every column of a table, as an SQL list; with a prefix, each is named with it. */
@@ -121,6 +137,15 @@ export async function findRow<Of extends Table>(
 ): Promise<TableRow<Of> | undefined> {
   const [row] = await findRows(db, table, sql`${condition} limit 1`)
   return row
+}
+
+/** The record with a key. */
+export function findRecord<Of extends RecordTable>(
+  db: Reader,
+  table: Of,
+  key: RecordKey,
+): Promise<TableRow<Of> | undefined> {
+  return findRow(db, table, hasKey(table, key))
 }
 
 /** The rows of a statement that selects all columns of a table. */

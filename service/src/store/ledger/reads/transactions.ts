@@ -253,45 +253,30 @@ export function prepareTransactionReads(db: LedgerReader) {
   /** Whether an entry `e` is a transaction of a scope that matches a filter. */
   function fits({ accountId, environment }: Scope, filter: ConsoleFilter): Sql {
     const { agentId, mandateId, merchantDomain, direction, reasonCode, fromMs, beforeMs } = filter
-    const { receivedOnly, moneyOnly, metadata } = filter
-    const conditions = [sql`e.environment = ${environment}`, sql`e.kind <> 'more_denied'`]
-    if (agentId !== undefined) {
-      conditions.push(sql`(p.agent_id = ${id('agent', agentId)} or v.agent_id = ${agentId})`)
-    }
-    if (mandateId !== undefined) {
-      conditions.push(sql`(p.mandate_id = ${id('mandate', mandateId)} or v.mandate_id = ${mandateId})`)
-    }
-    if (filter.status !== undefined) conditions.push(hasStatus(filter.status))
-    if (merchantDomain !== undefined) {
-      conditions.push(
+    const { status, receivedOnly, moneyOnly, metadata } = filter
+    const isOfOther = sql`e.kind in ('received', 'refund_sent')`
+    return sql.and(
+      sql`e.environment = ${environment} and e.kind <> 'more_denied'`,
+      agentId !== undefined && sql`(p.agent_id = ${id('agent', agentId)} or v.agent_id = ${agentId})`,
+      mandateId !== undefined &&
+        sql`(p.mandate_id = ${id('mandate', mandateId)} or v.mandate_id = ${mandateId})`,
+      status !== undefined && hasStatus(status),
+      merchantDomain !== undefined &&
         sql`coalesce(p.merchant_domain, v.merchant_domain) = ${normalizeHostName(merchantDomain)}`,
-      )
-    }
-    if (direction !== undefined) {
-      const isReceived = sql`e.kind in ('received', 'refund_sent')`
-      conditions.push(direction === 'sent' ? sql`not ${isReceived}` : isReceived)
-    }
-    if (reasonCode !== undefined) {
-      conditions.push(
-        reasonCode === 'within_policy' ? sql`e.kind = 'approved'` : sql`v.reason_code = ${reasonCode}`,
-      )
-    }
-    if (fromMs !== undefined) conditions.push(sql`e.at_ms >= ${fromMs}`)
-    if (beforeMs !== undefined) conditions.push(sql`e.at_ms < ${beforeMs}`)
-    if (metadata !== undefined) {
+      direction === 'received' && isOfOther,
+      direction === 'sent' && sql`not ${isOfOther}`,
+      reasonCode === 'within_policy'
+        ? sql`e.kind = 'approved'`
+        : reasonCode !== undefined && sql`v.reason_code = ${reasonCode}`,
+      fromMs !== undefined && sql`e.at_ms >= ${fromMs}`,
+      beforeMs !== undefined && sql`e.at_ms < ${beforeMs}`,
       // What another account has noted is not disclosed.
-      const noted = sql`coalesce(p.metadata, v.metadata)`
-      conditions.push(sql`e.kind not in ('received', 'refund_sent')`, hasMetadata(db, noted, metadata))
-    }
-    if (moneyOnly || receivedOnly) {
-      conditions.push(sql`e.kind in ('paid', 'received', 'refunded', 'refund_sent')`)
-    }
-    if (receivedOnly) {
+      metadata !== undefined &&
+        sql`not ${isOfOther} and ${hasMetadata(db, sql`coalesce(p.metadata, v.metadata)`, metadata)}`,
+      (moneyOnly || receivedOnly) && sql`e.kind in ('paid', 'received', 'refunded', 'refund_sent')`,
       // A payment to an unregistered domain was collected by this account itself.
-      const account = id('account', accountId)
-      conditions.push(sql`(p.seller_account_id is null or p.seller_account_id = ${account})`)
-    }
-    return sql.join(conditions, sql` and `)
+      receivedOnly && sql`(p.seller_account_id is null or p.seller_account_id = ${id('account', accountId)})`,
+    )
   }
 
   /** The transaction of an entry, with the category that its payment was evaluated under. */
