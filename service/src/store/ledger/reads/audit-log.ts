@@ -1,9 +1,10 @@
 import { eventOfTransaction, transactionOfEvent } from '../../../domain/audit.ts'
 import type { AuditEvent, Scope } from '../../../domain/records.ts'
-import type { AuditFilter, Page, StoreReads } from '../../store.ts'
+import type { AuditFilter, Page, PageOf, StoreReads } from '../../store.ts'
 import { auditEvents, entries, mandates, payments, refunds, type PaymentRow } from '../tables.ts'
+import { listRows } from './pages.ts'
 import { capturedTextOf } from './records.ts'
-import { columnsOf, firstId, from, id, idFrom, inScope, ofAccount, rowsOf } from './rows.ts'
+import { findRows, from, id, ids, inScope, ofAccount } from './rows.ts'
 import { sql, type Reader, type Sql } from '../../sql.ts'
 
 /** Max entries that a page reads for payments: a page with few of them is short, and has a next page. */
@@ -11,51 +12,35 @@ const maxLookedAt = 1_000
 
 /** The audit log: recorded events, and the payments of the journal, each of which doubles as its event. */
 export function prepareAuditLog(db: Reader) {
-  function findRecorded(scope: Scope, { type, subjectId }: AuditFilter, { limit, olderThan }: Page) {
-    const conditions = [inScope(scope)]
-    if (subjectId !== undefined) conditions.push(sql`subject_id = ${subjectId}`)
-    if (type !== undefined) conditions.push(sql`type = ${type}`)
-    if (olderThan !== undefined) conditions.push(sql`id < ${firstId('auditEvent', olderThan)}`)
-    if (type === undefined && subjectId === undefined)
-      conditions.push(sql`not ${isPartOfStop(scope.accountId)}`)
-    return rowsOf(
-      db,
-      auditEvents,
-      sql`select ${columnsOf(auditEvents)} from ${from(auditEvents)} e
-        where ${sql.join(conditions, sql` and `)} order by id desc limit ${sql.lit(limit + 1)}`,
+  function listRecorded(scope: Scope, { type, subjectId }: AuditFilter, page: Page) {
+    const isFiltered = type !== undefined || subjectId !== undefined
+    const where = sql.and(
+      inScope(scope),
+      subjectId !== undefined && sql`subject_id = ${subjectId}`,
+      type !== undefined && sql`type = ${type}`,
     )
+    const fits = isFiltered ? undefined : sql`not ${isPartOfStop(scope.accountId)}`
+    return listRows(db, { table: auditEvents, where, fits }, page)
   }
 
-  /** The payments of a page, and the last entry that was read, if there are more. */
-  async function findPayments(
-    { accountId, environment }: Scope,
+  async function listPayments(
+    scope: Scope,
     { subjectId }: AuditFilter,
     { limit, olderThan }: Page,
-  ): Promise<{ readonly events: readonly AuditEvent[]; readonly lookedUpTo: string | undefined }> {
-    const conditions = [ofAccount(accountId)]
-    if (subjectId !== undefined) conditions.push(sql`id = ${id('transaction', subjectId)}`)
-    if (olderThan !== undefined) {
-      const transaction = olderThan.includes('_') ? transactionOfEvent(olderThan) : olderThan
-      conditions.push(sql`id < ${firstId('transaction', transaction)}`)
+  ): Promise<PageOf<AuditEvent>> {
+    const own = ofAccount(scope.accountId)
+    const list = {
+      table: entries,
+      where: sql.and(own, subjectId !== undefined && sql`id = ${id('transaction', subjectId)}`),
+      fits: sql`kind = 'paid' and environment = ${scope.environment}`,
+      maxLookedAt,
     }
-    const source = sql`from ${from(entries)} where ${sql.join(conditions, sql` and `)} order by id desc`
-    const paid = await rowsOf(
-      db,
-      payments,
-      sql`select ${columnsOf(payments, 'p')} from (
-          select id, nonce from (select * ${source} limit ${sql.lit(maxLookedAt)}) looked_at
-          where kind = 'paid' and environment = ${environment}
-          order by id desc limit ${sql.lit(limit + 1)}) e
-        join ${from(payments)} p on p.account_id = ${id('account', accountId)} and p.nonce = e.nonce
-        order by e.id desc`,
-    )
-    const events = paid.map(toEvent)
-    if (paid.length > limit) return { events, lookedUpTo: undefined }
-    const { rows: end } = await sql<{ id: unknown }>`
-      select id ${source} limit 1 offset ${sql.lit(maxLookedAt - 1)}`.execute(db)
-    const isMoreLeft =
-      end[0] !== undefined && (paid.length > 0 || (await hasPaid({ accountId, environment })))
-    return { events, lookedUpTo: isMoreLeft ? idFrom('auditEvent', end[0]?.id) : undefined }
+    const older = olderThan?.includes('_') ? transactionOfEvent(olderThan) : olderThan
+    const { items, next } = await listRows(db, list, { limit, olderThan: older })
+    const nonces = items.flatMap(({ nonce }) => nonce ?? [])
+    const paid = await findRows(db, payments, sql`${own} and nonce in (${ids('nonce', nonces)})`)
+    const isMoreLeft = next !== undefined && (items.length > 0 || (await hasPaid(scope)))
+    return { items: paid.map(toEvent), next: isMoreLeft ? eventOfTransaction(next) : undefined }
   }
 
   /** Whether anything was paid at all. */
@@ -69,34 +54,39 @@ export function prepareAuditLog(db: Reader) {
   return {
     async listAuditEvents(scope, filter, page) {
       const { type } = filter
-      const none = { events: [], lookedUpTo: undefined }
+      const none: PageOf<AuditEvent> = { items: [], next: undefined }
       const [recorded, paid] = await Promise.all([
-        type === 'payment.verified' ? [] : findRecorded(scope, filter, page),
-        type === undefined || type === 'payment.verified' ? findPayments(scope, filter, page) : none,
+        type === 'payment.verified' ? none : listRecorded(scope, filter, page),
+        type === undefined || type === 'payment.verified' ? listPayments(scope, filter, page) : none,
       ])
-      // Events before the last payment that was read are left to the next page.
-      const first = paid.lookedUpTo ?? ''
-      const found = [...recorded, ...paid.events]
-        .filter((event) => event.id >= first)
-        .sort((left, right) => (left.id < right.id ? 1 : -1))
-      const items = found.slice(0, page.limit)
-      return { items, next: found.length > page.limit ? items.at(-1)?.id : paid.lookedUpTo }
+      return merge(recorded, paid, page.limit)
     },
   } satisfies Partial<StoreReads>
 }
 
+/** Two pages as one. Events before the last one that either page has read are left to the next page. */
+function merge(one: PageOf<AuditEvent>, other: PageOf<AuditEvent>, limit: number): PageOf<AuditEvent> {
+  const ends = [one.next, other.next].filter((next) => next !== undefined)
+  const last = ends.sort().at(-1)
+  const found = [...one.items, ...other.items]
+    .filter((event) => last === undefined || event.id >= last)
+    .sort((left, right) => (left.id < right.id ? 1 : -1))
+  const items = found.slice(0, limit)
+  return { items, next: found.length > limit ? items.at(-1)?.id : last }
+}
+
 /**
- * Whether an event `e` is one of the many of a stop or a resumption, summarized by its own event. Until
+ * Whether a listed event is one of the many of a stop or a resumption, summarized by its own event. Until
  * that is written, for example after a crash, they are listed separately.
  */
 function isPartOfStop(accountId: string): Sql {
   return sql`(
-    e.type in ('mandate.paused', 'mandate.resumed') and replace(e.data, '"stop_id"', '') <> e.data
+    looked_at.type in ('mandate.paused', 'mandate.resumed') and replace(looked_at.data, '"stop_id"', '') <> looked_at.data
     and exists (
       select 1 from ${from(auditEvents)} s
-      where s.account_id = e.account_id and s.environment = e.environment and s.id > e.id
-        and s.type = case e.type when 'mandate.paused' then 'agents.stopped' else 'agents.resumed' end
-        and (s.subject_id = ${accountId} or replace(e.data, s.subject_id, '') <> e.data)))`
+      where s.account_id = looked_at.account_id and s.environment = looked_at.environment and s.id > looked_at.id
+        and s.type = case looked_at.type when 'mandate.paused' then 'agents.stopped' else 'agents.resumed' end
+        and (s.subject_id = ${accountId} or replace(looked_at.data, s.subject_id, '') <> looked_at.data)))`
 }
 
 /** The event of a captured payment, whose id is that of the transaction with another prefix. */
