@@ -1,17 +1,13 @@
 import { backtestMandate, type Backtest } from '@purser/wire/mandates/backtests'
 
 import { addMicro, formatSum, type MicroUsdc } from '../domain/money.ts'
+import type { PolicyDecision } from '../domain/policy.ts'
 import { timeIn } from '../domain/clock/test-clock.ts'
 import { ok, refuse, unprocessable } from '../http/answers.ts'
 import type { Serve } from '../http/serve.ts'
 import { readDateTime } from '../http/validation/date-time.ts'
 import { errorOf } from '../http/validation/refusal.ts'
-import type {
-  BacktestDecision,
-  BacktestExample,
-  BacktestFlips,
-  BacktestReport,
-} from '../store/console/store.ts'
+import type { BacktestExample, BacktestFlips, BacktestReport } from '../store/console/store.ts'
 import { toTimestamp, type RouteContext } from './context.ts'
 import { limitFaults, toLimits } from './limits.ts'
 import { termsOf } from './mandates.ts'
@@ -95,6 +91,8 @@ function toWireExample(example: BacktestExample): Backtest['to_denied']['example
   }
 }
 
-function toWireDecision({ decision, code, detail }: BacktestDecision) {
-  return { decision, reason_code: code ?? ('within_policy' as const), reason_detail: detail }
+function toWireDecision(one: PolicyDecision) {
+  const { decision } = one
+  if (decision === 'approved') return { decision, reason_code: 'within_policy' as const, reason_detail: null }
+  return { decision, reason_code: one.code, reason_detail: one.detail }
 }

@@ -1,16 +1,14 @@
-import type { DenialCode } from '@purser/wire/policy'
 import type { NotJudgedReason } from '@purser/wire/mandates/backtests'
 
 import type { MicroUsdc } from '../../domain/money.ts'
-import type { Mandate, MandateTerms } from '../../domain/records.ts'
-
-/** The terms of a draft, which may include limits over time. */
-export type DraftedTerms = Partial<MandateTerms & Pick<Mandate, 'limits'>>
+import type { PolicyDecision, PolicyDenial } from '../../domain/policy.ts'
+import type { MandateTerms } from '../../domain/records.ts'
+import type { EvaluationRow } from '../ledger/tables.ts'
 
 /** Which terms to try on which part of a mandate's history. */
 export interface BacktestQuestion {
   /** Omitted terms are the mandate's. */
-  readonly draft: DraftedTerms
+  readonly draft: Partial<MandateTerms>
   readonly fromMs: number
   readonly toMs: number
   /** Milliseconds of a monotonic clock. */
@@ -32,36 +30,28 @@ export interface BacktestReport {
 
 export interface BacktestFlips {
   /** Grouped by the check that denies, before or after. */
-  readonly byCheck: readonly {
-    readonly check: number
-    readonly code: DenialCode | 'within_policy'
-    readonly evaluations: number
-    readonly payments: number
-    /** The sum of the payments. */
-    readonly amountMicro: MicroUsdc
-  }[]
+  readonly byCheck: readonly FlipsOfCheck[]
   /** The first few payments. */
   readonly examples: readonly BacktestExample[]
 }
 
-export interface BacktestDecision {
-  readonly decision: 'approved' | 'denied'
-  readonly code: DenialCode | null
-  readonly check: number | null
-  readonly detail: string | null
+export interface FlipsOfCheck extends Pick<PolicyDenial, 'check' | 'code'> {
+  readonly evaluations: number
+  readonly payments: number
+  /** The sum of the payments. */
+  readonly amountMicro: MicroUsdc
 }
 
-export interface BacktestExample {
+/** A record that the draft would have decided differently. */
+export interface BacktestExample extends Pick<
+  EvaluationRow,
+  'amountText' | 'amountMicro' | 'resourceUrl' | 'merchantDomain' | 'category'
+> {
   readonly kind: 'evaluation' | 'proof' | 'payment'
   /** The transaction; null for a payment that was not charged. */
   readonly id: string | null
   readonly nonce: string | null
   readonly atMs: number
-  readonly amountText: string
-  readonly amountMicro: MicroUsdc
-  readonly resourceUrl: string
-  readonly merchantDomain: string | null
-  readonly category: string | null
-  readonly recorded: BacktestDecision
-  readonly drafted: BacktestDecision
+  readonly recorded: PolicyDecision
+  readonly drafted: PolicyDecision
 }

@@ -17,7 +17,7 @@ import type { KeyUseRow, RefundRow, RefusalRow, RefusedBy, SessionRow } from '..
 import type { MandateVersion, Page, PageOf, RecordKey, TransactionFilter } from '../lists.ts'
 import type { BacktestQuestion, BacktestReport } from './backtest.ts'
 
-export type { BacktestDecision, BacktestExample, BacktestFlips, BacktestReport } from './backtest.ts'
+export type { BacktestExample, BacktestFlips, BacktestReport } from './backtest.ts'
 
 /** Operations for the console only. */
 export interface ConsoleOperations {

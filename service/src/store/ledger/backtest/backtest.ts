@@ -2,16 +2,10 @@ import { setImmediate } from 'node:timers/promises'
 
 import type { NotJudgedReason } from '@purser/wire/mandates/backtests'
 
-import { admitsSeller, type PolicyDecision } from '../../../domain/policy.ts'
+import { admitsSeller, type PolicyDecision, type PolicyDenial } from '../../../domain/policy.ts'
 import { addMicro, subtractMicro, type MicroUsdc } from '../../../domain/money.ts'
 import type { MandateTerms } from '../../../domain/records.ts'
-import type {
-  BacktestDecision,
-  BacktestExample,
-  BacktestFlips,
-  BacktestReport,
-  DraftedTerms,
-} from '../../console/backtest.ts'
+import type { BacktestExample, BacktestFlips, BacktestReport, FlipsOfCheck } from '../../console/backtest.ts'
 import { decisionOf } from '../operations/evaluation-rows.ts'
 import type { AgentRow, EvaluationRow, MandateRow, PaymentRow } from '../tables.ts'
 import type { TimedEvent } from './history.ts'
@@ -21,7 +15,7 @@ export interface Backtest {
   readonly mandate: MandateRow
   readonly agent: AgentRow
   /** The terms to try; omitted ones are the mandate's. */
-  readonly draft: DraftedTerms
+  readonly draft: Partial<MandateTerms>
   /** In order, from early enough before `fromMs` that all windows are complete. */
   readonly events: readonly TimedEvent[]
   readonly fromMs: number
@@ -131,7 +125,7 @@ class Judge {
     if (drafted.decision === 'approved' || isKnown !== true) this.#drafted.issue(payment)
     else this.#refused.add(nonce)
     if (!this.#isJudged(issuedAtMs, isKnown)) return
-    if (drafted.decision === 'denied') this.#toDenied.add(exampleOf(payment, approved, drafted))
+    if (drafted.decision === 'denied') this.#flip(payment, approved, drafted)
     else if (payment.transactionId !== null) this.#toCharge.add(nonce)
   }
 
@@ -145,7 +139,7 @@ class Judge {
     // The seller may not collect.
     this.#drafted.end(nonce)
     this.#refused.add(nonce)
-    if (isJudged) this.#toDenied.add(exampleOf(payment, { decision: 'approved' }, sellerDenied))
+    if (isJudged) this.#flip(payment, { decision: 'approved' }, sellerDenied)
   }
 
   #decided(evaluation: EvaluationRow): void {
@@ -165,9 +159,7 @@ class Judge {
     const drafted = decide(this.#drafted)
     if (isKnown === true && subject === 'proof' && drafted.decision === 'approved')
       this.#payAtOnce(evaluation)
-    if (!this.#isJudged(createdAtMs, isKnown) || drafted.decision === recorded.decision) return
-    const flips = drafted.decision === 'denied' ? this.#toDenied : this.#toApproved
-    flips.add(exampleOf(evaluation, recorded, drafted))
+    if (this.#isJudged(createdAtMs, isKnown)) this.#flip(evaluation, recorded, drafted)
   }
 
   /** Whether the current terms reproduce the recorded decision; earlier versions had other terms. */
@@ -178,6 +170,14 @@ class Judge {
   ): true | NotJudgedReason {
     if ((version ?? 1) !== this.#backtest.mandate.version) return true
     return replayed.decision === recorded.decision ? true : 'not_reproduced'
+  }
+
+  /** Counts a record that the draft decides differently. */
+  #flip(record: PaymentRow | EvaluationRow, recorded: PolicyDecision, drafted: PolicyDecision): void {
+    if (recorded.decision === drafted.decision) return
+    const example = exampleOf(record, recorded, drafted)
+    if (drafted.decision === 'denied') this.#toDenied.add(drafted, example)
+    if (recorded.decision === 'denied') this.#toApproved.add(recorded, example)
   }
 
   #isInRange(atMs: number): boolean {
@@ -228,38 +228,28 @@ const sellerDenied = {
 
 /** Flips in one direction, grouped by the check that makes the difference. */
 class Flips {
-  readonly #byCheck = new Map<
-    string,
-    { check: BacktestDecision; evaluations: number; payments: number; amountMicro: MicroUsdc }
-  >()
+  readonly #byCheck = new Map<string, FlipsOfCheck>()
   readonly #examples: BacktestExample[] = []
 
-  add(example: BacktestExample): void {
+  /** The denial is the one before or after. */
+  add({ check, code }: PolicyDenial, example: BacktestExample): void {
     if (this.#examples.length < maxExamples) this.#examples.push(example)
-    const { recorded, drafted, kind, amountMicro } = example
-    // The denial, before or after.
-    const check = drafted.decision === 'denied' ? drafted : recorded
-    const key = `${check.check} ${check.code}`
-    const sum = this.#byCheck.get(key) ?? { check, evaluations: 0, payments: 0, amountMicro: 0n as MicroUsdc }
-    this.#byCheck.set(key, sum)
-    if (kind === 'evaluation') sum.evaluations += 1
-    else {
-      sum.payments += 1
-      sum.amountMicro = addMicro(sum.amountMicro, amountMicro)
-    }
+    const key = `${check} ${code}`
+    const sum = this.#byCheck.get(key) ?? { check, code, ...noFlips }
+    const counted =
+      example.kind === 'evaluation'
+        ? { evaluations: sum.evaluations + 1 }
+        : { payments: sum.payments + 1, amountMicro: addMicro(sum.amountMicro, example.amountMicro) }
+    this.#byCheck.set(key, { ...sum, ...counted })
   }
 
   report(): BacktestFlips {
-    const byCheck = [...this.#byCheck.values()]
-      .map(({ check: { check, code }, ...sums }) => ({
-        check: check ?? 0,
-        code: code ?? ('within_policy' as const),
-        ...sums,
-      }))
-      .sort((one, other) => one.check - other.check)
+    const byCheck = [...this.#byCheck.values()].sort((one, other) => one.check - other.check)
     return { byCheck, examples: this.#examples }
   }
 }
+
+const noFlips = { evaluations: 0, payments: 0, amountMicro: 0n as MicroUsdc }
 
 function exampleOf(
   record: PaymentRow | EvaluationRow,
@@ -267,25 +257,20 @@ function exampleOf(
   drafted: PolicyDecision,
 ): BacktestExample {
   const isPayment = 'nonce' in record
+  const { amountText, amountMicro, resourceUrl, merchantDomain, category } = record
   return {
     kind: isPayment ? 'payment' : record.subject === 'proof' ? 'proof' : 'evaluation',
     id: isPayment ? record.transactionId : record.id,
     nonce: isPayment ? record.nonce : null,
     atMs: isPayment ? record.issuedAtMs : record.createdAtMs,
-    amountText: record.amountText,
-    amountMicro: record.amountMicro,
-    resourceUrl: record.resourceUrl,
-    merchantDomain: record.merchantDomain,
-    category: record.category,
-    recorded: toDecision(recorded),
-    drafted: toDecision(drafted),
+    amountText,
+    amountMicro,
+    resourceUrl,
+    merchantDomain,
+    category,
+    recorded,
+    drafted,
   }
-}
-
-function toDecision(decision: PolicyDecision): BacktestDecision {
-  if (decision.decision === 'approved') return { decision: 'approved', code: null, check: null, detail: null }
-  const { code, check, detail } = decision
-  return { decision: 'denied', code, check, detail }
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { MicroUsdc } from '../../../domain/money.ts'
+import type { AuditEvent } from '../../../domain/records.ts'
 import { idBytes, type IdKind } from '../../../domain/type-id.ts'
-import type { EvaluationRow, PaymentRow } from '../tables.ts'
+import type { EntryRow, EvaluationRow, PaymentRow } from '../tables.ts'
 
 /** An event under a mandate, as far as it concerns decisions. */
 export type HistoryEvent =
@@ -27,30 +28,15 @@ export interface TimedEvent {
   readonly event: HistoryEvent
 }
 
-/** An audit log entry about ended payments: its subject is a mandate or a nonce. */
-export interface EndingEvent {
-  readonly id: string
-  readonly type: string
-  readonly subjectId: string
-  readonly data: Readonly<Record<string, unknown>>
-  readonly createdAtMs: number
-}
-
-/** A refund of part of a payment. */
-export interface RefundEntry {
-  readonly id: string
-  readonly nonce: string
-  readonly amountMicro: MicroUsdc
-  readonly atMs: number
-}
-
 /** The records that make up a mandate's history. */
 export interface HistoryRows {
   /** Each once. */
   readonly payments: readonly PaymentRow[]
   readonly evaluations: readonly EvaluationRow[]
-  readonly endings: readonly EndingEvent[]
-  readonly refunds: readonly RefundEntry[]
+  /** About ended payments: their subjects are mandates and nonces. */
+  readonly endings: readonly AuditEvent[]
+  /** The entries of the account that has paid. */
+  readonly refunds: readonly Pick<EntryRow, 'id' | 'nonce' | 'amountMicro' | 'atMs'>[]
 }
 
 /** The events of a history, in chronological order. */
@@ -67,7 +53,7 @@ export function eventsOf({ payments, evaluations, endings, refunds }: HistoryRow
     ...refunds.map(({ id, nonce, amountMicro, atMs }) => ({
       atMs,
       order: orderOf('transaction', id),
-      event: { kind: 'refunded' as const, payment: byNonce.get(nonce), amountMicro },
+      event: { kind: 'refunded' as const, payment: byNonce.get(nonce ?? ''), amountMicro },
     })),
   ].sort((one, other) => one.atMs - other.atMs || (one.order < other.order ? -1 : 1))
 }
@@ -88,7 +74,7 @@ function eventsOfPayment(payment: PaymentRow): TimedEvent[] {
   return events
 }
 
-function eventsOfEnding({ id, type, subjectId, data, createdAtMs }: EndingEvent): TimedEvent[] {
+function eventsOfEnding({ id, type, subjectId, data, createdAtMs }: AuditEvent): TimedEvent[] {
   const at = { atMs: createdAtMs, order: orderOf('auditEvent', id) }
   if (!subjectId.startsWith('mandate_')) return [{ ...at, event: { kind: 'ended', nonce: subjectId } }]
   // An amendment ends open payments only on request.

@@ -1,9 +1,10 @@
 import { idsFrom } from '../../../domain/id-time.ts'
 import { windowStartsAtMs, type Limit } from '../../../domain/limits.ts'
+import type { AuditEvent } from '../../../domain/records.ts'
 import type { BacktestQuestion, BacktestReport } from '../../console/backtest.ts'
 import type { RecordKey } from '../../store.ts'
 import { runBacktest } from '../backtest/backtest.ts'
-import { eventsOf, type EndingEvent, type HistoryRows, type RefundEntry } from '../backtest/history.ts'
+import { eventsOf, type HistoryRows } from '../backtest/history.ts'
 import {
   agents,
   auditEvents,
@@ -11,6 +12,7 @@ import {
   evaluations,
   mandates,
   payments,
+  type EntryRow,
   type EvaluationRow,
   type MandateRow,
   type PaymentRow,
@@ -132,8 +134,8 @@ export function prepareHistory(db: LedgerReader) {
   ) {
     const journal = await db.entriesOfMandates([mandateId])
     const found: EvaluationRow[] = []
-    const refunds: RefundEntry[] = []
-    const moreDenied: { readonly atMs: number; readonly count: number }[] = []
+    const refunds: EntryRow[] = []
+    const moreDenied: EntryRow[] = []
     const lastId = idsFrom('txn', toMs === Infinity ? farMs : toMs + clockSlackMs)
     let after = sql`id >= ${firstId('transaction', idsFrom('txn', startMs - clockOffsetMs - clockSlackMs))}`
     for (;;) {
@@ -145,10 +147,10 @@ export function prepareHistory(db: LedgerReader) {
         left join ${from(evaluations)} v on v.account_id = ${id('account', accountId)} and v.id = e.id
         order by e.id`.execute(db)
       const read = rows.map((raw) => rowOf(entries, raw, 'e_'))
-      for (const [place, { id: entryId, kind, nonce, amountMicro, atMs, count }] of read.entries()) {
+      for (const [place, entry] of read.entries()) {
         const raw = rows[place]!
-        if (kind === 'refunded' && nonce !== null) refunds.push({ id: entryId, nonce, amountMicro, atMs })
-        else if (kind === 'more_denied') moreDenied.push({ atMs, count })
+        if (entry.kind === 'refunded') refunds.push(entry)
+        else if (entry.kind === 'more_denied') moreDenied.push(entry)
         else if (raw['v_id'] !== null) found.push(rowOf(evaluations, raw, 'v_'))
       }
       const last = read.at(-1)
@@ -166,7 +168,7 @@ export function prepareHistory(db: LedgerReader) {
   function findStops(
     { accountId, id: mandateId, clockOffsetMs }: SearchedMandate,
     startMs: number,
-  ): Promise<EndingEvent[]> {
+  ): Promise<AuditEvent[]> {
     const start = firstId('auditEvent', idsFrom('event', startMs - clockOffsetMs - clockSlackMs))
     return findRows(
       db,
@@ -178,9 +180,9 @@ export function prepareHistory(db: LedgerReader) {
   }
 
   /** The events that voided single payments. */
-  async function findVoids({ accountId }: MandateRow, found: readonly PaymentRow[]): Promise<EndingEvent[]> {
+  async function findVoids({ accountId }: MandateRow, found: readonly PaymentRow[]): Promise<AuditEvent[]> {
     const nonces = found.flatMap(({ status, nonce }) => (status === 'voided' ? [nonce] : []))
-    const events: EndingEvent[] = []
+    const events: AuditEvent[] = []
     for (let done = 0; done < nonces.length; done += noncesAtOnce) {
       const some = sql.join(nonces.slice(done, done + noncesAtOnce))
       const isVoided = sql`subject_id in (${some}) and type in ('proof.voided', 'authorization.voided')`
