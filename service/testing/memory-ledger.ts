@@ -7,7 +7,6 @@ import type { Agent, AuditEvent, Caller, Hold, Mandate, Scope } from '../src/dom
 import { OutcomeUnknownError, type Driver } from '../src/store/ledger/driver.ts'
 import { Ledger } from '../src/store/ledger/ledger.ts'
 import { MemoryDatabase } from '../src/store/ledger/memory/memory-database.ts'
-import { createMemoryDriver } from '../src/store/ledger/memory/memory-driver.ts'
 import { createAccount } from '../src/store/ledger/operations/accounts.ts'
 import { createAgent } from '../src/store/ledger/operations/agents.ts'
 import { createMandate } from '../src/store/ledger/operations/mandates.ts'
@@ -17,6 +16,7 @@ import { continueStop, resumeAll, stopAll } from '../src/store/ledger/stop-all.t
 import type { Table, TableKey, TableRow } from '../src/store/ledger/table.ts'
 import { runningStops, type RunningStop } from '../src/store/ledger/tables.ts'
 import type { NewApiKey } from '../src/store/store.ts'
+import { changeTransactions } from './transactions.ts'
 
 export const scope: Scope = { accountId: 'acct_1', environment: 'sandbox' }
 const caller: Caller = { ...scope, keyId: 'key_1', role: 'owner', agentId: null }
@@ -32,13 +32,12 @@ export interface MemoryLedgerOptions {
 export async function openMemoryLedger({ losesAnswers = false, changeDriver }: MemoryLedgerOptions = {}) {
   const clock = { nowMs: Date.UTC(2026, 10, 20, 12) }
   const database = new MemoryDatabase()
-  const memory = createMemoryDriver(database)
-  const driver = losesAnswers ? losingAnswers(memory) : memory
+  const driver = losesAnswers ? losingAnswers(database) : database
   let transactions = 0
   const counting: Driver = {
-    transaction: (work) => {
+    begin: (options) => {
       transactions += 1
-      return driver.transaction(work)
+      return driver.begin(options)
     },
   }
   let waitedMs = 0
@@ -197,17 +196,11 @@ export type MemoryLedger = Awaited<ReturnType<typeof openMemoryLedger>>
 
 function losingAnswers(driver: Driver): Driver {
   let isLost = false
-  return {
-    transaction: (work) =>
-      driver.transaction((transaction) =>
-        work({
-          read: (reads, options) => transaction.read(reads, options),
-          commit: async (changes) => {
-            await transaction.commit(changes)
-            isLost = !isLost
-            if (isLost) throw new OutcomeUnknownError('the connection has ended')
-          },
-        }),
-      ),
-  }
+  return changeTransactions(driver, (transaction) => ({
+    commit: async (changes) => {
+      await transaction.commit(changes)
+      isLost = !isLost
+      if (isLost) throw new OutcomeUnknownError('the connection has ended')
+    },
+  }))
 }

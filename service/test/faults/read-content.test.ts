@@ -4,7 +4,6 @@ import { test } from 'node:test'
 import { createIds } from '../../src/ids.ts'
 import { Ledger } from '../../src/store/ledger/ledger.ts'
 import { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
-import { createMemoryDriver } from '../../src/store/ledger/memory/memory-driver.ts'
 import { freezeBudget } from '../../src/store/ledger/operations/limits/budgets.ts'
 import { LedgerTenant } from '../../testing/ledger-tenant.ts'
 import { readContent } from './read-content.ts'
@@ -13,7 +12,7 @@ test('A payment that a frozen budget has ended is void, although its row has not
   const clock = { ms: 1_000_000 }
   const database = new MemoryDatabase()
   const stopwatch = { nowMs: () => 0, sleep: () => Promise.resolve() }
-  const ledger = new Ledger({ driver: createMemoryDriver(database), stopwatch, random: () => 0 })
+  const ledger = new Ledger({ driver: database, stopwatch, random: () => 0 })
   const tenant = await LedgerTenant.create({ ledger, ids: createIds(() => clock.ms), clock })
   const { accountId, environment } = tenant.caller
   const budgetId = await tenant.budget()

@@ -6,7 +6,6 @@ import type { Pool } from 'pg'
 
 import type { Driver } from '../../src/store/ledger/driver.ts'
 import { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
-import { createMemoryDriver } from '../../src/store/ledger/memory/memory-driver.ts'
 import { createPostgresDriver } from '../../src/store/ledger/postgres/postgres-driver.ts'
 import { readerOn } from '../../src/store/ledger/postgres/postgres-reader.ts'
 import { schema } from '../../src/store/ledger/postgres/schema.ts'
@@ -50,7 +49,7 @@ export const driverBeds: Readonly<Record<string, () => Promise<DriverBed>>> = {
 async function openMemory(): Promise<DriverBed> {
   const database = new MemoryDatabase()
   return {
-    driver: createMemoryDriver(database),
+    driver: database,
     rowsOf: async (table) => database.rowsOf(table),
     close: async () => undefined,
   }

@@ -27,6 +27,7 @@ import { seededRandom } from '../../testing/seeded-random.ts'
 import { driverBeds, type DriverBed } from './driver-beds.ts'
 import type { RandomCall } from './random-call.ts'
 import { RandomCalls } from './random-calls.ts'
+import { changeTransactions, inTransaction } from '../../testing/transactions.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -44,7 +45,7 @@ for (const [name, open] of Object.entries(driverBeds)) {
     await assert.rejects(commit(bed.driver, both), RowExistsError)
     assert.deepEqual(await bed.rowsOf(identities), [first])
     // The driver itself does not track what it has rolled back.
-    const found = await bed.driver.transaction(({ read }) =>
+    const found = await inTransaction(bed.driver, ({ read }) =>
       read([{ kind: 'row', table: identities, key: second, isLocked: false }], { waitsForLocks: false }),
     )
     assert.deepEqual(found.found, [[]])
@@ -62,7 +63,7 @@ for (const [name, open] of Object.entries(driverBeds)) {
     const other = { ...row, environment: 'production' }
     const read = async () => {
       const key = { environment: 'sandbox', domain: 'shop.example' }
-      const answer = await bed.driver.transaction((transaction) =>
+      const answer = await inTransaction(bed.driver, (transaction) =>
         transaction.read([{ kind: 'row', table: sellerDomains, key, isLocked: true }], {
           waitsForLocks: false,
         }),
@@ -84,7 +85,7 @@ for (const [name, open] of Object.entries(driverBeds)) {
 
   test(`${name}: reads by an invented id find nothing`, async () => {
     await using bed = disposable(await open())
-    const answer = await bed.driver.transaction(({ read }) =>
+    const answer = await inTransaction(bed.driver, ({ read }) =>
       read(
         ['', 'made up', '01h455vb4pex5vsknk084sn02q', 'é'.repeat(2_000)].flatMap(
           (text) =>
@@ -222,20 +223,14 @@ async function play(bed: DriverBed, options: { readonly seed: number; readonly f
 /** Rolls some transactions back, and loses the answers of others. */
 function withFaults(driver: Driver, { seed, faultPercent }: { seed: number; faultPercent: number }): Driver {
   const random = seededRandom(seed)
-  return {
-    transaction: (work) =>
-      driver.transaction((transaction) =>
-        work({
-          ...transaction,
-          async commit(changes) {
-            const dice = random.below(100)
-            if (dice * 2 < faultPercent) throw new RolledBackError('two transactions met')
-            await transaction.commit(changes)
-            if (dice < faultPercent) throw new OutcomeUnknownError('the connection has ended')
-          },
-        }),
-      ),
-  }
+  return changeTransactions(driver, (transaction) => ({
+    async commit(changes) {
+      const dice = random.below(100)
+      if (dice * 2 < faultPercent) throw new RolledBackError('two transactions met')
+      await transaction.commit(changes)
+      if (dice < faultPercent) throw new OutcomeUnknownError('the connection has ended')
+    },
+  }))
 }
 
 function outcomeText(call: RandomCall | undefined, settled: PromiseSettledResult<unknown>): string {
@@ -262,7 +257,7 @@ function inOrder(table: Table, rows: readonly Row[]): Row[] {
 /** Locks the rows that it changes, like operations do. */
 function commit(driver: Driver, changes: readonly NetChange[]) {
   const locks = changes.flatMap(({ table, before }) => (before ? [lock(table, before as never)] : []))
-  return driver.transaction(async (transaction) => {
+  return inTransaction(driver, async (transaction) => {
     if (locks.length > 0) await transaction.read(locks, { waitsForLocks: true })
     await transaction.commit(changes)
   })

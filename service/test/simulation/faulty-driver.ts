@@ -1,9 +1,8 @@
-import type { NetChange } from '../../src/store/ledger/driver.ts'
 import {
   OutcomeUnknownError,
   RolledBackError,
   type Driver,
-  type DriverTransaction,
+  type NetChange,
 } from '../../src/store/ledger/driver.ts'
 import type { MemoryDatabase, MemorySession } from '../../src/store/ledger/memory/memory-database.ts'
 import type { SeededRandom } from '../../testing/seeded-random.ts'
@@ -40,11 +39,11 @@ export function createFaultyDriver(options: FaultyDriverOptions): Driver {
   const { database, random, sleep, faultPercent, isCrashed, onCommitted } = options
 
   return {
-    async transaction(work) {
+    begin() {
       const session = database.begin()
       const fate: Fate = random.below(100) < faultPercent ? random.pick(fates) : 'none'
       let isLate = false
-      const transaction: DriverTransaction = {
+      return {
         async read(reads, readOptions) {
           await pause()
           if (fate === 'lost while reading') throw new RolledBackError('the connection has ended')
@@ -55,7 +54,7 @@ export function createFaultyDriver(options: FaultyDriverOptions): Driver {
         async commit(changes) {
           if (isCrashed() && random.below(2) === 0) {
             // The server rolls back what the process has left open.
-            session.end()
+            session.rollBack()
             return never()
           }
           if (fate === 'rolled back') throw new RolledBackError('two transactions met')
@@ -72,11 +71,9 @@ export function createFaultyDriver(options: FaultyDriverOptions): Driver {
           await pause()
           if (fate === 'answer lost') throw new OutcomeUnknownError('the connection has ended')
         },
-      }
-      try {
-        return await work(transaction)
-      } finally {
-        if (!isLate) session.end()
+        rollBack() {
+          if (!isLate) session.rollBack()
+        },
       }
     },
   }
@@ -96,7 +93,7 @@ export function createFaultyDriver(options: FaultyDriverOptions): Driver {
       // Another transaction has written one of the rows meanwhile: the server rolls back, and no client is
       // there to be told.
     } finally {
-      session.end()
+      session.rollBack()
     }
   }
 }

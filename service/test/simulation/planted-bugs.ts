@@ -1,5 +1,5 @@
 // Longer than 400 lines: it is a list, read from top to bottom.
-import type { DriverTransaction } from '../../src/store/ledger/driver.ts'
+import type { DriverTransaction, NetChange } from '../../src/store/ledger/driver.ts'
 import type { Change, Decision, Facts } from '../../src/store/ledger/operation.ts'
 import type { Table } from '../../src/store/ledger/table.ts'
 import {
@@ -21,6 +21,7 @@ import {
   sellerDomains,
 } from '../../src/store/ledger/tables.ts'
 import type { SimulationOptions } from './simulation.ts'
+import { changeTransactions } from '../../testing/transactions.ts'
 
 type Row = Readonly<Record<string, unknown>>
 type Planting = Pick<SimulationOptions, 'changeOperation' | 'changeDriver' | 'minCalls'> & {
@@ -240,43 +241,21 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'transactions lock nothing',
-    changeDriver: (driver) => ({
-      transaction: (work, limits) =>
-        driver.transaction(
-          (transaction) =>
-            work({
-              ...transaction,
-              read: (reads, options) =>
-                transaction.read(
-                  reads.map((read) => ({ ...read, isLocked: false })),
-                  options,
-                ),
-            }),
-          limits,
+    ...inTransaction((transaction) => ({
+      read: (reads, options) =>
+        transaction.read(
+          reads.map((read) => ({ ...read, isLocked: false })),
+          options,
         ),
-    }),
+    })),
   },
   {
     bug: 'a failed transaction is answered as a success',
-    changeDriver: (driver) => ({
-      transaction: (work, limits) =>
-        driver.transaction(
-          (transaction) =>
-            work({ ...transaction, commit: (changes) => transaction.commit(changes).catch(() => undefined) }),
-          limits,
-        ),
-    }),
+    ...inTransaction((transaction) => ({ commit: (changes) => tryCommit(transaction, changes) })),
   },
   {
     bug: 'the last change of a batch is not written',
-    changeDriver: (driver) => ({
-      transaction: (work, limits) =>
-        driver.transaction(
-          (transaction) =>
-            work({ ...transaction, commit: (changes) => transaction.commit(changes.slice(0, -1)) }),
-          limits,
-        ),
-    }),
+    ...inTransaction((transaction) => ({ commit: (changes) => transaction.commit(changes.slice(0, -1)) })),
   },
   { bug: 'a stop of all mandates leaves some active', ...inOperation('stopMandate', without(mandates)) },
   {
@@ -480,7 +459,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   {
     bug: 'a commit is answered before it is made',
     ...inTransaction((transaction) => ({
-      commit: async (changes) => void transaction.commit(changes).catch(() => undefined),
+      commit: (changes) => void tryCommit(transaction, changes),
     })),
   },
   {
@@ -597,11 +576,15 @@ function seenWith(facts: Facts, spoil: (table: Table, row: Row) => Row): Facts {
 
 /** Changes what a transaction does. */
 function inTransaction(spoil: (transaction: DriverTransaction) => Partial<DriverTransaction>): Planting {
-  return {
-    changeDriver: (driver) => ({
-      transaction: (work) =>
-        driver.transaction((transaction) => work({ ...transaction, ...spoil(transaction) })),
-    }),
+  return { changeDriver: (driver) => changeTransactions(driver, spoil) }
+}
+
+/** Ends the transaction even if the commit fails. */
+async function tryCommit(transaction: DriverTransaction, changes: readonly NetChange[]): Promise<void> {
+  try {
+    await transaction.commit(changes)
+  } catch {
+    await transaction.rollBack()
   }
 }
 

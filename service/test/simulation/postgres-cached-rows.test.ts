@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
 
 import { createIds } from '../../src/ids.ts'
+import { StaleRowsError, type DriverTransaction } from '../../src/store/ledger/driver.ts'
 import { Ledger } from '../../src/store/ledger/ledger.ts'
 import { lock, look, type Read } from '../../src/store/ledger/operation.ts'
 import { CachedRows } from '../../src/store/ledger/postgres/cached-rows.ts'
@@ -25,6 +26,7 @@ import { LedgerTenant } from '../../testing/ledger-tenant.ts'
 import { postgresServers } from '../../testing/postgres.ts'
 import { execute } from '../../testing/postgres-databases.ts'
 import { openPostgres } from './driver-beds.ts'
+import { inTransaction } from '../../testing/transactions.ts'
 
 const stopwatch = { nowMs: () => performance.now(), sleep }
 
@@ -58,7 +60,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
     await tenant.proof(mandateId)
     const key = { accountId: tenant.caller.accountId, id: mandateId }
     const readOnceFree = () =>
-      bed.driver.transaction(async ({ read, commit }) => {
+      inTransaction(bed.driver, async ({ read, commit }) => {
         await read([lock(mandates, key)], { waitsForLocks: true })
         await commit([])
       })
@@ -120,7 +122,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
         return attempt
       }
       const readHere = (reads: Read[]) =>
-        driver.transaction(async ({ read, commit }) => {
+        inTransaction(driver, async ({ read, commit }) => {
           const { found } = await read(reads, { waitsForLocks: false })
           await commit([])
           return found.map((rows) => rows.length)
@@ -166,7 +168,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
     const key = { idpUserId: 'somebody' }
     const agent = { accountId, id: tenant.agentId }
     const readNames = () =>
-      bed.driver.transaction(async ({ read, commit }) => {
+      inTransaction(bed.driver, async ({ read, commit }) => {
         const { found } = await read([look(identities, key), look(agents, agent)], { waitsForLocks: false })
         await commit([])
         return found.map(([row]) => row?.['accountId'] ?? row?.['name'])
@@ -187,7 +189,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
     const mandate = { accountId, id: await tenant.mandate() }
     const agent = { accountId, id: tenant.agentId }
     const hold = (work: () => Promise<void>) =>
-      bed.driver.transaction(async ({ read, commit }) => {
+      inTransaction(bed.driver, async ({ read, commit }) => {
         const { found } = await read([lock(mandates, mandate), look(agents, agent)], { waitsForLocks: false })
         await work()
         const [[before] = [], [agentRow] = []] = found
@@ -200,7 +202,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
     const statuses = await hold(async () => {
       await execute(bed.url, `update agents set status = 'revoked' where status = 'active'`)
       // Reads of other transactions do not replace the facts of this one.
-      await bed.driver.transaction(({ read }) =>
+      await inTransaction(bed.driver, ({ read }) =>
         read([look(agents, agent), look(mandates, mandate)], { waitsForLocks: true }),
       )
     })
@@ -208,14 +210,22 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
     assert.equal((await bed.rowsOf(mandates))[0]?.['denials'], 2)
   })
 
-  test(about('a decision on cached rows needs a commit that checks them'), async (context) => {
+  test(about('the commit fails if a cached row has changed, even if nothing is written'), async (context) => {
     const { bed, tenant } = await openTenant(context)
-    const key = { accountId: tenant.caller.accountId, id: tenant.agentId }
-    const readName = () =>
-      bed.driver.transaction(({ read }) => read([look(agents, key)], { waitsForLocks: false }))
-    await readName()
+    const reads = [look(agents, { accountId: tenant.caller.accountId, id: tenant.agentId })]
+    const readName = async ({ read, commit }: DriverTransaction) => {
+      const { found, mayBeStale } = await read(reads, { waitsForLocks: false })
+      await commit([])
+      return [found[0]?.[0]?.['name'], mayBeStale]
+    }
+    assert.deepEqual(await inTransaction(bed.driver, readName), ['buyer', undefined])
+    assert.deepEqual(await inTransaction(bed.driver, readName), ['buyer', true])
     await execute(bed.url, `update agents set name = 'renamed'`)
-    assert.equal((await readName()).found[0]?.[0]?.['name'], 'renamed')
+    const transaction = bed.driver.begin()
+    await transaction.read(reads, { waitsForLocks: false })
+    await assert.rejects(async () => transaction.commit([]), StaleRowsError)
+    await transaction.rollBack()
+    assert.deepEqual(await inTransaction(bed.driver, readName), ['renamed', undefined])
   })
 
   test(about('a row that others keep changing is soon no longer taken from the cache'), async (context) => {

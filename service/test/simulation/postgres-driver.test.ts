@@ -33,6 +33,7 @@ import { LedgerTenant } from '../../testing/ledger-tenant.ts'
 import { execute } from '../../testing/postgres-databases.ts'
 import { postgresServers } from '../../testing/postgres.ts'
 import { openPostgres } from './driver-beds.ts'
+import { changeTransactions, inTransaction } from '../../testing/transactions.ts'
 
 const amountMicro = 1_000_000n as MicroUsdc
 
@@ -180,10 +181,10 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
       const domain = { environment: 'sandbox', domain: 'shop.example' } as const
       const row = { ...domain, accountId, sellerId: 'seller_01h455vb4pex5vsknk084sn02q' }
       const add = (isAdded: boolean) =>
-        bed.driver.transaction(async ({ read, commit }) => {
+        inTransaction(bed.driver, async ({ read, commit }) => {
           await read([look(sellerDomains, domain)], { waitsForLocks: false })
           if (isAdded) return commit([{ table: sellerDomains, before: undefined, now: row }])
-          await bed.driver.transaction((other) =>
+          await inTransaction(bed.driver, (other) =>
             other.commit([{ table: sellerDomains, before: undefined, now: row }]),
           )
           const identity = { idpUserId: 'somebody', accountId }
@@ -232,7 +233,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
     await client.query('begin')
     await client.query('update mandates set epoch = 7 where id = $1', [uuidOf('mandate', key.id)])
     const reads = [lock(mandates, key), look(accounts, { id: accountId })]
-    const reading = bed.driver.transaction(({ read }) => read(reads, { waitsForLocks: true }))
+    const reading = inTransaction(bed.driver, ({ read }) => read(reads, { waitsForLocks: true }))
     await untilWaiting(client)
     await client.query('update accounts set name = $1', ['changed meanwhile'])
     await client.query('commit')
@@ -266,7 +267,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
         { ...range, after: one, limit: 5 },
         look(mandates, { accountId, id: one }),
       ]
-      const { found, blocked } = await bed.driver.transaction(({ read }) =>
+      const { found, blocked } = await inTransaction(bed.driver, ({ read }) =>
         read(reads, { waitsForLocks: false }),
       )
       assert.deepEqual(
@@ -291,7 +292,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
         { table: payments, before: gone, now },
       ]
       await assert.rejects(
-        bed.driver.transaction(({ commit }) => commit(changes)),
+        inTransaction(bed.driver, ({ commit }) => commit(changes)),
         { code: '22012' },
       )
       const [left] = await bed.rowsOf(mandates)
@@ -372,22 +373,14 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
 /** A driver that can be paused between a transaction's reads and its commit, like a frozen process. */
 function freezeBeforeCommit(driver: Driver) {
   let gate: { readonly reached: () => void; readonly thawed: Promise<void> } | undefined
-  const freezing: Driver = {
-    transaction: (work, limits) =>
-      driver.transaction(
-        (transaction) =>
-          work({
-            ...transaction,
-            commit: async (changes) => {
-              const met = gate
-              met?.reached()
-              await met?.thawed
-              return transaction.commit(changes)
-            },
-          }),
-        limits,
-      ),
-  }
+  const freezing = changeTransactions(driver, (transaction) => ({
+    commit: async (changes) => {
+      const met = gate
+      met?.reached()
+      await met?.thawed
+      return transaction.commit(changes)
+    },
+  }))
   return {
     driver: freezing,
     freeze() {

@@ -8,6 +8,7 @@ import { createPostgresDriver } from '../../src/store/ledger/postgres/postgres-d
 import { identities } from '../../src/store/ledger/tables.ts'
 import { openPool } from '../../src/store/ledger/postgres/connection.ts'
 import { deliveries, startScriptedPostgres, type Position, type Script } from './scripted-postgres.ts'
+import { inTransaction } from '../../testing/transactions.ts'
 
 /** Codes that the server returns only for a transaction that it rolls back. */
 const proving = [
@@ -93,7 +94,7 @@ test('An unreachable server has done nothing', async () => {
   close()
   const pool = openPool(url, { max: 1 })
   await assert.rejects(
-    createPostgresDriver(pool).transaction(() => Promise.resolve()),
+    inTransaction(createPostgresDriver(pool), ({ commit }) => commit([])),
     RolledBackError,
   )
   await pool.end()
@@ -104,7 +105,8 @@ async function failWith(script: Script) {
   const server = await startScriptedPostgres(script)
   const pool = openPool(server.url, { max: 1 })
   const row = { idpUserId: 'user', accountId: 'acct_01h455vb4pex5vsknk084sn02q' }
-  const work = createPostgresDriver(pool).transaction(
+  const work = inTransaction(
+    createPostgresDriver(pool),
     async (transaction) => {
       await transaction.read([look(identities, row)], { waitsForLocks: false })
       await transaction.commit([{ table: identities, before: undefined, now: row }])

@@ -15,6 +15,7 @@ import { openPool } from '../../src/store/ledger/postgres/connection.ts'
 import { LedgerTenant } from '../../testing/ledger-tenant.ts'
 import { postgresServers, type PostgresServer } from '../../testing/postgres.ts'
 import { openPostgres } from './driver-beds.ts'
+import { inTransaction } from '../../testing/transactions.ts'
 
 const rounds = 50
 
@@ -70,12 +71,12 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
           },
         ]
         const payment = lock(payments, { accountId, nonce: expired.nonce })
-        await driver.transaction(async ({ read, commit }) => {
+        await inTransaction(driver, async ({ read, commit }) => {
           const { found } = await read([payment, ...ranges], { waitsForLocks: true })
           assert.equal(found[0]?.[0]?.['status'], 'expired')
           await commit([{ table: sessions, before: undefined, now: session }])
         })
-        await driver.transaction(async ({ commit }) => {
+        await inTransaction(driver, async ({ commit }) => {
           const later = { ...session, usedAtMs: clock.ms + 1 }
           await commit([{ table: sessions, before: session, now: later }])
         })

@@ -1,4 +1,4 @@
-import type { NetChange, ReadAnswer } from './driver.ts'
+import { StaleRowsError, type NetChange, type ReadAnswer } from './driver.ts'
 import { KeyMap } from './key-map.ts'
 import {
   lock,
@@ -45,6 +45,7 @@ export class BatchFacts implements Facts {
   /** The rows that the batch adds. */
   readonly #added = new Map<Table, Place[]>()
   #isLearned = false
+  #mayBeStale = false
   /** What the operation that is deciding has requested. */
   #requested: Read[] = []
 
@@ -76,7 +77,8 @@ export class BatchFacts implements Facts {
   }
 
   /** Stores what a driver has read, and discards the changes of operations. */
-  learn({ found, blocked }: ReadAnswer): void {
+  learn({ found, blocked, mayBeStale = false }: ReadAnswer): void {
+    this.#mayBeStale = mayBeStale
     const asked = this.#asked
     // Calls that used the earlier facts are decided again, and may write other rows.
     if (this.#isLearned) this.#forget()
@@ -121,8 +123,11 @@ export class BatchFacts implements Facts {
     try {
       return decide(call, this)
     } catch (error) {
-      if (error !== unread) throw error
-      return undefined
+      if (error === unread) return undefined
+      // Cached rows may be from different times and contradict each other.
+      throw this.#mayBeStale
+        ? new StaleRowsError('a decision on cached rows failed', { cause: error })
+        : error
     }
   }
 

@@ -7,10 +7,8 @@ import { hourMs, openMemoryLedger } from '../../../testing/memory-ledger.ts'
 import { parseAmount } from '../../domain/money.ts'
 import { createIds } from '../../ids.ts'
 import { StoreUnavailableError } from '../store.ts'
-import type { Driver } from './driver.ts'
 import { Ledger, type LedgerOptions } from './ledger.ts'
 import { MemoryDatabase } from './memory/memory-database.ts'
-import { createMemoryDriver } from './memory/memory-driver.ts'
 import { add, lock, look, unchanged, type Operation, type Read } from './operation.ts'
 import { amendMandate } from './operations/amendments.ts'
 import { evaluate } from './operations/evaluations.ts'
@@ -18,6 +16,7 @@ import { issueProof } from './operations/payments.ts'
 import { voidPayment } from './operations/voids.ts'
 import { releaseExpiredPayments } from './operations/mandates.ts'
 import { activity, budgetUsage, mandates } from './tables.ts'
+import { changeTransactions } from '../../../testing/transactions.ts'
 
 test('Calls for more locked rows than the ledger waits for at once are retried, not refused', async () => {
   const { tenant, lockOf, holdLocks } = await openTenant({ maxBlockedRows: 2 })
@@ -53,7 +52,7 @@ test('Two lanes never read the same row at once', async () => {
 test('What several calls add to one row is added up, within a batch and with what is there; reading it is a bug', async () => {
   const database = new MemoryDatabase()
   const ledger = new Ledger({
-    driver: createMemoryDriver(database),
+    driver: database,
     stopwatch: { nowMs: () => performance.now(), sleep },
     random: Math.random,
   })
@@ -273,37 +272,36 @@ test('Calls whose reads depend on earlier reads are written in one batch', async
 })
 
 async function openTenant(options: Partial<LedgerOptions>) {
-  const driver = createMemoryDriver(new MemoryDatabase())
+  const driver = new MemoryDatabase()
   const counts = { now: 0, max: 0, blocked: 0 }
   /** The accounts whose rows each transaction has locked. */
   const batches: Set<unknown>[] = []
   let hanging: Promise<unknown> | undefined
-  const watched: Driver = {
-    transaction: async (work, limits) => {
-      counts.max = Math.max(counts.max, ++counts.now)
-      try {
-        const before = hanging
-        hanging = undefined
+  const watched = changeTransactions(driver, (transaction) => {
+    counts.max = Math.max(counts.max, ++counts.now)
+    const before = hanging
+    hanging = undefined
+    return {
+      read: async (reads, options) => {
         await before
-        return await driver.transaction(async (transaction) => {
-          return work({
-            ...transaction,
-            read: async (reads, how) => {
-              const locked = reads.flatMap((read) => (read.isLocked && read.kind === 'row' ? [read.key] : []))
-              batches.push(new Set(locked.map(({ accountId }) => accountId)))
-              const answer = await transaction.read(reads, how)
-              // As slow as a database, so that transactions overlap.
-              await sleep(1)
-              counts.blocked += answer.blocked.size
-              return answer
-            },
-          })
-        }, limits)
-      } finally {
+        const locked = reads.flatMap((read) => (read.isLocked && read.kind === 'row' ? [read.key] : []))
+        batches.push(new Set(locked.map(({ accountId }) => accountId)))
+        const answer = await transaction.read(reads, options)
+        // As slow as a database, so that transactions overlap.
+        await sleep(1)
+        counts.blocked += answer.blocked.size
+        return answer
+      },
+      commit: async (changes) => {
+        await transaction.commit(changes)
         counts.now -= 1
-      }
-    },
-  }
+      },
+      rollBack: async () => {
+        await transaction.rollBack()
+        counts.now -= 1
+      },
+    }
+  })
   const stopwatch = { nowMs: () => performance.now(), sleep }
   const ledger = new Ledger({ driver: watched, stopwatch, random: Math.random, ...options })
   const clock = { ms: Date.now() }
@@ -326,15 +324,9 @@ async function openTenant(options: Partial<LedgerOptions>) {
     lockOf: (id: string) => lock(mandates, { accountId: tenant.caller.accountId, id }),
     /** Locks rows like another process would; the returned function releases them. */
     holdLocks: async (reads: readonly Read[]) => {
-      const { promise: locked, resolve: haveLocked } = Promise.withResolvers<undefined>()
-      const { promise: released, resolve: release } = Promise.withResolvers<undefined>()
-      void driver.transaction(async ({ read }) => {
-        await read(reads, { waitsForLocks: true })
-        haveLocked(undefined)
-        await released
-      })
-      await locked
-      return () => release(undefined)
+      const holder = driver.begin()
+      await holder.read(reads, { waitsForLocks: true })
+      return () => holder.rollBack()
     },
   }
 }

@@ -7,6 +7,7 @@ import {
   RolledBackError,
   RowExistsError,
   RowLockedError,
+  StaleRowsError,
   type Driver,
   type DriverTransaction,
 } from './driver.ts'
@@ -47,6 +48,8 @@ export interface LedgerOptions {
   readonly patienceMs?: number
   /** Called with each committed batch. */
   readonly onWritten?: ((batch: WrittenBatch) => void) | undefined
+  /** Called with the error of each failed attempt; the error that it returns is used instead. */
+  readonly onFailed?: (error: unknown) => unknown
   /** Called after each batch: calls made before it resolves join the next one. */
   readonly afterBatch?: () => Promise<void>
 }
@@ -128,6 +131,7 @@ export class Ledger {
   readonly #maxBlockedRows: number
   readonly #patienceMs: number
   readonly #onWritten: LedgerOptions['onWritten']
+  readonly #onFailed: LedgerOptions['onFailed']
   readonly #afterBatch: LedgerOptions['afterBatch']
   readonly #queue: Waiting[] = []
   readonly #blockedRows = new Map<string, BlockedRow>()
@@ -154,6 +158,7 @@ export class Ledger {
     this.#maxBlockedRows = options.maxBlockedRows ?? 4
     this.#patienceMs = options.patienceMs ?? 10_000
     this.#onWritten = options.onWritten
+    this.#onFailed = options.onFailed
     this.#afterBatch = options.afterBatch
   }
 
@@ -313,14 +318,19 @@ export class Ledger {
   async #write(batch: readonly Waiting[], row: BlockedRow | undefined): Promise<void> {
     let left = batch
     let lastError: unknown
+    let avoidsCache = false
     for (let attempt = 0; left.length > 0; attempt++) {
       left = this.#rejectLate(left, lastError)
       if (left.length === 0) return
       try {
-        left = await this.#attempt(left, row)
+        left = await this.#attempt(left, row, { avoidsCache })
+        avoidsCache = false
         continue
-      } catch (error) {
+      } catch (thrown) {
+        const error = this.#onFailed ? this.#onFailed(thrown) : thrown
         lastError = error
+        avoidsCache = error instanceof StaleRowsError
+        if (avoidsCache) continue
         if (error instanceof OutcomeUnknownError || error instanceof RowExistsError) {
           for (const one of left) one.isRerun = true
         } else if (error instanceof StoreUnavailableError) {
@@ -370,14 +380,23 @@ export class Ledger {
   }
 
   /** Writes a batch once; resolves to the calls that remain, because they requested rows in too many steps. */
-  async #attempt(batch: readonly Waiting[], row: BlockedRow | undefined): Promise<readonly Waiting[]> {
+  async #attempt(
+    batch: readonly Waiting[],
+    row: BlockedRow | undefined,
+    options: { readonly avoidsCache: boolean },
+  ): Promise<readonly Waiting[]> {
     // The deadline is that of the first call to expire.
     const deadlineMs = batch.reduce((first, one) => Math.min(first, one.deadlineMs), Infinity)
     const startedAtMs = this.#stopwatch.nowMs()
-    const { answers, blocked } = await this.#driver.transaction(
-      (transaction) => decideAndCommit(transaction, batch, { waitsForLocks: row !== undefined }),
-      { patienceMs: deadlineMs - startedAtMs },
-    )
+    const transaction = this.#driver.begin({ patienceMs: deadlineMs - startedAtMs, ...options })
+    let attempt: Attempt
+    try {
+      attempt = await decideAndCommit(transaction, batch, { waitsForLocks: row !== undefined })
+    } catch (error) {
+      await transaction.rollBack()
+      throw error
+    }
+    const { answers, blocked } = attempt
     this.#onWritten?.({
       size: answers.size,
       waitedMs: Math.max(0, startedAtMs - (deadlineMs - this.#patienceMs)),

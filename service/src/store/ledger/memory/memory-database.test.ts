@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { lock, range } from '../operation.ts'
 import { activityParts } from '../tables.ts'
-import { MemoryDatabase, MemorySession } from './memory-database.ts'
+import { MemoryDatabase } from './memory-database.ts'
 
 const accountId = 'acct_1'
 const partOf = (id: string) => ({
@@ -15,13 +15,13 @@ const partOf = (id: string) => ({
 test('A locked range has no row that was added while its locks were waited for, because that row is not locked', async () => {
   const database = new MemoryDatabase()
   database.write([partOf('txn_1')])
-  const holder = new MemorySession(database)
+  const holder = database.begin()
   await holder.read([lock(activityParts, { accountId, id: 'txn_1' })], { waitsForLocks: true })
-  const waiter = new MemorySession(database)
+  const waiter = database.begin()
   const parts = range(activityParts, { where: { accountId }, orderBy: 'id', limit: 10, isLocked: true })
   const reading = waiter.read([parts], { waitsForLocks: true })
   database.write([partOf('txn_2')])
-  holder.end()
+  holder.rollBack()
   const { found } = await reading
   assert.deepEqual(
     found[0]?.map(({ id }) => id),

@@ -1,6 +1,13 @@
 import { isWithin } from '../batch-facts.ts'
-import type { NetChange } from '../driver.ts'
-import { RolledBackError, RowExistsError, type ReadAnswer } from '../driver.ts'
+import {
+  RolledBackError,
+  RowExistsError,
+  type Driver,
+  type DriverTransaction,
+  type NetChange,
+  type ReadAnswer,
+  type ReadOptions,
+} from '../driver.ts'
 import { KeyMap } from '../key-map.ts'
 import type { RangeRead, Read, RowRead } from '../operation.ts'
 import { indexOf, keyText, sumRows, type Table } from '../table.ts'
@@ -30,10 +37,10 @@ interface Index {
 }
 
 /**
- * Tables in memory, with row locks and transactions like PostgreSQL's at `read committed`: each read of a transaction
+ * A driver that keeps the ledger in memory, with row locks and transactions like PostgreSQL's at `read committed`: each read of a transaction
  * sees what was committed before it, and its writes become visible on commit.
  */
-export class MemoryDatabase {
+export class MemoryDatabase implements Driver {
   readonly #places = new KeyMap<Place>()
   readonly #tables = new Map<Table, TablePlaces>()
 
@@ -173,7 +180,7 @@ export class MemoryDatabase {
 }
 
 /** A connection, with its open transaction. */
-export class MemorySession {
+export class MemorySession implements DriverTransaction {
   readonly #database: MemoryDatabase
   #isOver = false
   /** The places that it has locked. */
@@ -187,10 +194,7 @@ export class MemorySession {
     this.#database = database
   }
 
-  async read(
-    reads: readonly Read[],
-    { waitsForLocks }: { readonly waitsForLocks: boolean },
-  ): Promise<ReadAnswer> {
+  async read(reads: readonly Read[], { waitsForLocks }: ReadOptions): Promise<ReadAnswer> {
     const blocked = new Set<Read>()
     const toLock = reads.filter(({ isLocked }) => isLocked)
     for (const read of toLock.sort((left, right) => left.table.lockOrder - right.table.lockOrder)) {
@@ -228,7 +232,7 @@ export class MemorySession {
       }
       this.#database.write(changes)
     } finally {
-      this.end()
+      this.rollBack()
     }
   }
 
@@ -240,8 +244,7 @@ export class MemorySession {
     return this.#database.ownerOf(mandates, { accountId, id: mandateId }) === this
   }
 
-  /** Ends the transaction; rolls back what was not committed. */
-  end(): void {
+  rollBack(): void {
     this.#isOver = true
     this.#database.unlock(this)
   }

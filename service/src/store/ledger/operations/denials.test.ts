@@ -8,6 +8,7 @@ import { issueProof } from '../several-transactions.ts'
 import { entries, evaluations, mandates, strayDenials } from '../tables.ts'
 import { denialId, maxDenialsPerMinute } from './denials.ts'
 import { releaseExpiredPayments } from './mandates.ts'
+import { changeTransactions } from '../../../../testing/transactions.ts'
 
 const minuteMs = 60_000
 
@@ -105,16 +106,16 @@ for (const [later, amount] of [
     const ledger = await openMemoryLedger({
       changeDriver(driver) {
         inner = driver
-        return {
-          async transaction(work, limits) {
-            const answer = await driver.transaction(work, limits)
+        return changeTransactions(driver, (transaction) => ({
+          async commit(changes) {
+            await transaction.commit(changes)
             const meanwhile = beforeRerun
             beforeRerun = undefined
-            if (!meanwhile) return answer
+            if (!meanwhile) return
             await meanwhile()
             throw new OutcomeUnknownError('the answer is lost')
           },
-        }
+        }))
       },
     })
     assert(inner)

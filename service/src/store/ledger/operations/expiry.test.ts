@@ -6,6 +6,7 @@ import { parseAmount } from '../../../domain/money.ts'
 import type { Driver } from '../driver.ts'
 import { mandates, payments } from '../tables.ts'
 import { releaseExpiredPayments } from './mandates.ts'
+import { changeTransactions } from '../../../../testing/transactions.ts'
 
 test('A proof gets the budget of one that expires in the same millisecond, however recently others were denied', async () => {
   const ledger = await openMemoryLedger()
@@ -65,18 +66,10 @@ test('More payments than one step releases are all released when they expire in 
 })
 
 function countingRanges(driver: Driver, onRange: () => void): Driver {
-  return {
-    transaction: (work, limits) =>
-      driver.transaction(
-        (transaction) =>
-          work({
-            ...transaction,
-            read: (reads, options) => {
-              for (const { kind } of reads) if (kind === 'range') onRange()
-              return transaction.read(reads, options)
-            },
-          }),
-        limits,
-      ),
-  }
+  return changeTransactions(driver, (transaction) => ({
+    read: (reads, options) => {
+      for (const { kind } of reads) if (kind === 'range') onRange()
+      return transaction.read(reads, options)
+    },
+  }))
 }

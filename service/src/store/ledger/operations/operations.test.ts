@@ -16,6 +16,7 @@ import { capture, settleLate } from './captures.ts'
 import { refund } from './refunds.ts'
 import { createSeller, releaseDomain } from './sellers.ts'
 import { voidPayment } from './voids.ts'
+import { changeTransactions } from '../../../../testing/transactions.ts'
 
 test('A stop ends any number of open payments by changing one row', async () => {
   const ledger = await openMemoryLedger()
@@ -161,19 +162,15 @@ test('If facts are read again and change the decision, the earlier changes are n
     changeDriver: (driver) => {
       const stopwatch = { nowMs: () => 0, sleep: () => Promise.resolve() }
       beside = new Ledger({ driver, stopwatch, random: () => 0 })
-      return {
-        transaction: (work) =>
-          driver.transaction((transaction) => {
-            let reads = 0
-            return work({
-              read: async (...args) => {
-                if (++reads === 2) await meanwhile?.()
-                return transaction.read(...args)
-              },
-              commit: (changes) => transaction.commit(changes),
-            })
-          }),
-      }
+      return changeTransactions(driver, (transaction) => {
+        let reads = 0
+        return {
+          read: async (...args) => {
+            if (++reads === 2) await meanwhile?.()
+            return transaction.read(...args)
+          },
+        }
+      })
     },
   })
   const hold = await ledger.proof(await ledger.mandate(), '1.00')
@@ -194,22 +191,16 @@ async function openLosingLedger() {
   const ledger = await openMemoryLedger({
     changeDriver: (driver) => {
       beside = new Ledger({ driver, stopwatch: { nowMs: () => 0, sleep: async () => {} }, random: () => 0 })
-      return {
-        transaction: (work) =>
-          driver.transaction((transaction) =>
-            work({
-              read: (reads, options) => transaction.read(reads, options),
-              commit: async (changes) => {
-                await transaction.commit(changes)
-                const after = meanwhile
-                meanwhile = undefined
-                if (!after) return
-                await after()
-                throw new OutcomeUnknownError('the connection was closed')
-              },
-            }),
-          ),
-      }
+      return changeTransactions(driver, (transaction) => ({
+        commit: async (changes) => {
+          await transaction.commit(changes)
+          const after = meanwhile
+          meanwhile = undefined
+          if (!after) return
+          await after()
+          throw new OutcomeUnknownError('the connection was closed')
+        },
+      }))
     },
   })
   const move = { id: scope.accountId, to: 'disabled' as const, atMs: ledger.clock.nowMs, events: [] }

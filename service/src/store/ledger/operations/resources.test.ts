@@ -23,6 +23,7 @@ import { createMandate, releaseExpiredPayments } from './mandates.ts'
 import { statusOf } from './payment-rows.ts'
 import { claimDomain, createSeller } from './sellers.ts'
 import { mandatesVoidedAtOnce } from './voids.ts'
+import { changeTransactions } from '../../../../testing/transactions.ts'
 
 test('A revoked agent has no open payments under any of its mandates, and no payment row is written', async () => {
   const ledger = await openMemoryLedger()
@@ -255,19 +256,13 @@ function revoke(ledger: MemoryLedger) {
 
 /** A driver that commits, lets others run, and then loses the answer. */
 function losingAnswerOnce(driver: Driver, work: () => (() => Promise<unknown>) | undefined): Driver {
-  return {
-    transaction: (own) =>
-      driver.transaction((transaction) =>
-        own({
-          ...transaction,
-          commit: async (changes) => {
-            const meanwhile = work()
-            await transaction.commit(changes)
-            if (!meanwhile) return
-            await meanwhile()
-            throw new OutcomeUnknownError('the connection was closed')
-          },
-        }),
-      ),
-  }
+  return changeTransactions(driver, (transaction) => ({
+    commit: async (changes) => {
+      const meanwhile = work()
+      await transaction.commit(changes)
+      if (!meanwhile) return
+      await meanwhile()
+      throw new OutcomeUnknownError('the connection was closed')
+    },
+  }))
 }

@@ -11,6 +11,7 @@ import { auditEvents, mandates, payments, runningStops } from '../tables.ts'
 import { moveMandate } from './mandates.ts'
 import { statusOf } from './payment-rows.ts'
 import { pressStop, readStops, resumeMandate, stopMandate, undoStop } from './stops.ts'
+import { changeTransactions } from '../../../../testing/transactions.ts'
 
 test('A stop takes over what an earlier stop paused, and the undo of the earlier one resumes none of it', async () => {
   const ledger = await openMemoryLedger()
@@ -261,36 +262,24 @@ function actOf(ledger: MemoryLedger) {
 
 /** A driver that does something, and waits for it a little, before it resumes a mandate. */
 function beforeResumption(driver: Driver, work: () => unknown): Driver {
-  return {
-    transaction: (own) =>
-      driver.transaction((transaction) =>
-        own({
-          read: (reads, options) => transaction.read(reads, options),
-          commit: async (changes) => {
-            if (changes.some(({ table, now }) => table === mandates && now?.['status'] === 'active')) {
-              await work()
-              await sleep(20)
-            }
-            await transaction.commit(changes)
-          },
-        }),
-      ),
-  }
+  return changeTransactions(driver, (transaction) => ({
+    commit: async (changes) => {
+      if (changes.some(({ table, now }) => table === mandates && now?.['status'] === 'active')) {
+        await work()
+        await sleep(20)
+      }
+      await transaction.commit(changes)
+    },
+  }))
 }
 
 /** A driver that fails as soon as a mandate is locked. */
 function failingFor(driver: Driver, id: () => string): Driver {
   const isAbout = (read: Read) => read.kind === 'row' && read.isLocked && read.key['id'] === id()
-  return {
-    transaction: (work) =>
-      driver.transaction((transaction) =>
-        work({
-          read: (reads, options) => {
-            if (reads.some(isAbout)) throw new Error('the row cannot be read')
-            return transaction.read(reads, options)
-          },
-          commit: (changes) => transaction.commit(changes),
-        }),
-      ),
-  }
+  return changeTransactions(driver, (transaction) => ({
+    read: (reads, options) => {
+      if (reads.some(isAbout)) throw new Error('the row cannot be read')
+      return transaction.read(reads, options)
+    },
+  }))
 }

@@ -10,6 +10,7 @@ import { openPool } from './connection.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
 import type { Table, TableRow } from '../table.ts'
 import { accounts, apiKeys, keyHashes } from '../tables.ts'
+import { inTransaction } from '../../../../testing/transactions.ts'
 
 const [first, second, third] = ['1', '2', '3'].map((key) => createHash('sha256').update(key).digest())
 
@@ -23,7 +24,7 @@ test('Keys that arrive together share one query, and while it hangs another key 
   const nextId = createIdsOfTimes()
   const [accountId, keyId] = [nextId('account', 0), nextId('apiKey', 0)]
   assert(first && second && third)
-  await createPostgresDriver(pool).transaction(({ commit }) =>
+  await inTransaction(createPostgresDriver(pool), ({ commit }) =>
     commit([
       add(accounts, {
         id: accountId,

@@ -1,7 +1,13 @@
 import { DatabaseError } from 'pg'
 
 import { codeOf } from '../../error-code.ts'
-import { OutcomeUnknownError, RolledBackError, RowExistsError, RowLockedError } from '../driver.ts'
+import {
+  OutcomeUnknownError,
+  RolledBackError,
+  RowExistsError,
+  RowLockedError,
+  StaleRowsError,
+} from '../driver.ts'
 
 /**
  * The result of a failed transaction for the runner: whether it may have been committed, and whether another attempt
@@ -12,7 +18,7 @@ import { OutcomeUnknownError, RolledBackError, RowExistsError, RowLockedError } 
  */
 export function explainFailure(
   error: unknown,
-  { isCommitSent }: { readonly isCommitSent: boolean },
+  { isCommitSent, usesCache = false }: { readonly isCommitSent: boolean; readonly usesCache?: boolean },
 ): unknown {
   const message = error instanceof Error ? error.message : String(error)
   const options = { cause: error }
@@ -21,6 +27,7 @@ export function explainFailure(
   if (isCommitSent && !(code !== undefined && provesRollback.test(code))) {
     return new OutcomeUnknownError(message, options)
   }
+  if (usesCache && staleRow.test(code ?? '')) return new StaleRowsError(message, options)
   if (code === uniqueViolation) return new RowExistsError(message, options)
   if (code === lockNotAvailable) return new RowLockedError(message, options)
   const mayPass = code === undefined ? isConnectionFailure(error) : code === rowChanged || passing.test(code)
@@ -41,13 +48,8 @@ const provesRollback = /^(0A|21|22|23|25(?!P03|P04)|26|34|40(?!003)|42|44|54|55|
 /** Another attempt may succeed: a conflict, a failover, or a temporary lack of resources. */
 const passing = /^(08|40|53|58|XX|55P03|57014|57P0|25006|25P0|26000|0A000)/
 
-/** Whether a cached row was stale, so that a write could also break a constraint, or locked. */
-export function isStaleRow(error: unknown): boolean {
-  return (
-    error instanceof DatabaseError &&
-    (error.code === rowChanged || /^(22012|23...|55P03|40P01|40001)$/.test(error.code ?? ''))
-  )
-}
+/** A cached row was stale, so that a write could also break a constraint, or locked. */
+const staleRow = /^(2201E|22012|23...|55P03|40P01|40001)$/
 
 /** Whether another attempt of a read may succeed soon. */
 export function isPassing(error: unknown): boolean {

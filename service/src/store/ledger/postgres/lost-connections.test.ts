@@ -13,6 +13,7 @@ import { strayDenials } from '../tables.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
 import { openPostgresLedgerStore } from './postgres-ledger-store.ts'
 import { uuidOf } from './postgres-reader.ts'
+import { inTransaction } from '../../../../testing/transactions.ts'
 
 test('A payment whose connection is closed in the middle of its batch is written on another connection', async (context) => {
   const { url, drop } = await postgres18.createDatabase()
@@ -96,7 +97,8 @@ for (const server of postgresServers) {
       let client: PoolClient | undefined
       pool.on('acquire', (acquired) => (client = acquired))
       const accountId = createIdsOfTimes()('account', 0)
-      const inside = await createPostgresDriver(pool).transaction(
+      const inside = await inTransaction(
+        createPostgresDriver(pool),
         async (transaction) => {
           const reads = [lock(strayDenials, { accountId, environment: 'sandbox' })]
           await transaction.read(reads, { waitsForLocks: false })

@@ -10,6 +10,7 @@ import { lock } from '../operation.ts'
 import { strayDenials } from '../tables.ts'
 import { prepareQueries } from './console-queries.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
+import { inTransaction } from '../../../../testing/transactions.ts'
 
 // Decision 0019: a server with JIT, such as Debian's, assigns a disabled plan a huge cost, and then spends
 // seventy milliseconds compiling it for each payment.
@@ -23,8 +24,7 @@ for (const server of postgresServers) {
     const pool = await prepare(server, context)
     let client: PoolClient | undefined
     pool.on('acquire', (acquired) => (client = acquired))
-    const { transaction } = createPostgresDriver(pool)
-    const plan = await transaction(async ({ read }) => {
+    const plan = await inTransaction(createPostgresDriver(pool), async ({ read }) => {
       await read([lock(strayDenials, { accountId: unknownId, environment: 'sandbox' })], {
         waitsForLocks: false,
       })

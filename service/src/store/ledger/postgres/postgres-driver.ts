@@ -6,12 +6,14 @@ import {
   type DriverTransaction,
   type NetChange,
   type ReadAnswer,
+  type ReadOptions,
+  type TransactionOptions,
 } from '../driver.ts'
 import type { Read, RowRead } from '../operation.ts'
 import { keyText, type Table } from '../table.ts'
 import { CachedRows, type CachedRead } from './cached-rows.ts'
 import type { ShardOfAccount } from './distribution.ts'
-import { breaksConnection, explainFailure, isStaleRow } from './errors.ts'
+import { breaksConnection, explainFailure } from './errors.ts'
 import { beginWith, type BeginOptions } from './local-settings.ts'
 import { roundTrip, type Answer, type Statement } from './round-trip.ts'
 import {
@@ -29,8 +31,8 @@ import {
 
 /**
  * A driver that keeps the ledger in PostgreSQL. A transaction takes two round trips: one locks and then reads, the other
- * writes and commits. If every row is cached it takes one, which also checks the rows; if that fails, the work runs again in
- * two. Leaves no state on a connection, since a pooler may share it between transactions.
+ * writes and commits. If every row is cached it takes one, which also checks the rows. Leaves no state on a connection, since
+ * a pooler may share it between transactions.
  */
 export function createPostgresDriver(pool: Pool, shardOfAccount?: ShardOfAccount): Driver {
   // The versions of a row on two machines cannot be compared, and a row may be moved.
@@ -38,129 +40,131 @@ export function createPostgresDriver(pool: Pool, shardOfAccount?: ShardOfAccount
   const shardOf: ShardOf | undefined =
     shardOfAccount &&
     (({ key }, row) => (key[0] === 'accountId' ? shardOfAccount(row['accountId'] as string) : undefined))
-  return {
-    async transaction(work, { patienceMs } = { patienceMs: defaultPatienceMs }) {
-      const client = await pool.connect().catch((error: unknown) => {
-        throw explainFailure(error, { isCommitSent: false })
-      })
-      const server = new ServerTransaction(client, patienceMs)
-      const transaction = new PostgresTransaction(server, { cache, shardOf })
-      let isBroken = true
-      try {
-        const result = await runTwiceIfStale(work, transaction, server)
-        isBroken = !server.isCommitted && !(await server.rollBack())
-        return result
-      } catch (error) {
-        isBroken = server.isBrokenBy(error) || !(await server.rollBack())
-        if (isBroken) cache?.clear()
-        throw server.explain(error)
-      } finally {
-        server.end()
-        client.release(isBroken)
-      }
-    },
-  }
+  return { begin: (options = {}) => new PostgresTransaction(pool, { cache, shardOf, ...options }) }
 }
 
-/**
- * Runs work. If it used cached rows that were stale or locked, or failed on cached rows, and nothing was committed, runs it
- * again without the cache. Cached rows may be from different times and contradict each other.
- */
-async function runTwiceIfStale<Result>(
-  work: (transaction: DriverTransaction) => Promise<Result>,
-  transaction: PostgresTransaction,
-  server: ServerTransaction,
-): Promise<Result> {
-  let failure: unknown
-  try {
-    const result = await work(transaction)
-    if (!transaction.usesCache || server.isCommitted) return result
-  } catch (error) {
-    const isOutdated = !server.isBegun || (server.isFailure(error) && isStaleRow(error))
-    if (!transaction.usesCache || !isOutdated) throw error
-    failure = error
-  }
-  if (!(await server.rollBack())) throw new RolledBackError('a row has changed', { cause: failure })
-  transaction.stopUsingCache()
-  return work(transaction)
-}
-
-interface TransactionOptions {
+interface PostgresOptions extends TransactionOptions {
   readonly cache: CachedRows | undefined
   readonly shardOf: ShardOf | undefined
 }
 
 /**
  * Decides on cached rows and checks them as it commits, or locks and reads its rows. Once it has locked some, it reads all.
+ * Takes a connection for its first statements.
  */
 class PostgresTransaction implements DriverTransaction {
-  readonly #server: ServerTransaction
+  readonly #pool: Pool
   readonly #cache: CachedRows | undefined
   readonly #shardOf: ShardOf | undefined
-  #begin: Begin
+  readonly #limitMs: number
   #mayUseCache: boolean
   /** What was found in the cache; undefined if rows were read. */
   #cached: readonly CachedRead[] | undefined
   /** Rows that were read without a lock, and must be unchanged at the commit. */
   #unlocked: readonly RowVersion[] = []
+  #client: PoolClient | undefined
+  #guard: NodeJS.Timeout | undefined
+  /** When the server started. */
+  #serverStart: string | undefined
 
-  constructor(server: ServerTransaction, { cache, shardOf }: TransactionOptions) {
-    this.#server = server
-    this.#cache = cache
-    this.#shardOf = shardOf
-    this.#begin = { lockLimitMs, isDistributed: this.#isDistributed }
-    this.#mayUseCache = cache !== undefined
+  constructor(pool: Pool, options: PostgresOptions) {
+    this.#pool = pool
+    this.#cache = options.cache
+    this.#shardOf = options.shardOf
+    this.#limitMs = Math.max(minLimitMs, Math.ceil(options.patienceMs ?? defaultPatienceMs))
+    this.#mayUseCache = !options.avoidsCache
   }
 
   get #isDistributed(): boolean {
     return this.#shardOf !== undefined
   }
 
-  get usesCache(): boolean {
-    return this.#cached !== undefined
-  }
-
-  stopUsingCache(): void {
-    this.#mayUseCache = false
-    this.#cached = undefined
-  }
-
-  readonly read: DriverTransaction['read'] = async (reads, options) => {
+  async read(reads: readonly Read[], options: ReadOptions): Promise<ReadAnswer> {
     // A read by an invalid id finds nothing.
     const valid = reads.filter(canFind)
     // A list that has grown is looked up anew, and what was found before is dropped.
     this.#cached = this.#mayUseCache ? this.#cache?.find(valid) : undefined
-    this.#mayUseCache = this.usesCache
+    this.#mayUseCache = this.#cached !== undefined
     return this.#cached ? rowsFor(reads, this.#cached) : this.#lockAndRead(reads, valid, options)
   }
 
-  readonly commit: DriverTransaction['commit'] = async (changes) => {
+  async commit(changes: readonly NetChange[]): Promise<void> {
     const real = changes.filter(isReal)
     const cached = this.#cached
-    if (cached) this.#begin = { lockLimitMs: cachedLockLimitMs, serverStart: this.#cache?.server }
     const statements = cached ? writeAndCheck(real, cached) : this.#write(real)
+    const begin = cached
+      ? { lockLimitMs: cachedLockLimitMs, serverStart: this.#cache?.server }
+      : { lockLimitMs, isDistributed: this.#isDistributed }
     this.#cache?.begin(real)
-    const answers = await this.#server.commit(statements, this.#begin)
-    this.#cache?.meet(this.#server.serverStart)
+    // Not prepared, so that the fault harness finds the word on the wire.
+    const answers = await this.#send([...statements, { text: 'commit' }], { ...begin, isCommitSent: true })
+    // The server answers ROLLBACK if the transaction had already failed.
+    if (answers.at(-1)?.command !== 'COMMIT') throw new RolledBackError('the server has rolled back')
+    this.#release({ isBroken: false })
     this.#cache?.end(real, answers)
+  }
+
+  async rollBack(): Promise<void> {
+    if (!this.#client) return
+    const isBroken = await roundTrip(this.#client, [{ text: 'rollback' }]).then(
+      () => false,
+      () => true,
+    )
+    this.#release({ isBroken })
+  }
+
+  /** The answers to statements, sent in one round trip. */
+  async #send(
+    statements: readonly Statement[],
+    { isCommitSent = false, ...options }: Omit<BeginOptions, 'limitMs'> & { readonly isCommitSent?: boolean },
+  ): Promise<Answer[]> {
+    const begin = this.#client ? [] : beginWith({ ...options, limitMs: this.#limitMs })
+    const client = (this.#client ??= await this.#connect())
+    try {
+      const answers = await roundTrip(client, [...begin, ...statements])
+      if (begin.length > 0) this.#serverStart = answers[1]?.rows[0] as string | undefined
+      this.#cache?.meet(this.#serverStart)
+      return answers.slice(begin.length)
+    } catch (error) {
+      if (breaksConnection(error)) this.#release({ isBroken: true })
+      throw explainFailure(error, { isCommitSent, usesCache: this.#cached !== undefined })
+    }
+  }
+
+  async #connect(): Promise<PoolClient> {
+    const client = await this.#pool.connect().catch((error: unknown) => {
+      throw explainFailure(error, { isCommitSent: false })
+    })
+    // A broken network may never answer.
+    this.#guard = setTimeout(() => {
+      const error = Object.assign(new Error('PostgreSQL did not answer in time'), { code: 'ETIMEDOUT' })
+      client.connection.stream.destroy(error)
+    }, this.#limitMs + graceMs)
+    return client
+  }
+
+  #release({ isBroken }: { readonly isBroken: boolean }): void {
+    clearTimeout(this.#guard)
+    if (isBroken) this.#cache?.clear()
+    this.#client?.release(isBroken)
+    this.#client = undefined
   }
 
   async #lockAndRead(
     reads: readonly Read[],
     valid: readonly Read[],
-    { waitsForLocks }: { readonly waitsForLocks: boolean },
+    { waitsForLocks }: ReadOptions,
   ): Promise<ReadAnswer> {
     const isDistributed = this.#isDistributed
-    this.#begin = { isDistributed, lockLimitMs: waitsForLocks ? 0 : lockLimitMs }
     const locks = this.#group(valid.filter(({ isLocked }) => isLocked))
     const lock = waitsForLocks ? 'wait' : 'skip'
     // Each statement sees what was committed before it started, so the reads see the state after the locks are held.
-    const answers = await this.#server.send(
+    const answers = await this.#send(
       [
         ...locks.map(({ same }) => readRows([same], { lock, isDistributed })),
         ...this.#find(valid).map((groups) => readRows(groups, { isDistributed })),
       ],
-      this.#begin,
+      { isDistributed, lockLimitMs: waitsForLocks ? 0 : lockLimitMs },
     )
     return this.#learn(reads, {
       lockedRows: rowsOf(answers.slice(0, locks.length)),
@@ -213,7 +217,6 @@ class PostgresTransaction implements DriverTransaction {
     }
     const rowReads = reads.filter((read): read is RowRead => read.kind === 'row' && canFind(read))
     const versionOf = (read: RowRead) => found.get(read)?.[0]?.version ?? null
-    this.#cache?.meet(this.#server.serverStart)
     for (const read of rowReads) this.#cache?.learn(read, found.get(read)?.[0]?.row, versionOf(read))
     this.#unlocked = rowReads
       .filter(({ isLocked, table }) => !isLocked && table.isRechecked)
@@ -253,7 +256,7 @@ function nameOf({ read, row }: FoundRow): string {
 /** What each read has found in the cache. */
 function rowsFor(reads: readonly Read[], cached: readonly CachedRead[]): ReadAnswer {
   const rows = new Map<Read, CachedRead['row']>(cached.map(({ read, row }) => [read, row]))
-  return { found: reads.map((read) => [rows.get(read) ?? []].flat()), blocked: new Set() }
+  return { found: reads.map((read) => [rows.get(read) ?? []].flat()), blocked: new Set(), mayBeStale: true }
 }
 
 /**
@@ -290,88 +293,3 @@ const defaultPatienceMs = 10_000
 const minLimitMs = 100
 /** How long to wait for the server's own time limit before the connection is closed. */
 const graceMs = 500
-
-type Begin = Omit<BeginOptions, 'limitMs'>
-
-/** A transaction on one connection. It begins with the first statements. */
-class ServerTransaction {
-  readonly #client: PoolClient
-  readonly #limitMs: number
-  readonly #guard: NodeJS.Timeout
-  isBegun = false
-  #isCommitSent = false
-  /** The error of a round trip; any other error comes from the work. */
-  #failure: unknown
-  isCommitted = false
-  /** When the server started. */
-  serverStart: string | undefined
-
-  constructor(client: PoolClient, patienceMs: number) {
-    this.#client = client
-    this.#limitMs = Math.max(minLimitMs, Math.ceil(patienceMs))
-    // A broken network may never answer.
-    this.#guard = setTimeout(() => {
-      const error = Object.assign(new Error('PostgreSQL did not answer in time'), { code: 'ETIMEDOUT' })
-      client.connection.stream.destroy(error)
-    }, this.#limitMs + graceMs)
-  }
-
-  /** The answers to statements, sent in one round trip. */
-  async send(statements: readonly Statement[], options: Begin): Promise<Answer[]> {
-    this.#isCommitSent = false
-    return this.#trip(statements, options)
-  }
-
-  /** Like `send`, and commits. */
-  async commit(statements: readonly Statement[], options: Begin): Promise<Answer[]> {
-    this.#isCommitSent = true
-    // Not prepared, so that the fault harness finds the word on the wire.
-    const answers = await this.#trip([...statements, { text: 'commit' }], options)
-    // The server answers ROLLBACK if the transaction had already failed.
-    if (answers.at(-1)?.command !== 'COMMIT') throw new RolledBackError('the server has rolled back')
-    this.isCommitted = true
-    return answers
-  }
-
-  async #trip(statements: readonly Statement[], options: Begin): Promise<Answer[]> {
-    const begin = this.isBegun ? [] : beginWith({ ...options, limitMs: this.#limitMs })
-    this.isBegun = true
-    try {
-      const answers = await roundTrip(this.#client, [...begin, ...statements])
-      if (begin.length > 0) this.serverStart = answers[1]?.rows[0] as string | undefined
-      return answers.slice(begin.length)
-    } catch (error) {
-      this.#failure = error
-      throw error
-    }
-  }
-
-  /** Whether the connection can be used again, also for another transaction of this kind. */
-  async rollBack(): Promise<boolean> {
-    if (!this.isBegun) return true
-    try {
-      await roundTrip(this.#client, [{ text: 'rollback' }])
-    } catch {
-      return false
-    }
-    this.isBegun = false
-    return true
-  }
-
-  /** Whether an error is that of a round trip. */
-  isFailure(error: unknown): boolean {
-    return error === this.#failure
-  }
-
-  isBrokenBy(error: unknown): boolean {
-    return this.isFailure(error) && breaksConnection(error)
-  }
-
-  explain(error: unknown): unknown {
-    return this.isFailure(error) ? explainFailure(error, { isCommitSent: this.#isCommitSent }) : error
-  }
-
-  end(): void {
-    clearTimeout(this.#guard)
-  }
-}

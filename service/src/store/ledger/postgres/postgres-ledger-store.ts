@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { DatabaseError, type Pool } from 'pg'
+import type { Pool } from 'pg'
 
 import type { Caller } from '../../../domain/records.ts'
 import { CommitHealth } from '../../commit-health.ts'
 import { CommitTimes } from '../../commit-times.ts'
+import { codeOf } from '../../error-code.ts'
 import { refuseUnfinishedCopy } from './refused-databases.ts'
 import { consoleQueryMs } from '../../console/store.ts'
 import { askOnce } from './ask-once.ts'
@@ -20,7 +21,6 @@ import { cannotCommit, isExhausted } from './errors.ts'
 import { withRetries } from './retries.ts'
 import type { StoreMetrics } from '../../store-metrics.ts'
 import { StoreUnavailableError, type Store } from '../../store.ts'
-import type { Driver } from '../driver.ts'
 import { closedError, createLedgerOperations, type NextId } from '../ledger-store.ts'
 import { Ledger } from '../ledger.ts'
 import { prepareLedgerReads } from '../reads/ledger-reads.ts'
@@ -127,7 +127,7 @@ function createStore(
   const commitTimes = new CommitTimes()
   const queue = metrics?.addQueue('ledger')
   const ledger = new Ledger({
-    driver: watchCommits(createPostgresDriver(writing, shardOfAccount), () => health.failed()),
+    driver: createPostgresDriver(writing, shardOfAccount),
     stopwatch: { nowMs: () => performance.now(), sleep: (ms) => sleep(ms) },
     random,
     maxBatch,
@@ -139,6 +139,13 @@ function createStore(
     onWritten: (batch) => {
       commitTimes.add(batch.tookMs)
       queue?.add(batch)
+    },
+    onFailed: (error) => {
+      const code = error instanceof Error ? codeOf(error.cause) : ''
+      if (cannotCommit(code)) health.failed()
+      // While the server has no space, or its disk fails, a retry is useless.
+      if (!isExhausted(code)) return error
+      return new StoreUnavailableError(`PostgreSQL answers ${code}`, { retryAfterSeconds: 2, cause: error })
     },
   })
   metrics?.addDepth({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
@@ -247,24 +254,6 @@ function createStore(
       commitMs: commitTimes.latestMs,
       ledgerBytes: await databaseBytes(askForConsole),
     }),
-  }
-}
-
-/** Reports when the server cannot commit. While it has no space, or its disk fails, a retry is useless. */
-function watchCommits(driver: Driver, onFailed: () => void): Driver {
-  return {
-    async transaction(work, limits) {
-      try {
-        return await driver.transaction(work, limits)
-      } catch (error) {
-        const code =
-          error instanceof Error && error.cause instanceof DatabaseError ? error.cause.code : undefined
-        if (code === undefined || !cannotCommit(code)) throw error
-        onFailed()
-        if (!isExhausted(code)) throw error
-        throw new StoreUnavailableError(`PostgreSQL answers ${code}`, { retryAfterSeconds: 2, cause: error })
-      }
-    },
   }
 }
 

@@ -49,6 +49,7 @@ import {
 import { findLedgerFaults } from './faults.ts'
 import { noOptionalFacts } from '../../../domain/records.ts'
 import type { Reader } from '../../sql.ts'
+import { inTransaction } from '../../../../testing/transactions.ts'
 
 interface Bed extends DriverBed {
   readonly reader: Reader
@@ -477,9 +478,9 @@ for (const { name, missing, open } of beds) {
         assert(row, kind)
         const before = isAdded ? undefined : row
         const after = now?.(row as never)
-        await bed.driver.transaction(({ commit }) => commit([{ table, before, now: after }]))
+        await inTransaction(bed.driver, ({ commit }) => commit([{ table, before, now: after }]))
         assert.deepEqual(await find(), faults.toSorted(), kind)
-        await bed.driver.transaction(({ commit }) => commit([{ table, before: after, now: before }]))
+        await inTransaction(bed.driver, ({ commit }) => commit([{ table, before: after, now: before }]))
       }
       assert.deepEqual(await find(), [])
     })

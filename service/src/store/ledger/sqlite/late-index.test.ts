@@ -8,11 +8,13 @@ import type { MicroUsdc } from '../../../domain/money.ts'
 import { idBytes, idText } from '../../../domain/type-id.ts'
 import { createIds } from '../../../ids.ts'
 import { openSqliteFile } from './open.ts'
+import type { NetChange } from '../driver.ts'
 import type { RangeRead } from '../operation.ts'
 import { entries, payments, type EntryRow, type PaymentRow } from '../tables.ts'
 import { ledgerSteps } from './schema.ts'
 import { createSqliteDriver } from './sqlite-driver.ts'
 import { noOptionalFacts } from '../../../domain/records.ts'
+import { inTransaction } from '../../../../testing/transactions.ts'
 
 const ids = createIds(() => 1_000)
 const accountId = ids.next('account')
@@ -57,8 +59,8 @@ test('Open payments are found in order: in memory, in the index, and after a res
   close()
   rmSync(folder, { recursive: true })
 
-  function commit(changes: Parameters<Parameters<Parameters<typeof driver.transaction>[0]>[0]['commit']>[0]) {
-    return driver.transaction((transaction) => transaction.commit(changes))
+  function commit(changes: readonly NetChange[]) {
+    return inTransaction(driver, (transaction) => transaction.commit(changes))
   }
 
   /** The open ones: the index also has some that have ended since. */
@@ -75,7 +77,7 @@ test('Open payments are found in order: in memory, in the index, and after a res
       ...rest,
       isLocked: false,
     } as const
-    const { found } = await driver.transaction((transaction) =>
+    const { found } = await inTransaction(driver, (transaction) =>
       transaction.read([range], { waitsForLocks: true }),
     )
     return (found[0] as PaymentRow[]).filter(({ status }) => status === 'open')
@@ -110,10 +112,10 @@ test('Entries are found by their mandates: those in the index, and those that ar
       payerId: ids.next('account'),
     } as const
     const changes = [...rows, received].map((now) => ({ table: entries, before: undefined, now }))
-    await driver.transaction((transaction) => transaction.commit(changes))
+    await inTransaction(driver, (transaction) => transaction.commit(changes))
     added.push(...rows)
     // A failed commit changes nothing.
-    await assert.rejects(driver.transaction((transaction) => transaction.commit(changes)))
+    await assert.rejects(inTransaction(driver, (transaction) => transaction.commit(changes)))
     if (batch % 10 === 9) driver = open()
     if (batch % 7 !== 6) continue
     const asked = mandateIds.slice(0, 2)

@@ -152,9 +152,14 @@ export function createSqliteDriver({
   }
 
   const transaction: DriverTransaction = {
-    read: (reads) => Promise.resolve({ found: reads.map(find), blocked: nothing }),
-    // eslint-disable-next-line @typescript-eslint/require-await -- must reject instead of throwing
-    commit: async (changes) => commit(changes),
+    read: (reads) => ({ found: reads.map(find), blocked: nothing }),
+    commit(changes) {
+      commit(changes)
+      isBusy = false
+    },
+    rollBack() {
+      isBusy = false
+    },
   }
 
   return {
@@ -167,15 +172,11 @@ export function createSqliteDriver({
       }
     },
 
-    async transaction(work) {
+    begin() {
       if (failure) throw failure
       if (isBusy) throw new Error('a ledger in SQLite has one lane')
       isBusy = true
-      try {
-        return await work(transaction)
-      } finally {
-        isBusy = false
-      }
+      return transaction
     },
   }
 }
