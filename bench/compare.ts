@@ -27,6 +27,7 @@ PostgreSQL also the processor time of the server.
   --starts   how often both are started anew: a process keeps its luck for life (default 4)
   --rounds   pairs of blocks per flow and start (default 4)
   --seconds  length of a block (default 1)
+  --warm-up  seconds of load on each side before its blocks count: V8 compiles the code meanwhile (default 5)
   --clients  connections (default 64)
   --spread   ${spreads.join(' or ')}: all mandates in turn, or one (default uniform)
   --least    the median rate ratio each flow must reach, or the exit code is 1 (default 0.97)
@@ -58,6 +59,7 @@ const { values, positionals } = parseArgs({
     starts: { type: 'string', default: '4' },
     rounds: { type: 'string', default: '4' },
     seconds: { type: 'string', default: '1' },
+    'warm-up': { type: 'string', default: '5' },
     clients: { type: 'string', default: '64' },
     spread: { type: 'string', default: 'uniform' },
     least: { type: 'string', default: '0.97' },
@@ -113,21 +115,22 @@ async function compare(other: string): Promise<boolean> {
   }
 }
 
-/** Blocks of one flow, alternating between both sides in changing order. The first round only warms up. */
+/** Blocks of one flow, alternating between both sides in changing order. The first ones only warm up. */
 async function runRounds(
   client: Child<typeof clientActs>,
   sides: readonly Side[],
   what: { readonly flow: Flow; readonly bed: PostgresBed | undefined },
 ): Promise<Round[]> {
   const rounds: Round[] = []
-  for (let index = 0; index <= Number(values.rounds); index++) {
+  const warmUps = Math.ceil(Number(values['warm-up']) / Number(values.seconds))
+  for (let index = -warmUps; index < Number(values.rounds); index++) {
     const round: Partial<Round> = {}
     for (const side of index % 2 === 0 ? sides : sides.toReversed()) {
       round[side.name] = await runBlock(client, side, what)
     }
     const { this: ours, other: theirs } = round
     assert(ours && theirs)
-    if (index > 0) rounds.push({ this: ours, other: theirs })
+    if (index >= 0) rounds.push({ this: ours, other: theirs })
   }
   return rounds
 }
