@@ -73,30 +73,41 @@ export async function forEachMandate(
   of: MandatePage['of'],
   work: (mandate: MandateRow) => Promise<void>,
 ): Promise<void> {
-  const inProgress = new Set<string>()
-  let onEnd: (() => void) | undefined
-  const untilFewer = async (than: number) => {
-    while (inProgress.size >= than) await new Promise<void>((resolve) => (onEnd = resolve))
-  }
-  let failure: unknown
-  const start = (mandate: MandateRow) => {
-    inProgress.add(mandate.id)
-    void work(mandate)
-      .catch((error: unknown) => (failure ??= error))
-      .finally(() => {
-        inProgress.delete(mandate.id)
-        onEnd?.()
-      })
-  }
+  const failures = await workOn(mandatesOf(ledger, of), () => mandatesAtOnce, work)
+  if (failures.length > 0) throw failures[0]
+}
+
+async function* mandatesOf(ledger: Pick<Ledger, 'run'>, of: MandatePage['of']): AsyncGenerator<MandateRow> {
   let afterId: string | undefined = ''
   while (afterId !== undefined) {
     const page: readonly MandateRow[] = await ledger.run(listMandatesOf, { of, afterId, limit: pageSize })
-    for (const mandate of page) {
-      await untilFewer(mandatesAtOnce)
-      start(mandate)
-    }
+    yield* page
     afterId = page.length < pageSize ? undefined : page.at(-1)?.id
   }
-  await untilFewer(1)
-  if (failure !== undefined) throw failure
+}
+
+/** Works on several items at once; resolves to the errors, once all other work is done. */
+export async function workOn<Item>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  maxAtOnce: () => number,
+  work: (item: Item) => Promise<void>,
+): Promise<unknown[]> {
+  const failures: unknown[] = []
+  let inProgress = 0
+  let onEnd: (() => void) | undefined
+  const untilFewer = async (than: () => number) => {
+    while (inProgress >= than()) await new Promise<void>((resolve) => (onEnd = resolve))
+  }
+  for await (const item of items) {
+    await untilFewer(maxAtOnce)
+    inProgress += 1
+    void work(item)
+      .catch((error: unknown) => failures.push(error))
+      .finally(() => {
+        inProgress -= 1
+        onEnd?.()
+      })
+  }
+  await untilFewer(() => 1)
+  return failures
 }

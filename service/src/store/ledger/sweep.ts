@@ -3,6 +3,7 @@ import type { Ledger } from './ledger.ts'
 import { releaseExpiredPayments } from './operations/mandates.ts'
 import { isDue } from './operations/stops.ts'
 import { findRows, from, id, idFrom } from './reads/rows.ts'
+import { workOn } from './several-transactions.ts'
 import { accounts, agents, authorizations, mandates, runningStops, type RunningStop } from './tables.ts'
 import { sql, type Reader } from '../sql.ts'
 
@@ -66,7 +67,6 @@ export class Sweep {
     const chosen = this.#choose(await this.#lookAtSome(nowMs), maxMandates)
     let furtherLooks = maxFurtherLooks
     let sum = 0
-    const failures: unknown[] = []
     const sweepOne = async (mandate: Candidate) => {
       const { accountId, mandateId, clockOffsetMs } = mandate
       for (;;) {
@@ -77,15 +77,7 @@ export class Sweep {
         if (!outcome.isMoreLeft || furtherLooks-- <= 0) return
       }
     }
-    const underWay = new Set<Promise<void>>()
-    for (const mandate of chosen) {
-      while (underWay.size >= this.#atOnce) await Promise.race(underWay)
-      const sweeping: Promise<void> = sweepOne(mandate)
-        .catch((error: unknown) => void failures.push(error))
-        .then(() => void underWay.delete(sweeping))
-      underWay.add(sweeping)
-    }
-    await Promise.all(underWay)
+    const failures = await workOn(chosen, () => this.#atOnce, sweepOne)
     const bug = failures.find((error) => !(error instanceof StoreUnavailableError))
     if (bug !== undefined) throw bug
     // If none of several could be swept, their locks are not the cause.
