@@ -12,7 +12,7 @@ import type {
   Scope,
   Transaction,
 } from '../../domain/records.ts'
-import type { ActivityDimension } from '../ledger/activity.ts'
+import type { ActivityDimension, ActivitySum } from '../ledger/activity.ts'
 import type { KeyUseRow, RefundRow, RefusalRow, RefusedBy, SessionRow } from '../ledger/tables.ts'
 import type { MandateVersion, Page, PageOf, RecordKey, TransactionFilter } from '../lists.ts'
 import type { BacktestQuestion, BacktestReport } from './backtest.ts'
@@ -172,16 +172,7 @@ export interface TopQuestion {
   readonly limit: number
 }
 
-export interface Activity {
-  readonly subject: string
-  readonly startsAtMs: number
-  readonly paidCount: number
-  readonly paidMicro: MicroUsdc
-  readonly refundedCount: number
-  readonly refundedMicro: MicroUsdc
-  readonly approvedCount: number
-  readonly deniedCount: number
-}
+export type Activity = Readonly<Omit<ActivitySum, 'environment' | 'dimension'>>
 
 export interface Budgets {
   readonly activeMandates: number

@@ -129,17 +129,21 @@ export function mergeParts(parts: Iterable<ActivityPart>): ActivityPart[] {
   return merged.parts
 }
 
-export interface ActivitySum {
+export interface ActivitySum extends Sums {
   readonly environment: Environment
   readonly dimension: ActivityDimension
   readonly subject: string
   readonly startsAtMs: number
+}
+
+/** The counts of some entries, and what they paid and refunded. */
+interface Sums {
   paidCount: number
-  paidMicro: bigint
+  paidMicro: MicroUsdc
   approvedCount: number
   deniedCount: number
   refundedCount: number
-  refundedMicro: bigint
+  refundedMicro: MicroUsdc
 }
 
 /** The sums of parts, in the order of environment, dimension, subject and time. */
@@ -153,7 +157,7 @@ export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
       // No text of the ledger contains NUL, so the keys sort like their parts.
       const key = `${environment}\0${dimension}\0${subject}\0${at.text}`
       let sum = sums.get(key)
-      if (!sum) sums.set(key, (sum = { environment, dimension, subject, startsAtMs: at.ms, ...nothing }))
+      if (!sum) sums.set(key, (sum = { environment, dimension, subject, startsAtMs: at.ms, ...noSums }))
       addTo(sum, kind, added)
     }
     const addWithDay = (dimension: SplitDimension, subject: string, added: Added) => {
@@ -210,13 +214,13 @@ function addSum<Sum extends Added>(sums: Map<string, Sum>, id: string, added: Su
   sum.micro += added.micro
 }
 
-const nothing = {
+export const noSums: Readonly<Sums> = {
   paidCount: 0,
-  paidMicro: 0n,
+  paidMicro: 0n as MicroUsdc,
   approvedCount: 0,
   deniedCount: 0,
   refundedCount: 0,
-  refundedMicro: 0n,
+  refundedMicro: 0n as MicroUsdc,
 }
 
 function addTo(sum: ActivitySum, kind: EntryKind, { count, micro }: Added): void {
@@ -224,12 +228,12 @@ function addTo(sum: ActivitySum, kind: EntryKind, { count, micro }: Added): void
     case 'paid':
     case 'received':
       sum.paidCount += count
-      sum.paidMicro += micro
+      sum.paidMicro = (sum.paidMicro + micro) as MicroUsdc
       return
     case 'refunded':
     case 'refund_sent':
       sum.refundedCount += count
-      sum.refundedMicro += micro
+      sum.refundedMicro = (sum.refundedMicro + micro) as MicroUsdc
       return
     case 'approved':
       sum.approvedCount += count

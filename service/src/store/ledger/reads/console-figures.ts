@@ -1,7 +1,7 @@
-import type { MicroUsdc } from '../../../domain/money.ts'
+import { addMicro } from '../../../domain/money.ts'
 import type { Scope } from '../../../domain/records.ts'
 import type { Activity, ActivityQuestion, ConsoleReads, Refusal } from '../../console/store.ts'
-import { sumOfHalves, sumsOfParts, type ActivityPart } from '../activity.ts'
+import { noSums, sumOfHalves, sumsOfParts, type ActivityPart, type ActivitySum } from '../activity.ts'
 import type { Table } from '../table.ts'
 import {
   activity,
@@ -69,7 +69,7 @@ export function prepareFigures(db: LedgerReader) {
         union all
         select '', 0, parts, ${sql.raw(summed.map(() => '0').join(', '))} from ${from(activityParts)}
         where ${ofAccount(scope.accountId)} ${inTime}`.execute(db)
-      return addActivity(rows, { ...question, environment: scope.environment })
+      return addActivity(rows, scope, question)
     },
 
     async topSubjects(scope, { dimension, fromMs, limit }) {
@@ -86,11 +86,8 @@ export function prepareFigures(db: LedgerReader) {
       for (const { subject, paid, refunded, parts } of rows) {
         if (parts === null) sums.set(subject, Number(paid) - Number(refunded))
       }
-      for (const sum of sumsOfParts(waitingIn(rows))) {
-        if (sum.environment !== scope.environment || sum.dimension !== dimension || sum.startsAtMs < fromMs)
-          continue
-        const added = Number(sum.paidMicro - sum.refundedMicro)
-        sums.set(sum.subject, (sums.get(sum.subject) ?? 0) + added)
+      for (const { subject, paidMicro, refundedMicro } of waitingIn(rows, scope, { dimension, fromMs })) {
+        sums.set(subject, (sums.get(subject) ?? 0) + Number(paidMicro - refundedMicro))
       }
       return [...sums]
         .sort(([one, ofOne], [other, ofOther]) => ofOther - ofOne || (one < other ? -1 : 1))
@@ -214,9 +211,20 @@ type ActivityRow = Readonly<Record<(typeof summed)[number], Int>> & {
   readonly parts: string | null
 }
 
-/** What rows of batches add to the sums. */
-function waitingIn(rows: readonly { readonly parts: string | null }[]): ActivityPart[] {
-  return rows.flatMap(({ parts }) => (parts === null ? [] : (JSON.parse(parts) as ActivityPart[])))
+/** What rows of batches add to the sums that a question is about. */
+function waitingIn(
+  rows: readonly { readonly parts: string | null }[],
+  { environment }: Scope,
+  { dimension, fromMs, untilMs = Infinity }: Pick<ActivityQuestion, 'dimension' | 'fromMs' | 'untilMs'>,
+): ActivitySum[] {
+  const parts = rows.flatMap((row) => JSON.parse(row.parts ?? '[]') as readonly ActivityPart[])
+  return sumsOfParts(parts).filter(
+    (sum) =>
+      sum.environment === environment &&
+      sum.dimension === dimension &&
+      sum.startsAtMs >= fromMs &&
+      sum.startsAtMs < untilMs,
+  )
 }
 
 /** The sums of a subject, only for their order; or what a batch adds to the sums. */
@@ -241,35 +249,25 @@ interface RefusalRow {
 }
 
 /** The sums of rows, in the order of subjects and times. */
-function addActivity(
-  rows: readonly ActivityRow[],
-  question: ActivityQuestion & Pick<Scope, 'environment'>,
-): Activity[] {
-  const { environment, dimension, subjects, fromMs, untilMs = Infinity, isTotal } = question
+function addActivity(rows: readonly ActivityRow[], scope: Scope, question: ActivityQuestion): Activity[] {
+  const { subjects, isTotal } = question
   const kept = rows.flatMap(({ parts, ...row }) => (parts === null ? [toActivity(row)] : []))
-  const fitting = sumsOfParts(waitingIn(rows)).filter(
-    (sum) =>
-      sum.environment === environment &&
-      sum.dimension === dimension &&
-      sum.startsAtMs >= fromMs &&
-      sum.startsAtMs < untilMs &&
-      subjects.includes(sum.subject),
-  )
+  const fitting = waitingIn(rows, scope, question).filter(({ subject }) => subjects.includes(subject))
   const sums = new Map<string, Activity>()
   for (const added of [...kept, ...fitting]) {
     const { subject, startsAtMs } = added
     const bucketMs = isTotal ? startsAtMs : bucketOf(startsAtMs, question)
     const key = isTotal ? subject : `${subject}\0${bucketMs}`
-    const sum = sums.get(key)
+    const sum = sums.get(key) ?? { startsAtMs: bucketMs, ...noSums }
     sums.set(key, {
       subject,
-      startsAtMs: Math.min(bucketMs, sum?.startsAtMs ?? bucketMs),
-      paidCount: (sum?.paidCount ?? 0) + added.paidCount,
-      paidMicro: ((sum?.paidMicro ?? 0n) + added.paidMicro) as MicroUsdc,
-      approvedCount: (sum?.approvedCount ?? 0) + added.approvedCount,
-      deniedCount: (sum?.deniedCount ?? 0) + added.deniedCount,
-      refundedCount: (sum?.refundedCount ?? 0) + added.refundedCount,
-      refundedMicro: ((sum?.refundedMicro ?? 0n) + added.refundedMicro) as MicroUsdc,
+      startsAtMs: Math.min(bucketMs, sum.startsAtMs),
+      paidCount: sum.paidCount + added.paidCount,
+      paidMicro: addMicro(sum.paidMicro, added.paidMicro),
+      approvedCount: sum.approvedCount + added.approvedCount,
+      deniedCount: sum.deniedCount + added.deniedCount,
+      refundedCount: sum.refundedCount + added.refundedCount,
+      refundedMicro: addMicro(sum.refundedMicro, added.refundedMicro),
     })
   }
   return [...sums.values()].sort((one, other) =>
