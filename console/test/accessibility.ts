@@ -8,6 +8,8 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const guidelines: RunOptions = {
   runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
   resultTypes: ['violations'],
+  // The selectors of elements, which nobody reads, take long to find.
+  selectors: false,
   // No rule of these needs the stylesheets themselves.
   preload: false,
 }
@@ -55,19 +57,21 @@ async function violations(page: Page, look: string, options: RunOptions, part?: 
 
 /** Looks only at a part, if it is there. */
 async function runAxe(page: Page, look: string, options: RunOptions, part?: string): Promise<string[]> {
-  const results = await page.evaluate(
-    ({ options, part }) => {
+  // The results are long and name elements that are fine too, so only the violations leave the page.
+  const found = await page.evaluate(
+    async ({ options, part }) => {
       const { axe } = globalThis as unknown as {
         axe: { run: (context: Document | string, options: RunOptions) => Promise<AxeResults> }
       }
       const isThere = part !== undefined && document.querySelector(part) !== null
-      return axe.run(isThere ? part : document, options)
+      const { violations } = await axe.run(isThere ? part : document, options)
+      return violations.map(
+        ({ id, nodes }) => `${id} at ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`,
+      )
     },
     { options, part },
   )
-  return results.violations.map(
-    ({ id, nodes }) => `${look}: ${id} at ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`,
-  )
+  return found.map((one) => `${look}: ${one}`)
 }
 
 /** As the button of the sidebar does, which a dialog may cover. */
