@@ -35,7 +35,7 @@ const dialect: FactsDialect = {
 /** The facts of an agent and a mandate that can change, read by the mandate's number. */
 const selectChanging = `
   select a.status, a.revoked_at_ms, a.budget_path, m.status, m.updated_at_ms,
-    n.spent_micro, n.held_micro, n.authorized_micro
+    n.spent_micro, n.held_micro, n.authorized_micro, m.version
   from ${first.name} m join ${sums.name} n on n.no = m.no
     join ${agents.name} a on a.account_id = m.account_id and a.id = m.agent_id
   where m.no = ${joinedParameter()}`
@@ -93,7 +93,9 @@ export function prepareAgentFacts(
         : findTheirs.get(known.no, environment, merchantDomain, idBytes('account', caller.accountId))
     if (!found) return undefined
     const [status, revokedAtMs, budgetPath, mandateStatus, updatedAtMs, ...sums] = found
-    const [spentMicro, heldMicro, authorizedMicro] = sums
+    const [spentMicro, heldMicro, authorizedMicro, version] = sums
+    // Its terms have changed.
+    if (Number(version) !== known.mandate.version) return undefined
     const changed = {
       agent: {
         status,

@@ -60,7 +60,7 @@ export class IndexedMandates<Known> implements Pick<Ledger, 'run'> {
   }
 }
 
-/** The mandate of a call, if the call adds entries. */
+/** The mandate of a call; calls that add entries name it in one of these fields. */
 function mandateOf(call: unknown): string | undefined {
   const { mandateId, hold } = call as {
     readonly mandateId?: string
