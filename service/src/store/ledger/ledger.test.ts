@@ -271,6 +271,36 @@ test('Calls whose reads depend on earlier reads are written in one batch', async
   assert.equal(batches.length, 2)
 })
 
+test('A decision that fails on cached rows is made again at once, on rows of the database', async () => {
+  const avoided: (boolean | undefined)[] = []
+  let isStale = false
+  const ledger = await openMemoryLedger({
+    changeDriver: (driver) => ({
+      begin(options) {
+        avoided.push(options?.avoidsCache)
+        const stale = changeTransactions(driver, () => ({
+          read: (reads) => ({ found: reads.map(() => []), blocked: new Set(), mayBeStale: true }),
+        }))
+        return (isStale && !options?.avoidsCache ? stale : driver).begin(options)
+      },
+    }),
+  })
+  const { accountId, id } = await ledger.mandate()
+  const findMandate: Operation<undefined, string> = {
+    name: 'findMandate',
+    reads: () => [look(mandates, { accountId, id })],
+    decide(_, facts) {
+      const row = facts.row(mandates, { accountId, id })
+      assert(row, 'the cached rows contradict each other')
+      return unchanged(row.id)
+    },
+  }
+  avoided.length = 0
+  isStale = true
+  assert.equal(await ledger.run(findMandate, undefined), id)
+  assert.deepEqual(avoided, [false, true])
+})
+
 async function openTenant(options: Partial<LedgerOptions>) {
   const driver = new MemoryDatabase()
   const counts = { now: 0, max: 0, blocked: 0 }
