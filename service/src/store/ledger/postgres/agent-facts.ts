@@ -16,13 +16,12 @@ import {
 } from '../reads/agent-facts.ts'
 import { sqlName, type Table } from '../table.ts'
 import { agents, entries, mandates, type AgentRow, type MandateRow } from '../tables.ts'
-import { askOnce } from './ask-once.ts'
 import { BatchedReads } from './batched-reads.ts'
 import { compileDecodeRow } from '../compiled-rows.ts'
 import { columnTypes, decoderOf } from './column-types.ts'
 import { localSetting, noJit } from './local-settings.ts'
 import { uuidOf } from './postgres-reader.ts'
-import type { Statement } from './round-trip.ts'
+import { askOnce, type Statement } from './round-trip.ts'
 import { guardOf } from './schema.ts'
 
 type Values = Readonly<Record<string, unknown>>

@@ -4,7 +4,7 @@ import type { Caller } from '../../../domain/records.ts'
 import { withClock } from '../../../domain/clock/test-clock.ts'
 import { idFrom, rowOf, type RawRow } from '../reads/rows.ts'
 import { apiKeys } from '../tables.ts'
-import { askOnce } from './ask-once.ts'
+import { askOnce } from './round-trip.ts'
 import { BatchedReads, type BatchedReadsOptions } from './batched-reads.ts'
 import type { ShardOfAccount } from './distribution.ts'
 

@@ -4,7 +4,7 @@ import { codeOf } from '../../error-code.ts'
 import type { RunQuery } from '../../sql.ts'
 import { consoleQueryMs, maxConsoleQueries } from '../../console/store.ts'
 import { QueryTooSlowError } from '../../store.ts'
-import { askOnce } from './ask-once.ts'
+import { askOnce } from './round-trip.ts'
 import { storable } from './connection.ts'
 import { localSetting, noJit } from './local-settings.ts'
 

@@ -15,7 +15,7 @@ import { CachedRows, type CachedRead } from './cached-rows.ts'
 import type { ShardOfAccount } from './distribution.ts'
 import { breaksConnection, explainFailure } from './errors.ts'
 import { beginWith, type BeginOptions } from './local-settings.ts'
-import { roundTrip, type Answer, type Statement } from './round-trip.ts'
+import { rollBack, roundTrip, type Answer, type Statement } from './round-trip.ts'
 import {
   canFind,
   checkRows,
@@ -106,11 +106,7 @@ class PostgresTransaction implements DriverTransaction {
 
   async rollBack(): Promise<void> {
     if (!this.#client) return
-    const isBroken = await roundTrip(this.#client, [{ text: 'rollback' }]).then(
-      () => false,
-      () => true,
-    )
-    this.#release({ isBroken })
+    this.#release({ isBroken: !(await rollBack(this.#client)) })
   }
 
   /** The answers to statements, sent in one round trip. */

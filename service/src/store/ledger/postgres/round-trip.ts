@@ -1,6 +1,8 @@
 import type { Duplex } from 'node:stream'
 
-import { types, type Connection, type PoolClient, type QueryConfig, type Submittable } from 'pg'
+import { types, type Connection, type Pool, type PoolClient, type QueryConfig, type Submittable } from 'pg'
+
+import { breaksConnection } from './errors.ts'
 
 /** A statement, optionally with a row format; by default each row is an object with a property per column. */
 export interface Statement extends QueryConfig {
@@ -27,6 +29,31 @@ export function roundTrip(client: PoolClient, statements: readonly Statement[]):
     })
     client.query(trip)
   })
+}
+
+/** Whether a transaction was rolled back, so that its connection can be used again. */
+export function rollBack(client: PoolClient): Promise<boolean> {
+  return roundTrip(client, [{ text: 'rollback' }]).then(
+    () => true,
+    () => false,
+  )
+}
+
+/**
+ * Sends statements in one round trip over a connection of a pool. Discards a broken connection, and one whose
+ * transaction stays open after an error.
+ */
+export async function askOnce(pool: Pool, statements: readonly Statement[]): Promise<Answer[]> {
+  const client = await pool.connect()
+  let isBroken = false
+  try {
+    return await roundTrip(client, statements)
+  } catch (error) {
+    isBroken = breaksConnection(error) || !(await rollBack(client))
+    throw error
+  } finally {
+    client.release(isBroken)
+  }
 }
 
 /**
