@@ -73,22 +73,25 @@ export async function forEachMandate(
   of: MandatePage['of'],
   work: (mandate: MandateRow) => Promise<void>,
 ): Promise<void> {
-  const failures = await workOn(mandatesOf(ledger, of), () => mandatesAtOnce, work)
+  const failures = await workOn(pagesOfMandates(ledger, of), () => mandatesAtOnce, work)
   if (failures.length > 0) throw failures[0]
 }
 
-async function* mandatesOf(ledger: Pick<Ledger, 'run'>, of: MandatePage['of']): AsyncGenerator<MandateRow> {
+async function* pagesOfMandates(
+  ledger: Pick<Ledger, 'run'>,
+  of: MandatePage['of'],
+): AsyncGenerator<readonly MandateRow[]> {
   let afterId: string | undefined = ''
   while (afterId !== undefined) {
     const page: readonly MandateRow[] = await ledger.run(listMandatesOf, { of, afterId, limit: pageSize })
-    yield* page
+    yield page
     afterId = page.length < pageSize ? undefined : page.at(-1)?.id
   }
 }
 
-/** Works on several items at once; resolves to the errors, once all other work is done. */
+/** Works on several items at once, which may share transactions; resolves to the errors, once all other work is done. */
 export async function workOn<Item>(
-  items: Iterable<Item> | AsyncIterable<Item>,
+  pages: Iterable<readonly Item[]> | AsyncIterable<readonly Item[]>,
   maxAtOnce: () => number,
   work: (item: Item) => Promise<void>,
 ): Promise<unknown[]> {
@@ -98,8 +101,7 @@ export async function workOn<Item>(
   const untilFewer = async (than: () => number) => {
     while (inProgress >= than()) await new Promise<void>((resolve) => (onEnd = resolve))
   }
-  for await (const item of items) {
-    await untilFewer(maxAtOnce)
+  const start = (item: Item) => {
     inProgress += 1
     void work(item)
       .catch((error: unknown) => failures.push(error))
@@ -107,6 +109,12 @@ export async function workOn<Item>(
         inProgress -= 1
         onEnd?.()
       })
+  }
+  for await (const page of pages) {
+    for (const item of page) {
+      if (inProgress >= maxAtOnce()) await untilFewer(maxAtOnce)
+      start(item)
+    }
   }
   await untilFewer(() => 1)
   return failures

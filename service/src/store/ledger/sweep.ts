@@ -77,7 +77,7 @@ export class Sweep {
         if (!outcome.isMoreLeft || furtherLooks-- <= 0) return
       }
     }
-    const failures = await workOn(chosen, () => this.#atOnce, sweepOne)
+    const failures = await workOn([chosen], () => this.#atOnce, sweepOne)
     const bug = failures.find((error) => !(error instanceof StoreUnavailableError))
     if (bug !== undefined) throw bug
     // If none of several could be swept, their locks are not the cause.
