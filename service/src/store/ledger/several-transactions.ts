@@ -65,7 +65,7 @@ export async function voidAll(
 const mandatesAtOnce = 32
 
 /** How many mandates are read in one step. */
-const pageSize = 500
+const pageSize = 100
 
 /** Runs `work` for each mandate of a scope or of an agent, several at a time. */
 export async function forEachMandate(
