@@ -63,10 +63,10 @@ const indexEntries = 'index entries'
 const probeCommit = 'probe commit'
 
 /**
- * This many calls are sent without waiting for the turn of the event loop to end, so that the thread can start. A larger
- * batch costs less per call, because it is one message, one commit and one sync; with 64 the thread idles too long (bench/tuning.md).
+ * This many calls are sent without waiting for the turn of the event loop to end, so that the thread can start. More at a time
+ * cost less per call, but both threads idle longer (bench/tuning.md).
  */
-const sentTogether = 32
+const sentTogether = 16
 
 /**
  * The ledger in a SQLite file, in a separate thread: while it writes and the disk makes it durable, this
@@ -168,8 +168,6 @@ export class SqliteLedger {
 
   #settle(replies: Replies): void {
     const { written } = replies
-    // The thread continues while this one answers.
-    this.#send()
     let isFirst = true
     this.#unpacker.unpack(replies, (label, number, value) => {
       const waiting = this.#calls[number]
