@@ -27,7 +27,7 @@ PostgreSQL also the processor time of the server.
   --starts   how often both are started anew: a process keeps its luck for life (default 4)
   --rounds   pairs of blocks per flow and start (default 4)
   --seconds  length of a block (default 1)
-  --warm-up  seconds of load on each side before its blocks count: V8 compiles the code meanwhile (default 5)
+  --warm-up  seconds of load on each side before its blocks count: V8 compiles the code meanwhile (default 25)
   --clients  connections (default 64)
   --spread   ${spreads.join(' or ')}: all mandates in turn, or one (default uniform)
   --least    the median rate ratio each flow must reach, or the exit code is 1 (default 0.97)
@@ -59,7 +59,7 @@ const { values, positionals } = parseArgs({
     starts: { type: 'string', default: '4' },
     rounds: { type: 'string', default: '4' },
     seconds: { type: 'string', default: '1' },
-    'warm-up': { type: 'string', default: '5' },
+    'warm-up': { type: 'string', default: '25' },
     clients: { type: 'string', default: '64' },
     spread: { type: 'string', default: 'uniform' },
     least: { type: 'string', default: '0.97' },
