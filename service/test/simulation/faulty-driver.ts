@@ -1,10 +1,14 @@
 import {
   OutcomeUnknownError,
   RolledBackError,
+  StaleRowsError,
   type Driver,
   type NetChange,
+  type ReadAnswer,
 } from '../../src/store/ledger/driver.ts'
+import type { KeyMap } from '../../src/store/ledger/key-map.ts'
 import type { MemoryDatabase, MemorySession } from '../../src/store/ledger/memory/memory-database.ts'
+import type { Read } from '../../src/store/ledger/operation.ts'
 import type { SeededRandom } from '../../testing/seeded-random.ts'
 
 /** What goes wrong with a transaction; usually nothing. */
@@ -19,11 +23,17 @@ const fates = [
   'answer lost',
   /** The commit reaches the server long after the service has given up the connection. */
   'commit late',
+  /** Rows come from a cache that does not know the latest changes. */
+  'stale rows',
 ] as const
 type Fate = (typeof fates)[number] | 'none'
 
+type Row = Readonly<Record<string, unknown>>
+
 export interface FaultyDriverOptions {
   readonly database: MemoryDatabase
+  /** The rows of the database before their latest changes. */
+  readonly earlierRows: KeyMap<Row>
   readonly random: SeededRandom
   readonly sleep: (ms: number) => Promise<void>
   /** How many of a hundred transactions are affected. */
@@ -36,20 +46,24 @@ export interface FaultyDriverOptions {
 
 /** A driver over tables in memory whose connections fail like those over a network. */
 export function createFaultyDriver(options: FaultyDriverOptions): Driver {
-  const { database, random, sleep, faultPercent, isCrashed, onCommitted } = options
+  const { database, earlierRows, random, sleep, faultPercent, isCrashed, onCommitted } = options
 
   return {
-    begin() {
+    begin({ avoidsCache = false } = {}) {
       const session = database.begin()
       const fate: Fate = random.below(100) < faultPercent ? random.pick(fates) : 'none'
       let isLate = false
+      let isStale = false
       return {
         async read(reads, readOptions) {
           await pause()
           if (fate === 'lost while reading') throw new RolledBackError('the connection has ended')
           const answer = await session.read(reads, readOptions)
           await pause()
-          return answer
+          if (fate !== 'stale rows' || avoidsCache) return answer
+          const cached = fromCache(reads, answer)
+          isStale ||= cached.some((rows, index) => rows !== answer.found[index])
+          return { ...answer, found: cached, mayBeStale: isStale }
         },
         async commit(changes) {
           if (isCrashed() && random.below(2) === 0) {
@@ -57,6 +71,7 @@ export function createFaultyDriver(options: FaultyDriverOptions): Driver {
             session.rollBack()
             return never()
           }
+          if (isStale) throw new StaleRowsError('cached rows have changed')
           if (fate === 'rolled back') throw new RolledBackError('two transactions met')
           if (fate === 'commit lost') throw new OutcomeUnknownError('the connection has ended')
           if (fate === 'commit late') {
@@ -65,8 +80,7 @@ export function createFaultyDriver(options: FaultyDriverOptions): Driver {
             await sleep(random.below(1_000))
             throw new OutcomeUnknownError('no answer in time')
           }
-          session.commit(changes)
-          onCommitted?.(changes)
+          write(session, changes)
           if (isCrashed()) await never()
           await pause()
           if (fate === 'answer lost') throw new OutcomeUnknownError('the connection has ended')
@@ -78,6 +92,21 @@ export function createFaultyDriver(options: FaultyDriverOptions): Driver {
     },
   }
 
+  /** What was found, with the earlier version of each row that has one. */
+  function fromCache(reads: readonly Read[], { found, blocked }: ReadAnswer): ReadAnswer['found'] {
+    return found.map((rows, index) => {
+      const read = reads[index]!
+      const earlier = read.kind === 'row' && !blocked.has(read) && earlierRows.get(read.table, read.key)
+      return earlier && rows.length > 0 ? [earlier] : rows
+    })
+  }
+
+  function write(session: MemorySession, changes: readonly NetChange[]): void {
+    session.commit(changes)
+    for (const { table, before } of changes) if (before) earlierRows.set(table, before, before)
+    onCommitted?.(changes)
+  }
+
   function pause(): Promise<void> {
     return sleep(random.below(random.below(20) === 0 ? 400 : 6))
   }
@@ -87,8 +116,7 @@ export function createFaultyDriver(options: FaultyDriverOptions): Driver {
     await sleep(random.below(4_000))
     try {
       if (random.below(3) === 0) return
-      session.commit(changes)
-      onCommitted?.(changes)
+      write(session, changes)
     } catch {
       // Another transaction has written one of the rows meanwhile: the server rolls back, and no client is
       // there to be told.

@@ -1,5 +1,5 @@
 // Longer than 400 lines: it is a list, read from top to bottom.
-import type { DriverTransaction, NetChange } from '../../src/store/ledger/driver.ts'
+import { StaleRowsError, type DriverTransaction, type NetChange } from '../../src/store/ledger/driver.ts'
 import type { Change, Decision, Facts } from '../../src/store/ledger/operation.ts'
 import type { Table } from '../../src/store/ledger/table.ts'
 import {
@@ -252,6 +252,18 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   {
     bug: 'a failed transaction is answered as a success',
     ...inTransaction((transaction) => ({ commit: (changes) => tryCommit(transaction, changes) })),
+  },
+  {
+    bug: 'a decision on stale rows is answered as if it had been committed',
+    ...inTransaction((transaction) => ({
+      async commit(changes) {
+        try {
+          await transaction.commit(changes)
+        } catch (error) {
+          if (!(error instanceof StaleRowsError)) throw error
+        }
+      },
+    })),
   },
   {
     bug: 'the last change of a batch is not written',

@@ -53,7 +53,7 @@ import { StoreUnavailableError } from '../../src/store/store.ts'
 import { type SeededRandom } from '../../testing/seeded-random.ts'
 import { captureSeconds, type Answer, type Request } from '../faults/history.ts'
 import { collectorDomain } from '../faults/market.ts'
-import { createFaultyDriver } from './faulty-driver.ts'
+import { createFaultyDriver, type FaultyDriverOptions } from './faulty-driver.ts'
 import {
   category,
   environment,
@@ -70,6 +70,7 @@ export interface World {
   readonly random: SeededRandom
   readonly time: VirtualTime
   readonly database: MemoryDatabase
+  readonly earlierRows: FaultyDriverOptions['earlierRows']
   readonly faultPercent: number
   /** How far the test clock of the account that pays is ahead. */
   readonly clockOffsetMs: () => number
@@ -505,13 +506,21 @@ export class SimulatedService {
   }
 
   #start(): Ledger {
-    const { random, time, database, faultPercent, changeDriver } = this.#world
+    const { random, time, database, earlierRows, faultPercent, changeDriver } = this.#world
     const life = this.#life
     const isCrashed = () => life.isOver
     const onCommitted = (changes: readonly NetChange[]) => noteWritten(this.#world, changes)
     return new Ledger({
       driver: changeDriver(
-        createFaultyDriver({ database, random, sleep: time.sleep, faultPercent, isCrashed, onCommitted }),
+        createFaultyDriver({
+          database,
+          earlierRows,
+          random,
+          sleep: time.sleep,
+          faultPercent,
+          isCrashed,
+          onCommitted,
+        }),
       ),
       stopwatch: { nowMs: () => time.nowMs, sleep: time.sleep },
       random: () => random.below(1_000) / 1_000,

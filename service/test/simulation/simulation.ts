@@ -2,6 +2,7 @@ import { auditEvent } from '../../src/domain/audit.ts'
 import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
 import type { Caller } from '../../src/domain/records.ts'
 import { createIds, type Ids } from '../../src/ids.ts'
+import { KeyMap } from '../../src/store/ledger/key-map.ts'
 import { Ledger } from '../../src/store/ledger/ledger.ts'
 import { StoreUnavailableError } from '../../src/store/store.ts'
 import { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
@@ -61,6 +62,7 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
   const random = seededRandom(seed)
   const time = new VirtualTime(Date.UTC(2026, 10, 20, 12))
   const database = new MemoryDatabase()
+  const earlierRows = new KeyMap<Readonly<Record<string, unknown>>>()
   const { changeOperation = (operation) => operation, changeDriver = (driver) => driver } = options
   const moments = {
     madeAtMs: new Map<string, number>(),
@@ -71,7 +73,8 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
   let payerId = ''
   const clockOffsetMs = () => findRow(database, accounts, { id: payerId })?.clockOffsetMs ?? 0
   const injected = { changeOperation, changeDriver }
-  const world: World = { random, time, database, faultPercent, ...injected, clockOffsetMs, ...moments }
+  const places = { random, time, database, earlierRows }
+  const world: World = { ...places, faultPercent, ...injected, clockOffsetMs, ...moments }
   const ids = createIds(() => time.nowMs, random.bytes)
   const services = [new SimulatedService(world, ids), new SimulatedService(world, ids)] as const
   const closesAtMs = time.nowMs + openMs
@@ -236,13 +239,14 @@ async function rollUpForEver(
 }
 
 async function openAccount(
-  { time, database }: World,
+  { time, database, earlierRows }: World,
   ids: Ids,
   role: 'owner' | 'merchant' | 'operator',
 ): Promise<Caller> {
   const ledger = new Ledger({
     driver: createFaultyDriver({
       database,
+      earlierRows,
       random: seededRandom(0),
       sleep: time.sleep,
       faultPercent: 0,
