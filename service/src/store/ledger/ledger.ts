@@ -224,7 +224,7 @@ export class Ledger {
 
   #blockedRowOf({ operation, call }: Waiting): BlockedRow | undefined {
     return operation
-      .reads(call, { isRerun: false })
+      .reads(call)
       .map(readText)
       .flatMap((name) => [name, ...this.#laterLocks.of(operation.name, name)])
       .map((name) => this.#blockedRows.get(name))
@@ -319,7 +319,8 @@ export class Ledger {
     let left = batch
     let lastError: unknown
     let avoidsCache = false
-    for (let attempt = 0; left.length > 0; attempt++) {
+    let pauses = 0
+    while (left.length > 0) {
       left = this.#rejectLate(left, lastError)
       if (left.length === 0) return
       try {
@@ -343,7 +344,7 @@ export class Ledger {
           await this.#writeOneByOne(left, row, error)
           return
         }
-        await this.#stopwatch.sleep(this.#pauseAfter(attempt))
+        await this.#stopwatch.sleep(this.#pauseAfter(pauses++))
       }
     }
   }
@@ -437,8 +438,8 @@ export class Ledger {
     this.#enqueue(one)
   }
 
-  #pauseAfter(attempt: number): number {
-    return Math.min(maxPauseMs, minPauseMs * 2 ** attempt) * (0.5 + this.#random())
+  #pauseAfter(earlierPauses: number): number {
+    return Math.min(maxPauseMs, minPauseMs * 2 ** earlierPauses) * (0.5 + this.#random())
   }
 }
 
@@ -446,7 +447,7 @@ function findTraits(
   { operation, call }: Waiting,
   { groupOf, laterLocks }: { readonly groupOf: LedgerOptions['groupOf']; readonly laterLocks: LaterLocks },
 ): Traits {
-  const reads = operation.reads(call, { isRerun: false })
+  const reads = operation.reads(call)
   const locked = reads.filter(({ isLocked }) => isLocked)
   const read = locked[0] ?? reads[0]
   const values = read?.kind === 'range' ? read.where : read?.key
@@ -482,7 +483,7 @@ async function decideAndCommit(
   const blocked = new Map<Waiting, string>()
   let free = [...batch]
   for (const one of free) {
-    one.reads = one.operation.reads(one.call, facts)
+    one.reads = one.operation.reads(one.call)
     one.requested = []
     for (const read of one.reads) facts.ask(read)
   }
