@@ -19,7 +19,7 @@ test('A first load brings at most 250 KB of JavaScript, gzipped', () => {
   assert.ok(bytes <= firstLoadBytes, `${bytes} bytes`)
 })
 
-test('The page carries no script, style or picture within itself: the policy admits none', () => {
+test('The page contains no inline script, style or picture, which its policy forbids', () => {
   assert.doesNotMatch(page, /<style|style=|<script(?![^>]*\bsrc=)|\bon[a-z]+=|data:/i)
   for (const [, address = ''] of page.matchAll(/(?:src|href)="([^"]+)"/g))
     assert.match(address, /^\/console\//)
@@ -36,7 +36,7 @@ test('No file of the console names another origin to load from', () => {
   }
 })
 
-test('The licence of every library and font that is built in lies beside the files', () => {
+test('The license of every bundled library and font is next to the files', () => {
   const libraries = readLicence('libraries.md')
   const named = ['@base-ui/react', '@tanstack/react-query', 'd3-scale', 'react', 'react-dom', 'react-router']
   for (const name of named) {

@@ -20,7 +20,7 @@ let browser: Browser
 before(async () => void (browser = await startBrowser()))
 after(() => browser.close())
 
-test('Every screen and dialog: axe finds nothing in either theme nor on a phone, and each says which environment it is', async (context) => {
+test('Every screen and dialog passes axe in both themes and on a phone, and names its environment', async (context) => {
   const service = await startTestService(context)
   const { purser, mandates, agents } = await seedSandbox(service, Date.now(), { hours: 1, days: 3 })
   const find = async (status: 'denied' | 'paid') =>
@@ -72,7 +72,7 @@ test('Every screen and dialog: axe finds nothing in either theme nor on a phone,
   await visitor.leave()
 })
 
-test('Every empty screen, of either environment: axe finds nothing in either theme nor on a phone', async (context) => {
+test('Every empty screen of both environments passes axe in both themes and on a phone', async (context) => {
   const service = await startTestService(context)
   const visitor = await visit(browser, service, { colorScheme: 'light' })
   const { page } = visitor
@@ -102,7 +102,7 @@ test('Every empty screen, of either environment: axe finds nothing in either the
   await late.leave()
 })
 
-test('Every failure that is shown: axe finds nothing in either theme nor on a phone', async (context) => {
+test('Every error screen passes axe in both themes and on a phone', async (context) => {
   const service = await startTestService(context)
   const { purser, mandates } = await seedSandbox(service, Date.now(), { hours: 1, days: 1 })
   const wire = await layWire(context, service)
@@ -146,7 +146,7 @@ test('Every failure that is shown: axe finds nothing in either theme nor on a ph
   await visitor.leave()
 })
 
-test('A style of a stranger, and a request to another host, would not go unnoticed', async (context) => {
+test('A foreign style and a request to another host are noticed', async (context) => {
   const service = await startTestService(context)
   for (const misdeed of [
     () =>

@@ -9,7 +9,7 @@ import { seedSandbox } from './seeded-sandbox.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
-test('Finding the way: soon there, by filters, by typing, by keyboard alone, without motion, and when a file is gone', async (context) => {
+test('Navigation: fast, by filters, by typing, by keyboard alone, without motion, and when a file is missing', async (context) => {
   const service = await startTestService(context)
   await seedSandbox(service, Date.now())
   const chapter = storyOf(context)
@@ -46,7 +46,7 @@ test('Finding the way: soon there, by filters, by typing, by keyboard alone, wit
     for (const path of needed) assert.ok(firstPage.includes(path), path)
   })
 
-  await chapter('A filter stands in the address, and going back brings the list back', async () => {
+  await chapter('A filter is part of the address, and going back restores the list', async () => {
     await visitor.go('sandbox/mandates?status=paused')
     const table = page.getByRole('table', { name: 'Mandates' })
     await table.getByRole('link', { name: 'Photos for the travel report' }).click()
@@ -78,30 +78,27 @@ test('Finding the way: soon there, by filters, by typing, by keyboard alone, wit
     await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor()
   })
 
-  await chapter(
-    'A click anywhere in a row opens it; its buttons and a selected text keep theirs',
-    async () => {
-      await visitor.go('sandbox/mandates?status=paused')
-      const row = page.getByRole('table', { name: 'Mandates' }).getByRole('row').nth(1)
-      await row.getByRole('button').click()
-      await page.getByRole('menu').waitFor()
-      await page.keyboard.press('Escape')
-      await page.getByRole('menu').waitFor({ state: 'detached' })
-      assert.match(page.url(), /sandbox\/mandates\?status=paused$/)
-      const status = await row.getByText('Paused').boundingBox()
-      assert.ok(status)
-      const middle = status.y + status.height / 2
-      await page.mouse.move(status.x, middle)
-      await page.mouse.down()
-      await page.mouse.move(status.x + status.width, middle, { steps: 4 })
-      await page.mouse.up()
-      assert.match(await page.evaluate(() => getSelection()?.toString() ?? ''), /paus/i)
-      assert.match(page.url(), /sandbox\/mandates\?status=paused$/)
-      // On the selected text itself a click only ends the selection.
-      await row.getByRole('cell').nth(3).click()
-      await page.getByRole('heading', { level: 1, name: 'Photos for the travel report' }).waitFor()
-    },
-  )
+  await chapter('A click anywhere in a row opens it, except on its buttons or selected text', async () => {
+    await visitor.go('sandbox/mandates?status=paused')
+    const row = page.getByRole('table', { name: 'Mandates' }).getByRole('row').nth(1)
+    await row.getByRole('button').click()
+    await page.getByRole('menu').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('menu').waitFor({ state: 'detached' })
+    assert.match(page.url(), /sandbox\/mandates\?status=paused$/)
+    const status = await row.getByText('Paused').boundingBox()
+    assert.ok(status)
+    const middle = status.y + status.height / 2
+    await page.mouse.move(status.x, middle)
+    await page.mouse.down()
+    await page.mouse.move(status.x + status.width, middle, { steps: 4 })
+    await page.mouse.up()
+    assert.match(await page.evaluate(() => getSelection()?.toString() ?? ''), /paus/i)
+    assert.match(page.url(), /sandbox\/mandates\?status=paused$/)
+    // On the selected text itself a click only ends the selection.
+    await row.getByRole('cell').nth(3).click()
+    await page.getByRole('heading', { level: 1, name: 'Photos for the travel report' }).waitFor()
+  })
 
   await chapter('An address without its environment leads to its screen', async () => {
     await page.goto(`${service.url}/console/transactions?status=denied`)
@@ -112,7 +109,7 @@ test('Finding the way: soon there, by filters, by typing, by keyboard alone, wit
     assert.equal(page.url(), `${service.url}/console/sandbox`)
   })
 
-  await chapter('All agents are stopped from the palette, and the toast takes it back', async () => {
+  await chapter('All agents are stopped from the palette, and resumed from the toast', async () => {
     await page.keyboard.press('/')
     await page.keyboard.type('stop all')
     await page.keyboard.press('Enter')
@@ -125,7 +122,7 @@ test('Finding the way: soon there, by filters, by typing, by keyboard alone, wit
     await page.getByText(/mandates resumed$/).waitFor()
   })
 
-  await chapter('A stop whose answers were lost is taken back whole by the toast', async () => {
+  await chapter('A stop whose responses were lost is undone completely from the toast', async () => {
     await visitor.go('sandbox?stop')
     const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
     // A mandate that has expired is left alone.
@@ -175,7 +172,7 @@ test('Finding the way: soon there, by filters, by typing, by keyboard alone, wit
     assert.equal(await theme(), 'dark')
   })
 
-  await chapter('A screen whose files are gone says so, and the way to the others stays', async () => {
+  await chapter('A screen whose files are missing says so, and the others stay reachable', async () => {
     await visitor.go('sandbox')
     await page.route('**/assets/developers-*.js', (route) => route.fulfill({ status: 404 }))
     await page.getByRole('link', { name: 'Developers' }).click()
@@ -185,7 +182,7 @@ test('Finding the way: soon there, by filters, by typing, by keyboard alone, wit
     await page.unroute('**/assets/developers-*.js')
   })
 
-  await chapter('Who asks for less motion gets none, and who does not, some', async () => {
+  await chapter('Users who prefer reduced motion see none, and others do', async () => {
     const moving = () =>
       page.evaluate(() => {
         const longest = [...document.querySelectorAll('*')].map((element) => {

@@ -24,7 +24,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
   const visitor = await visit(browser, service)
   const { page } = visitor
 
-  await chapter('A key that the service does not know, or of an agent, opens nothing', async () => {
+  await chapter('An unknown key and a key of an agent cannot sign in', async () => {
     const purchaserKey = await issueKey(service, { role: 'merchant' })
     await page.goto(`${service.url}/console/`)
     for (const [key, words] of [
@@ -71,7 +71,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
     assert.deepEqual(await steps(page), [': done', ': done', ': done', ': to do'])
   })
 
-  await chapter('Its program makes a first purchase, and the panel goes', async () => {
+  await chapter('The program shown makes a first purchase, and the panel disappears', async () => {
     const program = await page.getByLabel('First purchase', { exact: true }).innerText()
     const output = await runProgram(context, program, { PURSER_SANDBOX_KEY: service.sandboxKey })
     assert.match(output, /verified: true/)
@@ -110,7 +110,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
     )
   })
 
-  await chapter('A payment is seen the moment it happens', async () => {
+  await chapter('A payment appears at once', async () => {
     const { body } = await service.call('GET', `/mandates/${page.url().split('/').at(-1)}`)
     await visitor.go('sandbox')
     await page.locator('.live-state', { hasText: 'Live' }).waitFor()
@@ -131,7 +131,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
     await page.locator('.tile', { hasText: 'Spent today' }).getByText('10.66').waitFor()
   })
 
-  await chapter('A mandate is paused, and the toast takes it back', async () => {
+  await chapter('A mandate is paused, and resumed from the toast', async () => {
     await visitor.go('sandbox/mandates')
     await page.getByRole('button', { name: 'Actions for Papers on heat pumps' }).click()
     await page.getByRole('menuitem', { name: 'Pause' }).click()
@@ -141,26 +141,29 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
     await row.getByText('active').waitFor()
   })
 
-  await chapter('A key is shown once, and works; revoking it wants its ending typed', async () => {
-    await visitor.go('sandbox/keys?new')
-    await page.getByLabel('Role').selectOption('owner')
-    await page.getByText('Never give this key to an agent').waitFor()
-    await page.getByLabel('Label').fill('spare')
-    await page.getByRole('button', { name: 'Issue sandbox key' }).click()
-    const key = await page.getByLabel('Key', { exact: true }).innerText()
-    assert.equal((await service.call('GET', '/agents', { key })).status, 200)
-    await page.getByRole('button', { name: "I've saved it" }).click()
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
-    assert.ok(!(await page.content()).includes(key))
-    await page.getByRole('button', { name: `Actions for the key ending in ${key.slice(-4)}` }).click()
-    await page.getByRole('menuitem', { name: 'Revoke…' }).click()
-    const revoke = page.getByRole('button', { name: 'Revoke permanently' })
-    assert.equal(await revoke.isDisabled(), true)
-    await page.getByLabel(/to confirm/).fill(key.slice(-4))
-    await revoke.click()
-    await page.getByRole('row', { name: /spare/ }).getByText('revoked').waitFor()
-    assert.equal((await service.call('GET', '/agents', { key })).status, 401)
-  })
+  await chapter(
+    'A key is shown once, and works; to revoke it, its last characters have to be typed',
+    async () => {
+      await visitor.go('sandbox/keys?new')
+      await page.getByLabel('Role').selectOption('owner')
+      await page.getByText('Never give this key to an agent').waitFor()
+      await page.getByLabel('Label').fill('spare')
+      await page.getByRole('button', { name: 'Issue sandbox key' }).click()
+      const key = await page.getByLabel('Key', { exact: true }).innerText()
+      assert.equal((await service.call('GET', '/agents', { key })).status, 200)
+      await page.getByRole('button', { name: "I've saved it" }).click()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      assert.ok(!(await page.content()).includes(key))
+      await page.getByRole('button', { name: `Actions for the key ending in ${key.slice(-4)}` }).click()
+      await page.getByRole('menuitem', { name: 'Revoke…' }).click()
+      const revoke = page.getByRole('button', { name: 'Revoke permanently' })
+      assert.equal(await revoke.isDisabled(), true)
+      await page.getByLabel(/to confirm/).fill(key.slice(-4))
+      await revoke.click()
+      await page.getByRole('row', { name: /spare/ }).getByText('revoked').waitFor()
+      assert.equal((await service.call('GET', '/agents', { key })).status, 401)
+    },
+  )
 
   await visitor.leave()
 })

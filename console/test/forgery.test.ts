@@ -66,7 +66,7 @@ test('A page of another port of the same host, whose requests carry the cookie, 
   await visitor.leave()
 })
 
-test('No page can put the console in a frame, nor keep a hand on a window with it', async (context) => {
+test('No page can frame the console, or keep a reference to its window', async (context) => {
   const service = await startTestService(context)
   const browser = await startBrowser()
   context.after(() => browser.close())
@@ -97,7 +97,7 @@ test('No page can put the console in a frame, nor keep a hand on a window with i
   await visitor.leave()
 })
 
-test('A cookie that somebody planted before the sign-in is worth nothing after it', async (context) => {
+test('A cookie that was planted before the sign-in is not valid after it', async (context) => {
   const service = await startTestService(context)
   const browser = await startBrowser()
   context.after(() => browser.close())

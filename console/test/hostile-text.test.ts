@@ -12,7 +12,7 @@ import { hostileText, seedHostileText, type HostileRecords } from './hostile-tex
 import { chooseFromMenu } from './menu.ts'
 import { visit } from './visitor.ts'
 
-test('What strangers write is text on every screen that shows it, and in the export', async (context) => {
+test('Text from others is shown as plain text on every screen and in the export', async (context) => {
   const service = await startTestService(context)
   service.clock.nowMs = Date.now()
   const records = await seedHostileText(service.url, service.sandboxKey)

@@ -15,7 +15,7 @@ const longName =
 const longWord = 'donaudampfschifffahrtselektrizitaetenhauptbetriebswerkbauunterbeamtengesellschaft'
 const domain = `${'a-rather-long-name.'.repeat(4)}example`
 
-test('The largest amounts beside the longest names: none is cut, and no screen scrolls sideways', async (context) => {
+test('The largest amounts next to the longest names are not clipped, and no screen scrolls sideways', async (context) => {
   const service = await startTestService(context)
   service.clock.nowMs = Date.now()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })

@@ -49,7 +49,7 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
   })
 
   await chapter(
-    'The form of a mandate has one disclosure for further rules, and says them in words',
+    'The form of a mandate has one section for further rules, and describes them in words',
     async () => {
       await visitor.go(`sandbox/mandates/new?agent=${agent.id}`)
       await page.getByLabel('Purpose').fill('Papers')
@@ -93,22 +93,25 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
       .waitFor()
   })
 
-  await chapter('What somebody else changes meanwhile is told, and what was typed is kept', async () => {
-    await visitor.go(`sandbox/mandates/${mandateId}`)
-    await page.getByRole('link', { name: 'Edit' }).click()
-    await page.getByLabel('Total budget').fill('3.00')
-    // The screen does not notice by itself.
-    await page.route('**/v1/console/mandates/*', (route) => route.abort())
-    await purser.mandates.amend(mandateId, 1, { purpose: 'Papers and maps' })
-    await page.getByRole('button', { name: 'Review changes' }).click()
-    await dialog.getByRole('button', { name: 'Save changes' }).click()
-    await dialog.getByText('Somebody else has changed this mandate meanwhile.').waitFor()
-    await page.unroute('**/v1/console/mandates/*')
-    await dialog.getByRole('button', { name: 'Cancel' }).click()
-    await page.getByRole('button', { name: 'Take over their changes' }).click()
-    assert.equal(await page.getByLabel('Purpose').inputValue(), 'Papers and maps')
-    assert.equal(await page.getByLabel('Total budget').inputValue(), '3.00')
-  })
+  await chapter(
+    'A change by somebody else in the meantime is reported, and what was typed is kept',
+    async () => {
+      await visitor.go(`sandbox/mandates/${mandateId}`)
+      await page.getByRole('link', { name: 'Edit' }).click()
+      await page.getByLabel('Total budget').fill('3.00')
+      // The screen does not notice by itself.
+      await page.route('**/v1/console/mandates/*', (route) => route.abort())
+      await purser.mandates.amend(mandateId, 1, { purpose: 'Papers and maps' })
+      await page.getByRole('button', { name: 'Review changes' }).click()
+      await dialog.getByRole('button', { name: 'Save changes' }).click()
+      await dialog.getByText('Somebody else has changed this mandate meanwhile.').waitFor()
+      await page.unroute('**/v1/console/mandates/*')
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
+      await page.getByRole('button', { name: 'Take over their changes' }).click()
+      assert.equal(await page.getByLabel('Purpose').inputValue(), 'Papers and maps')
+      assert.equal(await page.getByLabel('Total budget').inputValue(), '3.00')
+    },
+  )
 
   await chapter(
     'A total below what is committed shows the figures, and can end the open proofs',
@@ -137,7 +140,7 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
   })
 
   await chapter(
-    'A duplicate is tried on the history of its model, and a new mandate on one that is chosen',
+    'A duplicate is back-tested on the history of its original, and a new mandate on a chosen one',
     async () => {
       const backtest = page.getByRole('region', { name: 'Back-test' })
       const tryCap = async (cap: string) => {
@@ -252,7 +255,7 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
     await page.getByText('2.00 of 5.00 USDC').waitFor()
   })
 
-  await chapter('Times are told by the test clock, and those of keys by the real one', async () => {
+  await chapter('Times are shown by the test clock, and those of keys by the real clock', async () => {
     await evaluate('1.00')
     await visitor.go('sandbox')
     const feed = page.getByRole('list', { name: 'Latest transactions' }).getByRole('listitem')
@@ -269,7 +272,7 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
   })
 
   await chapter(
-    'The form for a mandate, opened by its address, begins with an expiry by the test clock',
+    'The form for a mandate, opened by its address, starts with an expiry by the test clock',
     async () => {
       const nowMs = async () => Date.parse((await purser.testClock.get()).now)
       const expired = await purser.mandates.create({

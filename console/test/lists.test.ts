@@ -49,17 +49,14 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
   const table = page.getByRole('table', { name: 'Transactions' })
   await visitor.signIn(service.sandboxKey)
 
-  await chapter(
-    'The feed names agent and mandate, and no override of direction reaches the page',
-    async () => {
-      const latest = page.getByRole('list', { name: 'Latest transactions' })
-      await latest.getByText('bob [U+202E]evil · Maps').waitFor()
-      await latest.getByText('ada · Papers').first().waitFor()
-      assert.ok(!(await page.content()).includes('\u202E'))
-    },
-  )
+  await chapter('The feed names agent and mandate, and bidi overrides are neutralized', async () => {
+    const latest = page.getByRole('list', { name: 'Latest transactions' })
+    await latest.getByText('bob [U+202E]evil · Maps').waitFor()
+    await latest.getByText('ada · Papers').first().waitFor()
+    assert.ok(!(await page.content()).includes('\u202E'))
+  })
 
-  await chapter('An approval and its payment are one row, which opens to both', async () => {
+  await chapter('An approval and its payment are one row, which expands to both', async () => {
     await visitor.go('sandbox/transactions')
     await page.getByText('3 transactions in 2 rows').waitFor()
     const row = table.getByRole('row').filter({ hasText: 'Papers' })
@@ -88,7 +85,7 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
     },
   )
 
-  await chapter('Each screen names the time zone once, and no time repeats it', async () => {
+  await chapter('Each screen names the time zone once, not with each time', async () => {
     for (const screen of ['', 'transactions', 'mandates/new', `mandates/${papers.id}`, 'system']) {
       await visitor.go(`sandbox/${screen}`)
       await page.getByText('Times are in UTC.').waitFor()
@@ -96,27 +93,24 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
     }
   })
 
-  await chapter(
-    'After the palette the keyboard is where it was, or at the screen that was gone to',
-    async () => {
-      await visitor.go('sandbox/mandates')
-      const field = page.getByLabel('Purpose contains')
-      await field.focus()
-      await page.keyboard.press('Control+k')
-      await page.getByRole('dialog', { name: 'Search and commands' }).waitFor()
-      await page.keyboard.press('Escape')
-      await page.getByRole('dialog').waitFor({ state: 'detached' })
-      assert.ok(await field.evaluate((element) => element === document.activeElement))
-      await page.keyboard.press('Control+k')
-      await page.keyboard.type('audit')
-      await page.keyboard.press('Enter')
-      await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor()
-      await page.getByRole('dialog').waitFor({ state: 'detached' })
-      assert.equal(await page.evaluate(() => document.activeElement?.id), 'content')
-    },
-  )
+  await chapter('After the palette closes, the focus returns, or moves to the chosen screen', async () => {
+    await visitor.go('sandbox/mandates')
+    const field = page.getByLabel('Purpose contains')
+    await field.focus()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog', { name: 'Search and commands' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    assert.ok(await field.evaluate((element) => element === document.activeElement))
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('audit')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    assert.equal(await page.evaluate(() => document.activeElement?.id), 'content')
+  })
 
-  await chapter('A session that ends says so, and keeps what was typed for the same account', async () => {
+  await chapter('An expired session says so, and keeps what was typed for the same account', async () => {
     await visitor.go('sandbox/mandates/new')
     await page.getByLabel('Purpose').fill('Half a sentence')
     await page.context().clearCookies()
@@ -131,7 +125,7 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
   })
 
   await chapter(
-    'On paper and in forced colours nothing is missing, and the screen is all there is',
+    'In print and in forced colors nothing is missing, and only the screen is printed',
     async () => {
       await visitor.go('sandbox')
       await page.getByText('Spent today').waitFor()
@@ -196,36 +190,33 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
     await page.locator('.data-table tbody tr').nth(350).waitFor({ state: 'detached' })
   })
 
-  await chapter(
-    'More rows that were asked for arrive, also when the list is refreshed meanwhile',
-    async () => {
-      await visitor.go('sandbox/transactions')
-      await page.getByText('so far').waitFor()
-      const asked = Promise.withResolvers<void>()
-      const refreshed = Promise.withResolvers<void>()
-      let isFirst = true
-      await page.route('**/v1/console/transactions?*cursor=*', async (route) => {
-        asked.resolve()
-        if (isFirst) {
-          isFirst = false
-          await refreshed.promise
-        }
-        await route.fallback().catch(() => undefined)
-      })
-      const first = page.locator('.table-more [role="status"]')
-      const text = await first.innerText()
-      await page.getByRole('button', { name: 'Show more' }).press('Enter')
-      await asked.promise
-      // The service is away for a moment: when it answers again, everything is read again.
-      const status = '**/v1/console/status*'
-      await page.route(status, (route) => route.abort())
-      await page.getByRole('region', { name: 'Connection' }).waitFor()
-      await page.unroute(status)
-      await page.getByRole('region', { name: 'Connection' }).waitFor({ state: 'detached' })
-      refreshed.resolve()
-      await page.getByText(text, { exact: true }).waitFor({ state: 'detached' })
-    },
-  )
+  await chapter('More requested rows arrive, even if the list is refreshed in the meantime', async () => {
+    await visitor.go('sandbox/transactions')
+    await page.getByText('so far').waitFor()
+    const asked = Promise.withResolvers<void>()
+    const refreshed = Promise.withResolvers<void>()
+    let isFirst = true
+    await page.route('**/v1/console/transactions?*cursor=*', async (route) => {
+      asked.resolve()
+      if (isFirst) {
+        isFirst = false
+        await refreshed.promise
+      }
+      await route.fallback().catch(() => undefined)
+    })
+    const first = page.locator('.table-more [role="status"]')
+    const text = await first.innerText()
+    await page.getByRole('button', { name: 'Show more' }).press('Enter')
+    await asked.promise
+    // The service is away for a moment: when it answers again, everything is read again.
+    const status = '**/v1/console/status*'
+    await page.route(status, (route) => route.abort())
+    await page.getByRole('region', { name: 'Connection' }).waitFor()
+    await page.unroute(status)
+    await page.getByRole('region', { name: 'Connection' }).waitFor({ state: 'detached' })
+    refreshed.resolve()
+    await page.getByText(text, { exact: true }).waitFor({ state: 'detached' })
+  })
 
   await visitor.leave()
 })

@@ -11,7 +11,7 @@ import { runCurl, runServer } from './run-snippets.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
-test('Looking after agents, mandates and sellers: each screen does what it says', async (context) => {
+test('Managing agents, mandates and sellers: each screen does what it says', async (context) => {
   const service = await startTestService(context)
   service.clock.nowMs = Date.now()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
@@ -25,31 +25,28 @@ test('Looking after agents, mandates and sellers: each screen does what it says'
   let agentId = ''
   let agentKey = ''
 
-  await chapter(
-    'An agent is created, and gets a key of its own, which can spend and nothing else',
-    async () => {
-      await visitor.go('sandbox/agents?new')
-      await page.getByLabel('Name').fill('research-bot')
-      await page.getByLabel('Capabilities').fill('search, purchase')
-      await page.getByRole('button', { name: 'Create agent' }).click()
-      await page.getByRole('heading', { level: 1, name: 'research-bot' }).waitFor()
-      agentId = page.url().split('/').at(-1) ?? ''
-      assert.deepEqual((await purser.agents.get(agentId)).capabilities, ['search', 'purchase'])
-      await page.getByRole('button', { name: 'Issue a key' }).click()
-      const dialog = page.getByRole('dialog', { name: 'A key for research-bot' })
-      await dialog.getByLabel('Label').fill('worker-1')
-      await dialog.getByRole('button', { name: 'Issue sandbox key' }).click()
-      agentKey = await dialog.getByLabel('Key', { exact: true }).innerText()
-      const asAgent = new Purser({ apiKey: agentKey, baseUrl: service.url })
-      assert.equal((await asAgent.agents.get(agentId)).name, 'research-bot')
-      await assert.rejects(asAgent.agents.create({ name: 'another' }), { code: 'insufficient_scope' })
-      await dialog.getByRole('button', { name: "I've saved it" }).click()
-      await factOf(page, 'Working keys').filter({ hasText: '1' }).waitFor()
-    },
-  )
+  await chapter('An agent is created, and gets its own key, which can only spend', async () => {
+    await visitor.go('sandbox/agents?new')
+    await page.getByLabel('Name').fill('research-bot')
+    await page.getByLabel('Capabilities').fill('search, purchase')
+    await page.getByRole('button', { name: 'Create agent' }).click()
+    await page.getByRole('heading', { level: 1, name: 'research-bot' }).waitFor()
+    agentId = page.url().split('/').at(-1) ?? ''
+    assert.deepEqual((await purser.agents.get(agentId)).capabilities, ['search', 'purchase'])
+    await page.getByRole('button', { name: 'Issue a key' }).click()
+    const dialog = page.getByRole('dialog', { name: 'A key for research-bot' })
+    await dialog.getByLabel('Label').fill('worker-1')
+    await dialog.getByRole('button', { name: 'Issue sandbox key' }).click()
+    agentKey = await dialog.getByLabel('Key', { exact: true }).innerText()
+    const asAgent = new Purser({ apiKey: agentKey, baseUrl: service.url })
+    assert.equal((await asAgent.agents.get(agentId)).name, 'research-bot')
+    await assert.rejects(asAgent.agents.create({ name: 'another' }), { code: 'insufficient_scope' })
+    await dialog.getByRole('button', { name: "I've saved it" }).click()
+    await factOf(page, 'Working keys').filter({ hasText: '1' }).waitFor()
+  })
 
   await chapter(
-    'A mandate begins with its agent, is warned of an address and of its far end, and shows where its money is',
+    'The form of a mandate starts with its agent, warns of an address and a distant expiry, and the mandate shows where its money is',
     async () => {
       await page.getByRole('link', { name: 'New mandate' }).click()
       await page.locator('option:checked', { hasText: 'research-bot' }).waitFor({ state: 'attached' })
@@ -84,7 +81,7 @@ test('Looking after agents, mandates and sellers: each screen does what it says'
     },
   )
 
-  await chapter('A duplicate begins with the same limits, each of them', async () => {
+  await chapter('A duplicate starts with all the same limits', async () => {
     await visitor.go('sandbox/mandates')
     await chooseFromMenu(page, 'Market reports', 'Duplicate')
     await page.getByLabel('Purpose').fill('Market reports, again')
@@ -103,7 +100,7 @@ test('Looking after agents, mandates and sellers: each screen does what it says'
     assert.equal(copy?.spent_total, '0.00')
   })
 
-  await chapter('A mandate is revoked by typing, after it is said what that ends', async () => {
+  await chapter('A mandate is revoked by typing a word, after a note on what that ends', async () => {
     await visitor.go('sandbox/mandates')
     await chooseFromMenu(page, 'Market reports', 'Revoke…')
     const dialog = page.getByRole('dialog', { name: 'Revoke this mandate?' })
@@ -119,7 +116,7 @@ test('Looking after agents, mandates and sellers: each screen does what it says'
   })
 
   await chapter(
-    'A seller gets the middleware with its own domain, which asks for payment and is paid',
+    'A seller gets the middleware with its own domain, which requests payment and is paid',
     async () => {
       await visitor.go('sandbox/sellers?new')
       await page.getByLabel('Name').fill('Reports')
@@ -165,7 +162,7 @@ test('Looking after agents, mandates and sellers: each screen does what it says'
     await page.getByRole('heading', { level: 1, name: /^Market reports revoked/ }).waitFor()
   })
 
-  await chapter('Each request that developers are shown does what it says, pasted as it is', async () => {
+  await chapter('Each sample request for developers works when it is pasted unchanged', async () => {
     await visitor.go('sandbox/developers')
     const choice = page.getByLabel('Request', { exact: true }).and(page.locator('select'))
     const values = await choice
@@ -189,7 +186,7 @@ test('Looking after agents, mandates and sellers: each screen does what it says'
     await page.getByRole('link', { name: 'Reference' }).and(page.locator('[href="/docs"]')).waitFor()
   })
 
-  await chapter('The system says how it is, as the service tells it', async () => {
+  await chapter('The system screen shows the state that the service reports', async () => {
     await visitor.go('sandbox/system')
     const system = await purser.console.system()
     await factOf(page, 'Version').filter({ hasText: system.version }).waitFor()
@@ -206,7 +203,7 @@ test('Looking after agents, mandates and sellers: each screen does what it says'
       .waitFor()
   })
 
-  await chapter('An agent is revoked by typing its name, after it is said what that stops', async () => {
+  await chapter('An agent is revoked by typing its name, after a note on what that stops', async () => {
     await visitor.go(`sandbox/agents/${agentId}`)
     await page.getByRole('button', { name: 'Revoke' }).click()
     const dialog = page.getByRole('dialog', { name: 'Revoke this agent?' })
@@ -228,7 +225,7 @@ test('Looking after agents, mandates and sellers: each screen does what it says'
     assert.equal((await purser.payments.requestProof(late)).decision, 'denied')
   })
 
-  await chapter('No screen shows money in a mandate of the agent that is revoked', async () => {
+  await chapter('No screen shows available money in a mandate of a revoked agent', async () => {
     await page.getByText('Remaining in 0 active mandates').waitFor()
     const row = page.getByRole('row', { name: /^Market reports, again/ })
     await row.getByText('agent revoked', { exact: true }).waitFor()

@@ -30,7 +30,7 @@ test('When the service is down every screen says so, none says that all is well,
   const banner = page.getByRole('region', { name: 'Connection' })
   const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
 
-  await chapter('The overview takes "No problems" back', async () => {
+  await chapter('The overview no longer says "No problems"', async () => {
     await page.getByText('No problems.').waitFor()
     await wire.cut()
     const cutMs = performance.now()
@@ -45,7 +45,7 @@ test('When the service is down every screen says so, none says that all is well,
   })
 
   await chapter(
-    'Every screen says so, those that cannot be loaded too, and shows its data when it can',
+    'Every screen says so, even one that cannot be loaded, and shows its data as soon as it can',
     async () => {
       await page.getByRole('link', { name: 'Mandates', exact: true }).click()
       await page.getByRole('table', { name: 'Mandates' }).waitFor()
@@ -70,7 +70,7 @@ test('When the service is down every screen says so, none says that all is well,
     },
   )
 
-  await chapter('A list that could not be read shows its rows when the service is back', async () => {
+  await chapter('A list that failed to load shows its rows when the service is back', async () => {
     await visitor.go('sandbox/transactions')
     await page.getByRole('table', { name: 'Transactions' }).waitFor()
     await wire.cut()
@@ -109,7 +109,7 @@ test('When the service is down every screen says so, none says that all is well,
     await page.getByText('No problems.').waitFor()
   })
 
-  await chapter('A console that could not begin begins when the service answers', async () => {
+  await chapter('A console that failed to load starts when the service answers', async () => {
     await page.route('**/v1/console/session', (route) => route.abort())
     await page.reload()
     await heading('Purser does not answer')

@@ -38,7 +38,7 @@ test('The sessions of an account: who is signed in, one of them ended, and all o
   const endOthers = page.getByRole('button', { name: 'End all others' })
 
   await chapter(
-    'Each row says who, in which environments and since when, and which one is yours',
+    'Each row names the user, the environments and the start, and marks your own session',
     async () => {
       await page.getByRole('link', { name: 'Sessions', exact: true }).click()
       await page.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor()
@@ -76,7 +76,7 @@ test('The sessions of an account: who is signed in, one of them ended, and all o
     assert.deepEqual([await statusOf(laptop), await statusOf(linked), await statusOf(phone)], [200, 200, 401])
   })
 
-  await chapter('One that ended meanwhile is gone, without an error', async () => {
+  await chapter('A session that has ended in the meantime disappears without an error', async () => {
     const { body } = await service.call('GET', '/accounts/sessions')
     const { id } = body.find(({ kind }: { kind: string }) => kind === 'set_up')
     assert.equal((await service.call('DELETE', `/accounts/sessions/${id}`)).status, 200)
@@ -85,29 +85,32 @@ test('The sessions of an account: who is signed in, one of them ended, and all o
     assert.equal(await page.getByRole('alert').count(), 0)
   })
 
-  await chapter('On a phone all others are ended, after a question that can be left', async () => {
-    const more = [await signIn(service, laptopKey), await signIn(service, service.sandboxKey)]
-    await page.setViewportSize({ width: 375, height: 740 })
-    await visitor.go('sandbox/sessions')
-    await endOthers.click()
-    const dialog = page.getByRole('dialog', { name: 'End all other sessions?' })
-    await dialog.getByText('3 other sessions').waitFor()
-    await dialog.getByText('with a key can sign in again').waitFor()
-    assert.deepEqual(await findBarriers(page), [])
-    await page.setViewportSize({ width: 375, height: 740 })
-    await dialog.getByRole('button', { name: 'Cancel' }).click()
-    await dialog.waitFor({ state: 'detached' })
-    for (const session of more) assert.equal(await statusOf(session), 200)
+  await chapter(
+    'On a phone, all other sessions are ended after a confirmation that can be cancelled',
+    async () => {
+      const more = [await signIn(service, laptopKey), await signIn(service, service.sandboxKey)]
+      await page.setViewportSize({ width: 375, height: 740 })
+      await visitor.go('sandbox/sessions')
+      await endOthers.click()
+      const dialog = page.getByRole('dialog', { name: 'End all other sessions?' })
+      await dialog.getByText('3 other sessions').waitFor()
+      await dialog.getByText('with a key can sign in again').waitFor()
+      assert.deepEqual(await findBarriers(page), [])
+      await page.setViewportSize({ width: 375, height: 740 })
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
+      await dialog.waitFor({ state: 'detached' })
+      for (const session of more) assert.equal(await statusOf(session), 200)
 
-    await endOthers.click()
-    await dialog.getByRole('button', { name: 'End all others' }).click()
-    await page.getByText('3 other sessions ended').waitFor()
-    await rows.nth(1).waitFor({ state: 'detached' })
-    for (const session of [laptop, phone, linked, ...more]) assert.equal(await statusOf(session), 401)
-    await page.reload()
-    await rows.first().getByText('This session').waitFor()
-    assert.equal(await endOthers.isDisabled(), true)
-  })
+      await endOthers.click()
+      await dialog.getByRole('button', { name: 'End all others' }).click()
+      await page.getByText('3 other sessions ended').waitFor()
+      await rows.nth(1).waitFor({ state: 'detached' })
+      for (const session of [laptop, phone, linked, ...more]) assert.equal(await statusOf(session), 401)
+      await page.reload()
+      await rows.first().getByText('This session').waitFor()
+      assert.equal(await endOthers.isDisabled(), true)
+    },
+  )
 
   await visitor.leave()
 })

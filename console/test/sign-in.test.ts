@@ -10,7 +10,7 @@ import { startBrowser } from './browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
-test('Signing in by OpenID Connect and by the set-up link, and signing out for good', async (context) => {
+test('Signing in by OpenID Connect and by the set-up link, and signing out permanently', async (context) => {
   // It warns at length that it is set up for a test.
   for (const loudness of ['warn', 'info'] as const) context.mock.method(console, loudness, () => {})
   const provider = await startProvider(context)
@@ -41,7 +41,7 @@ test('Signing in by OpenID Connect and by the set-up link, and signing out for g
   }
 
   await chapter(
-    'The set-up link of a first start opens the console once, and leaves the address',
+    'The set-up link of a first start opens the console once, and disappears from the address',
     async () => {
       assert.ok(service.setUpToken)
       const link = `${url}/console/set-up#${service.setUpToken}`
@@ -60,7 +60,7 @@ test('Signing in by OpenID Connect and by the set-up link, and signing out for g
   )
 
   await chapter(
-    'Who signs in at the provider sees both environments of the account, each marked as itself',
+    'A user who signs in at the provider sees both environments of the account, each with its name',
     async () => {
       await signInAs('ada-at-the-provider')
       await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
@@ -79,20 +79,17 @@ test('Signing in by OpenID Connect and by the set-up link, and signing out for g
     },
   )
 
-  await chapter(
-    'After signing out the cookie is worth nothing, in this browser or in any other',
-    async () => {
-      const cookies = await page.context().cookies(url)
-      const stolen = cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
-      const look = () => fetch(`${url}/v1/console/session`, { headers: { cookie: stolen } })
-      assert.equal((await look()).status, 200)
-      await page.getByRole('button', { name: 'Sign out' }).click()
-      await page.getByLabel('Owner or operator key').waitFor()
-      assert.equal((await look()).status, 401)
-      await page.goBack()
-      await page.getByLabel('Owner or operator key').waitFor()
-    },
-  )
+  await chapter('After signing out, the cookie is not valid in this or any other browser', async () => {
+    const cookies = await page.context().cookies(url)
+    const stolen = cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+    const look = () => fetch(`${url}/v1/console/session`, { headers: { cookie: stolen } })
+    assert.equal((await look()).status, 200)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByLabel('Owner or operator key').waitFor()
+    assert.equal((await look()).status, 401)
+    await page.goBack()
+    await page.getByLabel('Owner or operator key').waitFor()
+  })
 
   await chapter(
     'A session that ends elsewhere leads to the sign-in screen, and shows nothing more',
@@ -111,7 +108,7 @@ test('Signing in by OpenID Connect and by the set-up link, and signing out for g
     },
   )
 
-  await chapter('The identity provider leads back to the screen that somebody wanted', async () => {
+  await chapter('After signing in at the identity provider, the requested screen opens', async () => {
     await page.context().clearCookies()
     await page.goto(`${url}/console/production/mandates?status=active`)
     await page.getByRole('link', { name: 'Sign in with your identity provider' }).click()
@@ -138,7 +135,7 @@ test('Signing in by OpenID Connect and by the set-up link, and signing out for g
     }
   })
 
-  await chapter('Somebody the provider knows and no account does stays outside', async () => {
+  await chapter('A user of the provider without an account cannot sign in', async () => {
     const stranger = await visit(browser, service, { otherSite: provider.issuer })
     await stranger.page.goto(`${url}/console/sign-in`)
     await stranger.page.getByPlaceholder('Enter any login').fill('nobody-here')

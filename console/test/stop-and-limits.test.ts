@@ -119,7 +119,7 @@ test('A payment above the threshold is refused, its owner approves it in the inb
   let transactionId = ''
 
   await chapter(
-    'The navigation says how many wait, and the refusal leads to the page that decides',
+    'The navigation counts pending requests, and the refusal links to the page where they are decided',
     async () => {
       await page.getByRole('link', { name: 'Approvals (2 approvals waiting)' }).waitFor()
       const refused = await ask()
@@ -213,16 +213,19 @@ test('A payment above the threshold is refused, its owner approves it in the inb
     assert.equal((await purser.approvals.get(second)).status, 'denied')
   })
 
-  await chapter('What another person has decided meanwhile is told in plain words', async () => {
-    const id = await askAnew('40.00')
-    const card = page.getByRole('article', { name: /40\.00/ })
-    await card.waitFor()
-    await page.route('**/v1/approvals?*', () => undefined)
-    await purser.approvals.deny(id)
-    await card.getByRole('button', { name: 'Approve' }).click()
-    await page.getByText(/Not approved: 40\.00 USDC .* Somebody has decided otherwise/).waitFor()
-    await page.unroute('**/v1/approvals?*')
-  })
+  await chapter(
+    'A decision that another person has made in the meantime is explained in plain words',
+    async () => {
+      const id = await askAnew('40.00')
+      const card = page.getByRole('article', { name: /40\.00/ })
+      await card.waitFor()
+      await page.route('**/v1/approvals?*', () => undefined)
+      await purser.approvals.deny(id)
+      await card.getByRole('button', { name: 'Approve' }).click()
+      await page.getByText(/Not approved: 40\.00 USDC .* Somebody has decided otherwise/).waitFor()
+      await page.unroute('**/v1/approvals?*')
+    },
+  )
 
   await chapter('An increase shows both terms, and takes effect when it is approved', async () => {
     await visitor.go(`sandbox/approvals/${increase.id}`)
@@ -239,36 +242,39 @@ test('A payment above the threshold is refused, its owner approves it in the inb
     assert.deepEqual(await row.getByRole('cell').allInnerTexts(), ['150.00 USDC', '400.00 USDC'])
   })
 
-  await chapter('Two people decide where two must, and nobody decides a request of their own', async () => {
-    const both = await askForApproval(service, agent, { required: 2 })
-    const second = await issueKey(service, { role: 'approver', label: 'Grace' })
-    await visitor.go(`sandbox/approvals/${both.payment.id}`)
-    await page.getByText('0 of 2 approvals').waitFor()
-    await page.getByRole('button', { name: 'Approve' }).click()
-    await page.getByText('1 of 2 approvals').waitFor()
-    await page.getByText('You have approved it. Another person must approve it, too.').waitFor()
-    assert.ok(await page.getByRole('button', { name: 'Approve' }).isDisabled())
-    const other = await visit(browser, service)
-    await other.signIn(second)
-    assert.equal(await other.page.getByRole('button', { name: 'Stop all agents' }).count(), 0)
-    await other.go(`sandbox/approvals/${both.increase.id}`)
-    await other.page.getByText('Only an owner can approve wider terms. You can deny them.').waitFor()
-    await other.go(`sandbox/approvals/${both.payment.id}`)
-    await other.page.getByRole('button', { name: 'Approve' }).click()
-    await other.page.getByText('Approved. The agent can pay once').waitFor()
-    await other.leave()
-    await page.getByText('Approved. The agent can pay once').waitFor()
-    await page.getByRole('listitem').filter({ hasText: 'Grace' }).waitFor()
+  await chapter(
+    'Two people decide where two are required, and nobody decides their own request',
+    async () => {
+      const both = await askForApproval(service, agent, { required: 2 })
+      const second = await issueKey(service, { role: 'approver', label: 'Grace' })
+      await visitor.go(`sandbox/approvals/${both.payment.id}`)
+      await page.getByText('0 of 2 approvals').waitFor()
+      await page.getByRole('button', { name: 'Approve' }).click()
+      await page.getByText('1 of 2 approvals').waitFor()
+      await page.getByText('You have approved it. Another person must approve it, too.').waitFor()
+      assert.ok(await page.getByRole('button', { name: 'Approve' }).isDisabled())
+      const other = await visit(browser, service)
+      await other.signIn(second)
+      assert.equal(await other.page.getByRole('button', { name: 'Stop all agents' }).count(), 0)
+      await other.go(`sandbox/approvals/${both.increase.id}`)
+      await other.page.getByText('Only an owner can approve wider terms. You can deny them.').waitFor()
+      await other.go(`sandbox/approvals/${both.payment.id}`)
+      await other.page.getByRole('button', { name: 'Approve' }).click()
+      await other.page.getByText('Approved. The agent can pay once').waitFor()
+      await other.leave()
+      await page.getByText('Approved. The agent can pay once').waitFor()
+      await page.getByRole('listitem').filter({ hasText: 'Grace' }).waitFor()
 
-    const own = await purser.payments.requestProof({
-      ...purchase,
-      mandate_id: both.mandate.id,
-      resource_url: 'https://reports.energy.example/own',
-    })
-    assert.ok(own.decision === 'denied' && own.approval)
-    await visitor.go(`sandbox/approvals/${own.approval.id}`)
-    await page.getByText('You made this request yourself. Another person must decide.').waitFor()
-    assert.ok(await page.getByRole('button', { name: 'Deny' }).isDisabled())
-  })
+      const own = await purser.payments.requestProof({
+        ...purchase,
+        mandate_id: both.mandate.id,
+        resource_url: 'https://reports.energy.example/own',
+      })
+      assert.ok(own.decision === 'denied' && own.approval)
+      await visitor.go(`sandbox/approvals/${own.approval.id}`)
+      await page.getByText('You made this request yourself. Another person must decide.').waitFor()
+      assert.ok(await page.getByRole('button', { name: 'Deny' }).isDisabled())
+    },
+  )
   await visitor.leave()
 })

@@ -39,7 +39,7 @@ for (const { name, missing, open } of serviceStores) {
       }
       const charge = { merchant_domain: 'data.weather.example', expected_amount: '1.23' }
 
-      await chapter('The overview says what is gone, exactly', async () => {
+      await chapter('The overview shows exactly what was spent', async () => {
         await visitor.signIn(service.sandboxKey)
         await assertSpentToday(page, await everything())
         const { nearest_budgets } = await purser.console.overview()
@@ -63,7 +63,7 @@ for (const { name, missing, open } of serviceStores) {
         assert.equal(await nearest.getByRole('meter').count(), nearest_budgets.length)
       })
 
-      await chapter('A payment is seen the moment it happens, and the figures follow', async () => {
+      await chapter('A payment appears at once, and the figures follow', async () => {
         await page.locator('.live-state', { hasText: 'Live' }).waitFor()
         const answer = await purser.payments.requestProof(payment)
         assert.ok(answer.decision === 'approved')
@@ -96,7 +96,7 @@ for (const { name, missing, open } of serviceStores) {
         },
       )
 
-      await chapter('The export is the database: every transaction, each field', async () => {
+      await chapter('The export matches the database: every transaction, every field', async () => {
         await visitor.go('sandbox/transactions')
         assert.deepEqual(readCsv(await downloadCsv(page)), (await everything()).map(asText))
         await page.getByLabel('Status').selectOption('denied')
@@ -105,7 +105,7 @@ for (const { name, missing, open } of serviceStores) {
         assert.deepEqual(readCsv(await downloadCsv(page)), denied.map(asText))
       })
 
-      await chapter('Stop all agents: the next payment is refused; resuming takes it back', async () => {
+      await chapter('Stop all agents: the next payment is refused, until they are resumed', async () => {
         const before = await purser.payments.requestProof(payment)
         assert.ok(before.decision === 'approved')
         await visitor.go('sandbox')

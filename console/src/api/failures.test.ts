@@ -35,7 +35,7 @@ const refusal = (field: string) =>
     ],
   })
 
-test('What is wrong with a form is said once: beside its field, or below where no field shows it', async () => {
+test('Each error of a form is shown once: beside its field, or below the form if it has none', async () => {
   assert.deepEqual(formFaults(null, ['domain']), { byField: {}, rest: undefined })
   assert.deepEqual(formFaults(await refusal('domain'), ['name', 'domain']), {
     byField: { domain: 'It is none' },
@@ -49,7 +49,7 @@ test('What is wrong with a form is said once: beside its field, or below where n
   assert.deepEqual(formFaults(conflict, ['domain']), { byField: {}, rest: explainFailure(conflict) })
 })
 
-test('What can happen to an approval, an amendment or a refund is told with a remedy', async () => {
+test('Each failure of an approval, an amendment or a refund is shown with a remedy', async () => {
   for (const [status, code] of [
     [403, 'own_request'],
     [409, 'approval_decided'],

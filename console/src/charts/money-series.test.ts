@@ -14,7 +14,7 @@ const bucket = {
   denied_count: 0,
 }
 
-test('A chart has one series, or the parts and what remains of all others', () => {
+test('A chart has one series, or one for each part and one for the rest', () => {
   const buckets = [bucket]
   assert.deepEqual(
     seriesOf({ buckets, split: null }).map(({ name, amounts }) => [name, ...amounts]),
@@ -41,7 +41,7 @@ test('A chart has one series, or the parts and what remains of all others', () =
   )
 })
 
-test('What was spent is stacked up from zero, and refunds beyond it down', () => {
+test('Spending is stacked upward from zero, and refunds that exceed it downward', () => {
   assert.deepEqual(stackOf([3, -1, 2, -4]), {
     pieces: [
       { from: 0, to: 3 },

@@ -7,7 +7,7 @@ import { fillOf, limitInWords, limitName, resetInWords } from './limits.ts'
 
 const berlin = { calendar: 'day', time_zone: 'Europe/Berlin' } as const
 
-test('A limit is told in words, with its window and time zone', () => {
+test('A limit is described in words, with its window and time zone', () => {
   const rows: [NewLimit, string][] = [
     [{ window: berlin, max_amount: '20' }, 'at most 20.00 USDC in a day (Europe/Berlin)'],
     [
@@ -34,7 +34,7 @@ test('A limit is told in words, with its window and time zone', () => {
   assert.equal(limitName({ window: berlin, per: 'seller' }), 'Daily limit for each seller')
 })
 
-test('A reset is told in the time zone of the limit', () => {
+test('The time of a reset is shown in the time zone of the limit', () => {
   assert.equal(resetInWords('2026-11-24T23:00:00Z', berlin), 'resets 25 Nov 2026, 00:00 (Europe/Berlin)')
   assert.match(
     resetInWords('2026-11-24T23:00:00Z', { rolling_seconds: 60 }),
@@ -44,7 +44,7 @@ test('A reset is told in the time zone of the limit', () => {
   assert.equal(resetInWords(null, 'lifetime'), 'never resets')
 })
 
-test('A limit is as full as the closer of its two maxes', () => {
+test('A limit on amount and count is as full as whichever is closer to its maximum', () => {
   const usage: LimitUsage = {
     limit_id: 'limit_1',
     scope: 'mandate',

@@ -6,14 +6,14 @@ import { isSameWord, isTypedEasily } from './names.ts'
 import { denialWords, reasonInWords } from './reasons.ts'
 import { clockMinute, clockTime, distance, timeZoneInWords } from './times.ts'
 
-test('A count has its noun, in the right number', () => {
+test('A count has its noun, singular or plural', () => {
   assert.deepEqual(
     [0, 1, 1200].map((count) => counted(count, 'payment')),
     ['0 payments', '1 payment', '1,200 payments'],
   )
 })
 
-test('A name is asked for only where it can be typed as it reads', () => {
+test('A name has to be typed to confirm only if a keyboard can type it as shown', () => {
   const rows: [string, boolean][] = [
     ['research-bot', true],
     ['Größe und Maß 2', true],
@@ -26,7 +26,7 @@ test('A name is asked for only where it can be typed as it reads', () => {
   for (const [name, isEasy] of rows) assert.equal(isTypedEasily(name), isEasy, name)
 })
 
-test('Sizes and durations have the units of a person', () => {
+test('Sizes and durations are shown in readable units', () => {
   assert.deepEqual([0, 1023, 1024, 12_990_000, 5e12].map(bytesInWords), [
     '0 B',
     '1023 B',
@@ -37,7 +37,7 @@ test('Sizes and durations have the units of a person', () => {
   assert.deepEqual([0, 59, 61, 90_000].map(durationInWords), ['0 s', '59 s', '1 min 1 s', '1 d 1 h'])
 })
 
-test('A moment is told by its distance, and what is no moment as it is', () => {
+test('A time is shown relative to now, and text that is not a time unchanged', () => {
   const nowMs = Date.UTC(2026, 10, 20, 12)
   const rows: [string, string][] = [
     ['2026-11-20T11:59:58Z', 'just now'],
@@ -51,20 +51,20 @@ test('A moment is told by its distance, and what is no moment as it is', () => {
   for (const [at, words] of rows) assert.equal(distance(at, nowMs), words, at)
 })
 
-test('The month of a moment has its name; its zone is named once for all', () => {
+test('Months are shown by name, and times without their time zone, which is shown once', () => {
   assert.match(clockTime('2026-11-03T12:00:05Z'), /^[234] Nov 2026, [0-9]{2}:[0-9]{2}:05$/)
   assert.match(timeZoneInWords(Date.UTC(2026, 10, 3)), /^\S+( \([\w+:−-]+\))?$/)
   assert.match(clockMinute('2026-11-03T12:00:05Z'), /^[234] Nov 2026, [0-9]{2}:[0-9]{2}$/)
   assert.deepEqual([clockTime('soon'), clockMinute('soon')], ['soon', 'soon'])
 })
 
-test('Every denial code has its words, and one that is not known stays readable', () => {
+test('Every denial code has a text, and an unknown code stays readable', () => {
   for (const [code, words] of Object.entries(denialWords)) assert.equal(reasonInWords(code), words)
   assert.equal(reasonInWords('new_reason'), 'new reason')
   assert.equal(reasonInWords(null), '')
 })
 
-test('A word that confirms is recognised as a phone types it, and no other word is', () => {
+test('A confirmation word is accepted as phones type it, and no other word is', () => {
   const rows: [string, string, boolean][] = [
     ['stop', 'stop', true],
     ['Stop', 'stop', true],

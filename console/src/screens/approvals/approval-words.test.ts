@@ -49,7 +49,7 @@ const approvedOnce: ApprovalRequest = { ...payment, decisions: [decision] }
 const owner = { id: 'session_1', key_id: 'key_owner', role: 'owner' } as const
 const mandate = { version: 1, status: 'active' } as const
 
-test('A request says what is asked for, and why a person is asked', () => {
+test('A request says what is requested, and why a person has to decide', () => {
   assert.equal(subjectOf(payment), '1,200.50 USDC at api.example.com')
   assert.equal(subjectOf(increase), 'More budget')
   const approval = { above: '10.00', first_purchase_at_seller: false, required: 1 }
@@ -59,7 +59,7 @@ test('A request says what is asked for, and why a person is asked', () => {
   assert.equal(reasonToAsk(first, undefined), 'First purchase from api.example.com under this mandate')
 })
 
-test('Owners and approvers decide, but not on their own requests, and not twice', () => {
+test('Owners and approvers can decide, but not on their own requests, and not twice', () => {
   const free = { toApprove: undefined, toDeny: undefined }
   assert.deepEqual(obstaclesOf(payment, owner, mandate), free)
   assert.deepEqual(obstaclesOf(payment, { ...owner, role: 'approver' }, undefined), free)
@@ -91,7 +91,7 @@ test('Two approvals are counted; one is not', () => {
   assert.equal(progressOf({ ...approvedOnce, required: 2 }), '1 of 2 approvals')
 })
 
-test('The time that is left is rounded down, so that nobody relies on a minute that is over', () => {
+test('The remaining time is rounded down, so that nobody relies on a minute that has passed', () => {
   for (const [leftMs, words] of [
     [0, 'expired'],
     [-1, 'expired'],

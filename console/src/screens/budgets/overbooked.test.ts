@@ -28,7 +28,7 @@ function budget(id: string, maxes: readonly (string | null)[], parent_id: string
   }
 }
 
-test('Budgets that add up to more than the one above are told, by window', () => {
+test('Budgets that add up to more than their parent are reported, by window', () => {
   const parent = budget('company', ['100.00', '1000.00'])
   const sums = (...children: Budget[]) =>
     overbookedIn(parent, children).map(({ limit, sum }) => [limit.id, sum])
@@ -38,7 +38,7 @@ test('Budgets that add up to more than the one above are told, by window', () =>
   assert.deepEqual(sums(budget('a', [null, '1000.01'])), [['company_1', '1000.01']])
 })
 
-test('Budgets are shown each below its parent, by name, and those without a known parent at the top', () => {
+test('Each budget is listed below its parent, by name, and those without a known parent at the top', () => {
   const budgets = [budget('b', []), budget('c', [], 'a'), budget('a', []), budget('d', [], 'gone')]
   assert.deepEqual(
     inTreeOrder(budgets).map(({ budget: { id }, level }) => [id, level]),

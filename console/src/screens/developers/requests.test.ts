@@ -6,7 +6,7 @@ import type { Mandate } from '@purser/client'
 
 import { curlOf, requestsFor } from './requests.ts'
 
-test('A request is written so that a shell takes it as it is, whatever stands in it', () => {
+test('A sample request works in a shell unchanged, whatever characters it contains', () => {
   const hostile = `it's $(touch /tmp/x) "quoted" \`run\``
   const line = curlOf(
     { id: 'x', title: 'X', about: '', method: 'POST', path: '/agents', body: { name: hostile } },
@@ -20,7 +20,7 @@ test('A request is written so that a shell takes it as it is, whatever stands in
   assert.ok(words.includes('Authorization: Bearer secret'))
 })
 
-test('The requests are such that the mandate they name allows them', () => {
+test('The sample requests are allowed by the mandate that they name', () => {
   const mandate = {
     id: 'mandate_1',
     agent_id: 'agent_1',
@@ -43,7 +43,7 @@ test('The requests are such that the mandate they name allows them', () => {
   )
 })
 
-test('Production is not offered what only the sandbox has', () => {
+test('In production, no requests are shown that only the sandbox supports', () => {
   const [inSandbox, inProduction] = (['sandbox', 'production'] as const).map((environment) =>
     requestsFor({ environment, mandate: undefined, nowMs: 0 }).map(({ id }) => id),
   )

@@ -39,7 +39,7 @@ test('The form says in one sentence what the mandate will allow', () => {
   for (const [changes, sentence] of rows) assert.match(sentenceOf({ ...draft, ...changes }, 'ada'), sentence)
 })
 
-test('It warns of what the owner may not have meant, and of nothing else', () => {
+test('The form warns only of terms that the owner may not have meant', () => {
   const rows: [Partial<MandateDraft>, RegExp[]][] = [
     [{}, []],
     [{ sellers: '*' }, [/every seller, including/]],
@@ -69,7 +69,7 @@ test('It warns of what the owner may not have meant, and of nothing else', () =>
   }
 })
 
-test('A form with gaps is not sent: each gap is named by its field', () => {
+test('An incomplete form is not sent: each missing field is named', () => {
   assert.deepEqual(draftFaults(draft), {})
   assert.deepEqual(Object.keys(draftFaults({ ...emptyDraft(nowMs), expiresLocal: '' })).sort(), [
     'agent_id',
@@ -79,7 +79,7 @@ test('A form with gaps is not sent: each gap is named by its field', () => {
   ])
 })
 
-test('Sellers come one a line or with commas, each once', () => {
+test('Sellers may be separated by lines or commas, and duplicates are dropped', () => {
   const { allowed_sellers } = newMandateOf({
     ...draft,
     sellers: 'a.example,b.example\n a.example  c.example',
@@ -87,7 +87,7 @@ test('Sellers come one a line or with commas, each once', () => {
   assert.deepEqual(allowed_sellers, ['a.example', 'b.example', 'c.example'])
 })
 
-test('A duplicate allows what its model does, also in a category of two words', () => {
+test('A duplicated mandate allows what the original does, including a category of two words', () => {
   const limit = {
     window: 'lifetime',
     max_amount: '50.00',

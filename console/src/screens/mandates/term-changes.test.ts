@@ -21,7 +21,7 @@ const terms: Terms = {
   expires_at: '2026-12-01T00:00:30Z',
 }
 
-test('A change is told as allowing more or less, as the service judges it', () => {
+test('A change is shown as allowing more or less, as the service decides it', () => {
   const approval = { above: '2.00', first_purchase_at_seller: true, required: 1 }
   const rows: [Partial<Terms>, Direction][] = [
     [{ purpose: 'Maps' }, 'neither'],
@@ -56,7 +56,7 @@ test('A change is told as allowing more or less, as the service judges it', () =
   }
 })
 
-test('What only reads differently is no change', () => {
+test('A different spelling of the same value is not a change', () => {
   const same = {
     max_spend_total: '100',
     expires_at: '2026-12-01T00:00:00.000Z',

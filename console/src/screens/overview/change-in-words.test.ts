@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { changeInWords } from './change-in-words.ts'
 
-test('Spending is compared with the period before', () => {
+test('Spending is compared with the previous period', () => {
   const rows: [spent: string, before: string, sentence: string][] = [
     ['15.00', '10.00', '50% more than before.'],
     ['5.00', '10.00', '50% less than before.'],

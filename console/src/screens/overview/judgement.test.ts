@@ -47,7 +47,7 @@ const denials: Partial<Overview> = {
   ],
 }
 
-test('The overview answers in a sentence whether anything is wrong, the gravest first', () => {
+test('The overview says in one sentence whether anything is wrong, the worst first', () => {
   const rows: [Partial<Overview>, string][] = [
     [{}, 'No problems.'],
     [{ nearest_budgets: [budget] }, 'No problems.'],
@@ -66,14 +66,14 @@ test('The overview answers in a sentence whether anything is wrong, the gravest 
   }
 })
 
-test('The rest follows the worst, and proofs that are in no list are counted apart', () => {
+test('Other problems follow the worst, and proofs that no list contains are counted separately', () => {
   assert.match(judge({ ...quiet, ...denials, nearest_budgets: [ending] }, true).more, /^30 payments denied/)
   const { sentence, more } = judge({ ...quiet, ...denials, denied_last_day: 32 }, true)
   assert.match(sentence, /^30 payments denied/)
   assert.equal(more, '2 more proofs refused in the last 24 hours.')
 })
 
-test('An account on which nothing happened yet is not told that all is well', () => {
+test('A new account without activity is not told that all is well', () => {
   assert.equal(judge(quiet, false).sentence, 'Nothing is set up yet.')
   assert.equal(judge({ ...quiet, ...denials }, false).gravity, 'worry')
 })

@@ -9,7 +9,7 @@ import { comparisonInWords } from './check-values.ts'
 const asked = '2026-11-20T12:00:00.000Z'
 const expires = '2026-11-20T11:00:00Z'
 
-test('What a check compared is told without notation, and amounts to the last digit', () => {
+test('What a check compared is shown without JSON notation, and with every digit of an amount', () => {
   const many = Array.from({ length: 40 }, (_, index) => `api-${index}.example`)
   const rows: [string, PolicyCheck['relation'], string[], words: string][] = [
     ['research-bot', null, [], 'research-bot'],

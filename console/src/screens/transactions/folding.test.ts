@@ -44,7 +44,7 @@ function folded(...oldestFirst: NamedTransaction[]): (string | string[])[] {
   return rows.map(({ id, approval }) => (approval ? [id, approval.id] : id))
 }
 
-test('An approval and the payment of the same purchase are one row, one to one, the oldest with the oldest', () => {
+test('An approval and the payment of the same purchase share one row, the oldest with the oldest', () => {
   const [first, second] = [at(0, 'approved'), at(1, 'approved')]
   const [paid, late] = [at(5, 'paid', { amount: '1.5' }), at(9, 'paid')]
   assert.deepEqual(folded(first, second, paid, late), [
@@ -55,7 +55,7 @@ test('An approval and the payment of the same purchase are one row, one to one, 
   assert.deepEqual(folded(first, second, paid), [[paid.id, first.id], second.id], 'an approval without one')
 })
 
-test('What is not of the same purchase keeps a row of its own', () => {
+test('An approval and a payment of different purchases keep separate rows', () => {
   const approval = at(0, 'approved')
   for (const changes of [
     { agent_id: 'agent_2' },
@@ -75,7 +75,7 @@ test('What is not of the same purchase keeps a row of its own', () => {
   assert.deepEqual(folded(denied, at(5, 'denied', { id: 'x' })), ['x', denied.id])
 })
 
-test('A row that is opened shows both', () => {
+test('An expanded row shows both', () => {
   const [approval, paid] = [at(0, 'approved'), at(5, 'paid')]
   const rows = foldPurchases([paid, approval])
   assert.deepEqual(
