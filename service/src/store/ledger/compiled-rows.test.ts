@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { columnsIn, compileChangedColumns, compileDecodeRow, compileTakeChanged } from './compiled-rows.ts'
+import {
+  columnsIn,
+  compileChangedColumns,
+  compileDecodeRecord,
+  compileDecodeRow,
+  compileTakeChanged,
+} from './compiled-rows.ts'
 
 test('A row is decoded from values that follow each other and from the columns that are known', () => {
   const columns = [
@@ -15,6 +21,18 @@ test('A row is decoded from values that follow each other and from the columns t
   const decodeRest = compileDecodeRow<string | null>(columns, ['count'])
   assert.deepEqual(decodeRest(['a', 'b'], 0, { count: 7 }), { id: 'a', count: 7, name: 'B' })
   assert.deepEqual(Object.keys(decodeRest(['a', 'b'], 0, { count: 7 })), ['id', 'count', 'name'])
+})
+
+test('A row is decoded from the values of a record, which have other names', () => {
+  const decode = compileDecodeRecord([
+    { name: 'accountId', source: 'p_account_id', decode: String },
+    { name: 'count', source: 'p_count', decode: (value) => value ?? null },
+  ])
+  assert.deepEqual(decode({ p_account_id: 5, count: 1 }), { accountId: '5', count: null })
+  assert.throws(
+    () => compileDecodeRecord([{ name: 'id', source: 'id) || evil(', decode: String }]),
+    /is not the name of a column/,
+  )
 })
 
 test('The changed columns of a row are encoded, and a missing value equals null', () => {

@@ -28,6 +28,23 @@ export function compileDecodeRow<Value>(
   ) as DecodeRow<Value>
 }
 
+/** Builds a row from the values of a record, each of which has its own name there. */
+export function compileDecodeRecord(
+  columns: readonly {
+    readonly name: string
+    readonly source: string
+    readonly decode: (value: unknown) => unknown
+  }[],
+): (record: Row) => Row {
+  const fields = columns.map(
+    ({ name, source }, index) => `${check(name)}: decode${index}(record.${check(source)})`,
+  )
+  return compile(
+    columns.map(({ decode }, index) => [`decode${index}`, decode]),
+    `(record) => ({ ${fields.join(', ')} })`,
+  ) as (record: Row) => Row
+}
+
 /** In which columns two rows differ, as a bit mask: 1 for the first, 2 for the second, 4 for the third, and so on. */
 export type ChangedColumns = (from: Row, to: Row) => number
 

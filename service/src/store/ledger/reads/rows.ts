@@ -1,6 +1,7 @@
 import type { Scope } from '../../../domain/records.ts'
 import { idBytes, idPrefixes, idText, type IdKind } from '../../../domain/type-id.ts'
 import type { RecordKey } from '../../lists.ts'
+import { compileDecodeRecord } from '../compiled-rows.ts'
 import { sqlName, type Column, type Table, type TableRow } from '../table.ts'
 import { Sql, sql, type Reader } from '../../sql.ts'
 
@@ -89,12 +90,25 @@ export function columnsOf({ columns }: Table, alias?: string, prefix?: string): 
 }
 
 /** A row with all columns, which may be named with a prefix, from the database's result. */
-export function rowOf<Of extends Table>({ columns }: Of, raw: RawRow, prefix = ''): TableRow<Of> {
-  const row: Record<string, unknown> = {}
-  for (const [name, column] of Object.entries(columns)) {
-    row[name] = valueOf(column, raw[prefix + sqlName(name)])
-  }
-  return row as TableRow<Of>
+export function rowOf<Of extends Table>(table: Of, raw: RawRow, prefix = ''): TableRow<Of> {
+  let byPrefix = decoders.get(table)
+  if (!byPrefix) decoders.set(table, (byPrefix = new Map()))
+  let decode = byPrefix.get(prefix)
+  if (!decode) byPrefix.set(prefix, (decode = compileDecoder(table, prefix)))
+  return decode(raw) as TableRow<Of>
+}
+
+/** By table and prefix, of which callers use a few. */
+const decoders = new Map<Table, Map<string, (raw: RawRow) => RawRow>>()
+
+function compileDecoder({ columns }: Table, prefix: string): (raw: RawRow) => RawRow {
+  return compileDecodeRecord(
+    Object.entries(columns).map(([name, column]) => ({
+      name,
+      source: prefix + sqlName(name),
+      decode: (value) => valueOf(column, value),
+    })),
+  )
 }
 
 /** A value of a column, from any database: ids are bytes or text, and integers have one of three types. */

@@ -4,9 +4,21 @@ import type { Reader, RunQuery } from '../../sql.ts'
 import type { SqliteDatabase } from './open.ts'
 import { wholeName } from './schema.ts'
 
+/** Max prepared statements of a reader: each list has a few texts, which depend on its filters. */
+const maxPrepared = 200
+
 /** A reader of an open file. */
 export function readerOf(database: SqliteDatabase): Reader {
-  return readerOver(async (text, values) => database.prepare(text).all(...values))
+  const statements = new Map<string, Database.Statement>()
+  return readerOver(async (text, values) => {
+    let statement = statements.get(text)
+    if (!statement) {
+      statement = database.prepare(text)
+      if (statements.size >= maxPrepared) statements.clear()
+      statements.set(text, statement)
+    }
+    return statement.all(...values)
+  })
 }
 
 /** Reads from one snapshot of a file, over a separate connection. A service may use the file meanwhile. */
