@@ -261,6 +261,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
           await transaction.commit(changes)
         } catch (error) {
           if (!(error instanceof StaleRowsError)) throw error
+          await transaction.rollBack()
         }
       },
     })),

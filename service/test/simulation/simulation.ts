@@ -73,8 +73,8 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
   let payerId = ''
   const clockOffsetMs = () => findRow(database, accounts, { id: payerId })?.clockOffsetMs ?? 0
   const injected = { changeOperation, changeDriver }
-  const places = { random, time, database, earlierRows }
-  const world: World = { ...places, faultPercent, ...injected, clockOffsetMs, ...moments }
+  const simulated = { random, time, database, earlierRows, faultPercent }
+  const world: World = { ...simulated, ...injected, clockOffsetMs, ...moments }
   const ids = createIds(() => time.nowMs, random.bytes)
   const services = [new SimulatedService(world, ids), new SimulatedService(world, ids)] as const
   const closesAtMs = time.nowMs + openMs

@@ -23,7 +23,7 @@ test('A row is decoded from values that follow each other and from the columns t
   assert.deepEqual(Object.keys(decodeRest(['a', 'b'], 0, { count: 7 })), ['id', 'count', 'name'])
 })
 
-test('A row is decoded from the values of a record, which have other names', () => {
+test('A row is decoded from a record whose values have other names', () => {
   const decode = compileDecodeRecord([
     { name: 'accountId', source: 'p_account_id', decode: String },
     { name: 'count', source: 'p_count', decode: (value) => value ?? null },

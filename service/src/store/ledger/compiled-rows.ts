@@ -28,7 +28,7 @@ export function compileDecodeRow<Value>(
   ) as DecodeRow<Value>
 }
 
-/** Builds a row from the values of a record, each of which has its own name there. */
+/** Builds a row from a record whose values have other names. */
 export function compileDecodeRecord(
   columns: readonly {
     readonly name: string

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 
 import { readerOf } from './sqlite-reader.ts'
 
-test('A reader answers more texts than it keeps prepared, each with its own values', async (context) => {
+test('A reader runs more statements than it keeps prepared, each with its own values', async (context) => {
   const database = new Database(':memory:')
   context.after(() => database.close())
   const reader = readerOf(database)
@@ -17,7 +17,7 @@ test('A reader answers more texts than it keeps prepared, each with its own valu
   }
 })
 
-test('A prepared statement that has failed is used again', async (context) => {
+test('A prepared statement can run again after it has failed', async (context) => {
   const database = new Database(':memory:')
   context.after(() => database.close())
   const reader = readerOf(database)

@@ -4,7 +4,7 @@ import type { Reader, RunQuery } from '../../sql.ts'
 import type { SqliteDatabase } from './open.ts'
 import { wholeName } from './schema.ts'
 
-/** Max prepared statements of a reader: each list has a few texts, which depend on its filters. */
+/** Max statements that a reader keeps prepared. Each list has a few, depending on its filters. */
 const maxPrepared = 200
 
 /** A reader of an open file. */
