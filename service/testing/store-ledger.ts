@@ -25,7 +25,7 @@ import type {
   Scope,
   Seller,
 } from '../src/domain/records.ts'
-import { createIds } from '../src/ids.ts'
+import { createIds, type Ids } from '../src/ids.ts'
 import type {
   AgentFilter,
   Amendment,
@@ -66,14 +66,18 @@ export interface OpenedStore {
   readonly reopen?: () => Promise<OpenedStore>
 }
 
-/** A store, with short methods for its operations in tests. Ids and times are the same in every run. */
+/**
+ * A store, with short methods for its operations in tests. Ids and times are the same in every run; ledgers of one store
+ * have different seeds.
+ */
 export class StoreLedger {
   readonly clock = { nowMs: Date.UTC(2026, 10, 20, 12) }
-  readonly ids = createIds(() => this.clock.nowMs, seededRandom(1).bytes)
+  readonly ids: Ids
   #opened: OpenedStore
 
-  constructor(opened: OpenedStore) {
+  constructor(opened: OpenedStore, seed = 1) {
     this.#opened = opened
+    this.ids = createIds(() => this.clock.nowMs, seededRandom(seed).bytes)
   }
 
   get store(): Store {

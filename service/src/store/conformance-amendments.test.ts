@@ -11,7 +11,7 @@ function refused(code: string) {
 }
 
 // Changes to the terms of a mandate.
-storeConformance((open) => {
+storeConformance(({ open }) => {
   test('An amendment takes effect at once, keeps the earlier terms, and records an event', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()

@@ -27,7 +27,7 @@ async function approved(ledger: StoreLedger, mandate: Mandate, amount = '2.00'):
 }
 
 // How people decide approvals, and how payments use them.
-storeConformance((open) => {
+storeConformance(({ open }) => {
   test('An approval is requested once, decided, and used up in the transaction that issues the proof', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()

@@ -27,7 +27,7 @@ const stops: Readonly<Record<string, (ledger: StoreLedger, mandate: Mandate) => 
 }
 
 // Payments in two steps: authorized first, then captured or voided by the merchant.
-storeConformance((open) => {
+storeConformance(({ open, openEmpty }) => {
   test('An authorization reserves the amount without charging it; its capture charges it once', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
@@ -215,7 +215,7 @@ storeConformance((open) => {
   })
 
   test('More authorizations can be overdue than one step releases', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const owner = (await ledger.tenant()).sandbox
     const mandate = await ledger.mandate(owner, { maxTotalText: '10.00' })
     const holds = await Promise.all(Array.from({ length: 450 }, () => ledger.hold(mandate, '0.01')))
@@ -253,7 +253,7 @@ storeConformance((open) => {
   }
 
   test('Only the account of the seller that authorized a payment can capture, void or see it', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const [payer, shop, stranger] = [
       (await ledger.tenant()).sandbox,
       (await ledger.tenant()).sandbox,

@@ -7,7 +7,7 @@ import { shopDomain, type StoreLedger } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
 
 // Back-tests: other terms tried on a mandate's history, as each database keeps it.
-storeConformance((open) => {
+storeConformance(({ open }) => {
   test("The mandate's own terms flip nothing in a history with every kind of record, and other terms flip what they change", async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox

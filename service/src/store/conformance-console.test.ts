@@ -9,9 +9,9 @@ import type { Activity, ActivityQuestion } from './console/store.ts'
 
 const hourMs = 4 * quarterMs
 
-storeConformance((open) => {
+storeConformance(({ open, openEmpty }) => {
   test("The console's sums equal the sums of the transactions, whatever races with the rollup", async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const { sandbox: caller } = await ledger.tenant()
     await ledger.seller(caller)
     const mandates = await manyMandates(ledger, caller, 4)
@@ -76,7 +76,7 @@ storeConformance((open) => {
   })
 
   test('The sums of an account and of an agent have its open proofs, and its authorized payments, of which each is in one', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const { sandbox: caller } = await ledger.tenant()
     await ledger.seller(caller)
     const mandate = await ledger.mandate(caller)
@@ -298,7 +298,7 @@ storeConformance((open) => {
   })
 
   test('Unrecorded refusals and uses of keys are added to the counters', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const { sandbox: caller } = await ledger.tenant()
     await ledger.seller(caller)
     const startsAtMs = ledger.clock.nowMs - (ledger.clock.nowMs % quarterMs)

@@ -8,7 +8,7 @@ import { shopDomain, type StoreLedger, type Tenant } from '../../testing/store-l
 import { storeConformance } from '../../testing/stores.ts'
 
 // What a disabled account can no longer do.
-storeConformance((open) => {
+storeConformance(({ open, openEmpty }) => {
   test('The keys and sessions of a disabled account are not found until it is enabled again', async (context) => {
     const ledger = await open(context)
     const tenant = await ledger.tenant()
@@ -44,7 +44,7 @@ storeConformance((open) => {
   })
 
   test("No proof of a disabled account can be captured, by its own keys or by another account's", async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const [payer, payee] = [await ledger.tenant(), await ledger.tenant()]
     await ledger.seller(payee.sandbox)
     const mandate = await ledger.mandate(payer.sandbox)
@@ -73,7 +73,7 @@ storeConformance((open) => {
   })
 
   test('A merchant with a disabled account cannot collect from other accounts', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const [payer, payee] = [await ledger.tenant(), await ledger.tenant()]
     await ledger.seller(payee.sandbox)
     const mandate = await ledger.mandate(payer.sandbox)

@@ -7,7 +7,7 @@ import { holdLifeMs, type StoreLedger } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
 
 // How holds end without a payment: they expire, or an owner stops them.
-storeConformance((open) => {
+storeConformance(({ open, openEmpty }) => {
   test("A hold outlives the proof's window by 60 s, to the millisecond", async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
@@ -86,7 +86,7 @@ storeConformance((open) => {
   })
 
   test('More proofs of a mandate can expire in one millisecond than one step releases', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '2000.00' })
     const holds = await Promise.all(Array.from({ length: 1_100 }, () => ledger.hold(mandate)))
@@ -97,7 +97,7 @@ storeConformance((open) => {
   })
 
   test('A sweep releases expired amounts and nothing else', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
     const paid = await ledger.hold(mandate, '1.00')
@@ -119,7 +119,7 @@ storeConformance((open) => {
   })
 
   test('A sweep checks a bounded number of mandates and takes turns through all of them', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const owners = [await ledger.tenant(), await ledger.tenant()]
     const mandates: Mandate[] = []
     for (let index = 0; index < 7; index++) {
@@ -141,7 +141,7 @@ storeConformance((open) => {
   })
 
   test('A sweep keeps up with a mandate that has thousands of payments expire between two sweeps', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const mandate = await ledger.mandate((await ledger.tenant()).sandbox)
     for (let count = 0; count < 25; count++) {
       await Promise.all(Array.from({ length: 100 }, () => ledger.hold(mandate, '0.01')))
@@ -154,7 +154,7 @@ storeConformance((open) => {
   })
 
   test('Mandates with unexpired holds never keep a sweep from reaching the others', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const owner = await ledger.tenant()
     const agent = await ledger.agent(owner.sandbox)
     const mandates: Mandate[] = []
@@ -173,7 +173,7 @@ storeConformance((open) => {
   })
 
   test('Holds that expired while the store was closed release their amounts', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const owner = await ledger.tenant()
     const swept = await ledger.mandate(owner.sandbox, { maxTotalText: '5.00' })
     const used = await ledger.mandate(owner.sandbox, { maxTotalText: '5.00' })
@@ -290,7 +290,7 @@ storeConformance((open) => {
   })
 
   test('A hold below a frozen budget is voided at once, and stays so after its time', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const { sandbox } = await ledger.tenant()
     const budget = { ...sandbox, id: ledger.ids.next('budget') }
     const times = { createdAtMs: 0, updatedAtMs: 0, frozenAtMs: null, version: 1 }
@@ -309,7 +309,7 @@ storeConformance((open) => {
   })
 
   test('A hold that was issued days ago and expires in days is counted and shown as open', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const { sandbox } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox)
     const dayMs = 24 * 3_600_000

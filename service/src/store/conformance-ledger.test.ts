@@ -13,9 +13,9 @@ import type { CaptureOutcome } from './store.ts'
 const acts = 2_000
 
 // Compares the ledger with a model that is simple enough to verify by reading.
-storeConformance((open) => {
+storeConformance(({ openEmpty }) => {
   test('After 2,000 mixed operations every outcome matches a small model of the ledger, and all sums agree [limits.total] [mandate.spent_total]', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const model = await Model.over(ledger)
     for (let act = 1; act <= acts; act++) {
       await model.doSomething()

@@ -7,7 +7,7 @@ import { storeConformance, type OpenLedger } from '../../testing/stores.ts'
 import type { AuditFilter, Page, PageOf, TransactionFilter } from './store.ts'
 
 // Lists: newest first, page by page, each within one account and one environment.
-storeConformance((open) => {
+storeConformance(({ open, openEmpty }) => {
   test('Lists are newest first, and pages join without a gap or an overlap', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
@@ -168,7 +168,7 @@ storeConformance((open) => {
   })
 
   test("A merchant's key sees payments to its account's sellers and payments that its account collected", async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const payer = await ledger.tenant()
     const shop = await ledger.tenant()
     await ledger.seller(shop.sandbox)

@@ -6,7 +6,7 @@ import { validityWindowMs } from '../domain/proof.ts'
 import { storeConformance } from '../../testing/stores.ts'
 
 // An order is paid once under a mandate.
-storeConformance((open) => {
+storeConformance(({ open }) => {
   test('Repeating an order returns its proof until it is paid, and then none', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import type { Hold, Mandate } from '../domain/records.ts'
-import { storeConformance } from '../../testing/stores.ts'
+import { storeConformance, type OpenLedger } from '../../testing/stores.ts'
 import { type StoreLedger, type Tenant } from '../../testing/store-ledger.ts'
 import type { ProposedTransaction } from './store.ts'
 
@@ -21,9 +21,9 @@ interface World {
 }
 
 // Proofs have no category: a paid row shows that of its matching evaluation.
-storeConformance((open) => {
-  async function prepare(context: Parameters<typeof open>[0]): Promise<World> {
-    const ledger = await open(context)
+storeConformance(({ open, openEmpty }) => {
+  async function prepare(context: Parameters<OpenLedger>[0], openLedger = open): Promise<World> {
+    const ledger = await openLedger(context)
     const owner = await ledger.tenant()
     const generous = { allowedSellers: ['*'], maxTotalText: '1000.00' }
     const mandate = await ledger.mandate(owner.sandbox, generous)
@@ -112,7 +112,7 @@ storeConformance((open) => {
   })
 
   test('A payment received from another account has no category: the evaluation belongs to the payer', async (context) => {
-    const { ledger, owner, evaluate, hold } = await prepare(context)
+    const { ledger, owner, evaluate, hold } = await prepare(context, openEmpty)
     const seller = await ledger.tenant()
     await ledger.seller(seller.sandbox)
     await evaluate('data')

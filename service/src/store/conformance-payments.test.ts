@@ -12,7 +12,7 @@ import type { Capture } from './store.ts'
 const proofExpired = { outcome: 'failed', reason: 'proof_expired' }
 
 // Proofs and captures: what is held, what is paid, and what a refusal leaves unchanged.
-storeConformance((open) => {
+storeConformance(({ open, openEmpty }) => {
   test('An approved proof holds its amount and spends nothing [endpoint.proof]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
@@ -96,7 +96,7 @@ storeConformance((open) => {
   })
 
   test('A capture moves the amount from held to spent and writes one paid transaction and one event [verify.step.5] [verify.step.6] [verify.step.7] [verify.step.8] [state.paid] [events.1]', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
     const seller = await ledger.seller(owner.sandbox)
@@ -203,7 +203,7 @@ storeConformance((open) => {
   })
 
   test("A payment between two accounts is recorded in both: the payer's row counts, and the payee's is a copy", async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const payer = await ledger.tenant()
     const shop = await ledger.tenant()
     const third = await ledger.tenant()
@@ -238,7 +238,7 @@ storeConformance((open) => {
   })
 
   test("Another account's seller under the domain is not disclosed if the mandate's own account collects", async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const payer = await ledger.tenant()
     const stranger = await ledger.tenant()
     await ledger.seller(stranger.sandbox)
@@ -255,7 +255,7 @@ storeConformance((open) => {
   })
 
   test('The check who may collect uses facts read in the transaction; a refusal charges nothing and leaves the proof usable', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const payer = await ledger.tenant()
     const shop = await ledger.tenant()
     const stranger = await ledger.tenant()
@@ -306,7 +306,7 @@ storeConformance((open) => {
   })
 
   test('A retry of a proof with the same key and idempotency key gets the first answer', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
     const hold = await ledger.hold(mandate)
@@ -477,7 +477,7 @@ storeConformance((open) => {
   })
 
   test('A retry finds the transaction of a capture, and none without a capture', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const payer = await ledger.tenant()
     const shop = await ledger.tenant()
     await ledger.seller(shop.sandbox)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { storeConformance } from '../../testing/stores.ts'
 
 // Concurrent operations: whatever races, the sums agree.
-storeConformance((open) => {
+storeConformance(({ open, openEmpty }) => {
   test('Of 200 concurrent captures of one hold, exactly one succeeds and the others are nonce_reused [verify.step.4] [limits.nonce]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
@@ -85,7 +85,7 @@ storeConformance((open) => {
   })
 
   test('If many sellers claim one domain at once, one gets it', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const tenants = [await ledger.tenant(), await ledger.tenant(), await ledger.tenant()]
     const sellers = times(30, (index) => ledger.newSeller((tenants[index % 3] ?? assert.fail()).sandbox))
     const outcomes = await Promise.all(sellers.map((seller) => ledger.createSeller(seller)))

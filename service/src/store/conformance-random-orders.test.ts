@@ -7,10 +7,10 @@ import type { StoreLedger } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
 
 // Random histories, for combinations that nobody has thought of.
-storeConformance((open) => {
+storeConformance(({ openEmpty }) => {
   for (const seed of [3, 10]) {
     test(`A random history of orders, captures, refunds and freezes under clocks that differ adds up, and pays no order twice (${seed})`, async (context) => {
-      const market = await openMarket(await open(context), seed)
+      const market = await openMarket(await openEmpty(context), seed)
       for (let step = 1; step <= 300; step++) {
         market.passTime()
         await market.act()

@@ -8,7 +8,7 @@ import { shopDomain, type StoreLedger } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
 
 // A seller refunds what it has collected. Each refund is a separate transaction in both accounts.
-storeConformance((open) => {
+storeConformance(({ open, openEmpty }) => {
   test('Refunds release budget, up to the captured amount, and are transactions that name the payment', async (context) => {
     const ledger = await open(context)
     const owner = (await ledger.tenant()).sandbox
@@ -126,7 +126,7 @@ storeConformance((open) => {
   })
 
   test('Only the account that collected a payment can refund it, and both accounts have the record', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const [payer, shop, stranger] = [
       (await ledger.tenant()).sandbox,
       (await ledger.tenant()).sandbox,

@@ -5,9 +5,9 @@ import { shopDomain } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
 
 // What remains of a seller after an operator releases its domain.
-storeConformance((open) => {
+storeConformance(({ openEmpty }) => {
   test('The seller of a released domain cannot collect, past payments keep its id, and another account can register the domain', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const [operator, payer, former, owner] = [
       await ledger.tenant(),
       await ledger.tenant(),
@@ -68,7 +68,7 @@ storeConformance((open) => {
   })
 
   test('A payment within one account names the seller only while its domain is registered', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const { account, sandbox } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox)
     const sellerOfNext = async () => {
@@ -88,7 +88,7 @@ storeConformance((open) => {
   })
 
   test('If captures race with a release, only those that started before its answer reach the seller', async (context) => {
-    const ledger = await open(context)
+    const ledger = await openEmpty(context)
     const [operator, payer, former] = [await ledger.tenant(), await ledger.tenant(), await ledger.tenant()]
     await ledger.seller(former.sandbox)
     const mandate = await ledger.mandate(payer.sandbox)

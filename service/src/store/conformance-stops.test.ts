@@ -5,7 +5,7 @@ import { storeConformance } from '../../testing/stores.ts'
 
 const dayMs = 24 * 3_600_000
 
-storeConformance((open) => {
+storeConformance(({ open }) => {
   test('A stop that is continued after a crash has the time of the test clock, and is due by that of the service', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()

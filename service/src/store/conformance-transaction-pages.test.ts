@@ -9,7 +9,7 @@ import type { Page, PageOf } from './store.ts'
 
 // Filters that match few of many transactions: a console page reads a bounded number, and an API page is
 // always full.
-storeConformance((open) => {
+storeConformance(({ open }) => {
   // Made once, because it has many transactions; its tests only read.
   let world: World
   let close: (() => Promise<void>) | undefined

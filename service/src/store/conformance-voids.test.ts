@@ -5,7 +5,7 @@ import { storeConformance } from '../../testing/stores.ts'
 import { mandatesVoidedAtOnce } from './ledger/operations/voids.ts'
 
 // Voiding a single proof.
-storeConformance((open) => {
+storeConformance(({ open }) => {
   test('A voided hold releases its amount once and cannot be captured', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
