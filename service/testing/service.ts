@@ -86,7 +86,7 @@ export async function startTestService(
   }
 }
 
-async function call(
+export async function call(
   url: string,
   standardKey: string,
   method: string,

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 
-import { preparePurchase, startTestService } from '../../../service/testing/service.ts'
+import { preparePurchase } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { testCommand, words } from '../testing/command.ts'
 import { parseLimit } from './commands/limit-options.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 const { purser } = testCommand({ after }, { PURSER_URL: service.url, PURSER_API_KEY: service.sandboxKey })
 
 // oxlint-disable-next-line typescript/no-explicit-any -- tests read answers of every shape

@@ -16,8 +16,8 @@ import {
   issueKey,
   issueProof,
   preparePurchase,
-  startTestService,
   verifyProof,
+  startTestService,
 } from '../../../service/testing/service.ts'
 import { testCommand, words } from '../testing/command.ts'
 

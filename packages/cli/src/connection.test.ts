@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
-import { startTestService } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { testCommand } from '../testing/command.ts'
 import { findKnownConnection } from './connection.ts'
 import { writeProfiles } from './profiles.ts'
@@ -82,7 +82,7 @@ test('An unknown profile is reported, with the existing ones', async (context) =
 })
 
 test('Without a key the exit code is 4 and nothing is sent; at a terminal there is a prompt', async (context) => {
-  const service = await startTestService(context)
+  const service = await shareTestService()
   const { purser, purserWith, environment } = testCommand(context)
   environment['PURSER_URL'] = service.url
   const { code, errors } = await purser('agents', 'list')

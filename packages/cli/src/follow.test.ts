@@ -9,9 +9,10 @@ import type { List } from '@purser/client'
 import {
   issueProof,
   preparePurchase,
-  startTestService,
   verifyProof,
+  startTestService,
 } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { testCommand } from '../testing/command.ts'
 import { follow } from './follow.ts'
 
@@ -19,7 +20,7 @@ import { follow } from './follow.ts'
 const patienceMs = 20_000
 
 test('Following shows existing items, then new ones, each once, oldest first', async (context) => {
-  const service = await startTestService(context)
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   const pay = async (amount: string) => {
     const paid = await verifyProof(service, await issueProof(service, purchase, amount))
@@ -64,7 +65,7 @@ test('Following waits while the service is down, and continues when it is back',
 })
 
 test('Following ends when the key is revoked, and starts only if the service answers', async (context) => {
-  const service = await startTestService(context)
+  const service = await shareTestService()
   const issued = await service.call('POST', '/accounts/api-keys', {
     body: { role: 'owner', environment: 'sandbox' },
   })

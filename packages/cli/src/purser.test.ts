@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test, type TestContext } from 'node:test'
+import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
 import { compileCache } from '../../../service/testing/compile-cache.ts'
-import { startTestService } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { testCommand } from '../testing/command.ts'
 
 // Tests that need a real process: signals, pipes, terminals, and installed packages.
 
 const program = fileURLToPath(new URL('purser.ts', import.meta.url))
-const service = await startTestService({ after })
+const service = await shareTestService()
 await service.call('POST', '/agents', { body: { name: 'research-bot' } })
 
 /** Longer than a process takes on a busy machine, so that a bug fails the test instead of hanging it. */

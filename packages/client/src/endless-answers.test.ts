@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { createGzip } from 'node:zlib'
 
-import { startTestService } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { openMarket } from '../testing/market.ts'
 import { drip, flood } from '../testing/endless.ts'
 import { startServer } from '../testing/scripted-server.ts'
 import { ConnectionError, paymentDecisionOf, Purser, TimeoutError } from './client.ts'
 import { peekJson } from './payment/peek-json.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 const json = { 'content-type': 'application/json' }
 const clientFor = (baseUrl: string, timeout = 10_000) =>

@@ -7,6 +7,7 @@ import {
   preparePurchase,
   startTestService,
 } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { startServer } from '../testing/scripted-server.ts'
 import {
   ApiError,
@@ -87,8 +88,8 @@ test('A caller who may not collect gets a PermissionError from verify, not a res
   })
 })
 
-test('A 422 has its items, and lists them in its message', async (context) => {
-  const service = await startTestService(context)
+test('A 422 has its items, and lists them in its message', async () => {
+  const service = await shareTestService()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const error = await purser.sellers.create({ name: 7, domain: '' } as never).catch((error: unknown) => error)
   assert(error instanceof ValidationError)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { startTestService } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { startServer } from '../testing/scripted-server.ts'
 import { Purser } from './client.ts'
 
-test('A list follows the Link header from page to page, newest first, and fetches no more than is read', async (context) => {
-  const service = await startTestService(context)
+test('A list follows the Link header from page to page, newest first, and fetches no more than is read', async () => {
+  const service = await shareTestService()
   let requests = 0
   const purser = new Purser({
     apiKey: service.sandboxKey,

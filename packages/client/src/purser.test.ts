@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { merchantDomain, preparePurchase, startTestService } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { Purser } from './client.ts'
 import { ConflictError } from './errors.ts'
 
@@ -60,8 +61,8 @@ test('A complete purchase runs through the client: account, key, agent, mandate,
   assert.equal((await purser.mandates.get(mandate.id)).spent_total, '4.00')
 })
 
-test('A proof can be voided, also again after a lost response, but not once it is charged', async (context) => {
-  const service = await startTestService(context)
+test('A proof can be voided, also again after a lost response, but not once it is charged', async () => {
+  const service = await shareTestService()
   let lost = 1
   const purser = new Purser({
     apiKey: service.sandboxKey,
@@ -92,8 +93,8 @@ test('A proof can be voided, also again after a lost response, but not once it i
   )
 })
 
-test('A refused payment is a result, not an error, in each of the four calls', async (context) => {
-  const service = await startTestService(context)
+test('A refused payment is a result, not an error, in each of the four calls', async () => {
+  const service = await shareTestService()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const { agentId, mandateId, resourceUrl } = await preparePurchase(service)
   const payment = { agent_id: agentId, mandate_id: mandateId, amount: '10.01', resource_url: resourceUrl }
@@ -111,8 +112,8 @@ test('A refused payment is a result, not an error, in each of the four calls', a
   assert.deepEqual(await purser.payments.verify(charge), { verified: false, reason: 'amount_mismatch' })
 })
 
-test('Records are paused, resumed, revoked and listed; health needs no key', async (context) => {
-  const service = await startTestService(context)
+test('Records are paused, resumed, revoked and listed; health needs no key', async () => {
+  const service = await shareTestService()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const { agentId, mandateId } = await preparePurchase(service)
   assert.equal((await purser.mandates.pause(mandateId)).status, 'paused')

@@ -4,7 +4,8 @@ import { inspect } from 'node:util'
 
 import { endpoints } from '@purser/wire/openapi'
 
-import { issueProof, preparePurchase, startTestService } from '../../../service/testing/service.ts'
+import { issueProof, preparePurchase } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { startServer } from '../testing/scripted-server.ts'
 import {
   ApiError,
@@ -16,8 +17,8 @@ import {
   type Proof,
 } from './client.ts'
 
-test('A lost reply to a verification is retried with the same key, and charged once', async (context) => {
-  const service = await startTestService(context)
+test('A lost reply to a verification is retried with the same key, and charged once', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase, '4.00')
   const keys: (string | null)[] = []
@@ -41,8 +42,8 @@ test('A lost reply to a verification is retried with the same key, and charged o
   assert.equal((await service.call('GET', `/mandates/${purchase.mandateId}`)).body.spent_total, '4.00')
 })
 
-test('A lost reply to a proof request is retried with the same key, and holds once', async (context) => {
-  const service = await startTestService(context)
+test('A lost reply to a proof request is retried with the same key, and holds once', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   const payment = {
     agent_id: purchase.agentId,

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
 import { generateText, isStepCount, type ModelMessage } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 
-import { startTestService } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { openShop, type Shop } from '../testing/shop.ts'
 import { purserTools, type AiSdkOptions } from './ai-sdk.ts'
 import type { ProposedPurchase } from './purchases/order.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 const tokens = { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0, text: 0, reasoning: 0 }
 const usage = { inputTokens: tokens, outputTokens: tokens }

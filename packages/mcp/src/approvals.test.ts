@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
 import type { CallToolResult, ElicitResult } from '@modelcontextprotocol/client'
 import { Purser, type ApprovalReference } from '@purser/client'
 
-import { startTestService } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { connect, connectHere, type Person } from '../testing/connections.ts'
 import { openShop, type Shop } from '../testing/shop.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 const owner = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
 
 interface Facts {

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
 import type { CallToolResult, ElicitResult } from '@modelcontextprotocol/client'
 
-import { startTestService } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { connect, connectHere, ways, type Person } from '../testing/connections.ts'
 import { openShop, type Shop } from '../testing/shop.ts'
 import { createMcpServer } from './mcp-server.ts'
 import { openWallet } from './wallet.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 const untouched = { spent: '0.00', held: '0.00' }
 

@@ -4,10 +4,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { after, test, type TestContext } from 'node:test'
+import { test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 
-import { startTestService } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { command, startHttp } from '../testing/connections.ts'
 import { openShop, type Shop } from '../testing/shop.ts'
 
@@ -39,7 +39,7 @@ function overStdio(shop: Shop) {
   return { command: process.execPath, args: [command], env: shop.environment }
 }
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 test('The MCP inspector lists the tools and accepts their schemas', async (context) => {
   const shop = await openShop(context, {}, service)

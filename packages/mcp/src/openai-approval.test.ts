@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
 import { Agent, Runner, setTracingDisabled } from '@openai/agents'
 import { assistantMessage, functionCall, ScriptedModel } from '@openai/agents/testing'
 
-import { startTestService } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { openShop, type Shop } from '../testing/shop.ts'
 import { purserTools, type OpenAiAgentsOptions } from './openai-agents.ts'
 import type { ProposedPurchase } from './purchases/order.ts'
 
 setTracingDisabled(true)
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 /** An agent that makes these calls in sequence, and a run until it ends or asks. */
 async function run(shop: Shop, options: OpenAiAgentsOptions, ...calls: (readonly [string, object])[]) {

@@ -1,9 +1,7 @@
-import { after } from 'node:test'
-
-import { startTestService } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { adapters } from '../testing/adapters.ts'
 import { playThrough } from '../testing/play.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 for (const adapter of adapters) playThrough(adapter, service)

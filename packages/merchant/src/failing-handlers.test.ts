@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { createServer, type ServerResponse } from 'node:http'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
 import { requirePayment as forFetch } from '@purser/merchant/fetch'
 import { paymentOf, requirePayment as forNode } from '@purser/merchant/node'
 
-import { startTestService } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { listenWithFetch } from '../testing/adapters.ts'
 import { openShop } from '../testing/purchase.ts'
 import { listen } from '../testing/shop.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 test('What a handler still sends after it has failed does not leave, because it is not charged', async (context) => {
   let late: ServerResponse | undefined

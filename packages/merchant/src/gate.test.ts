@@ -12,6 +12,7 @@ import {
   preparePurchase,
   startTestService,
 } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { encode } from '../testing/purchase.ts'
 import { keepInProcess, type DeliveryStore } from './deliveries/delivery-store.ts'
 
@@ -207,8 +208,8 @@ test('A charge for an interrupted delivery is not lost when the price rises', as
   assert.equal(reasonIn(await ask(proof)), 'nonce_reused', 'saying it twice gave one more delivery, not two')
 })
 
-test('An interrupted delivery continues after the proof window has closed', async (context) => {
-  const service = await startTestService(context)
+test('An interrupted delivery continues after the proof window has closed', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service, { max_spend_total: '4.00' })
   const client = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   // The budget is spent, so a pre-flight check would deny the payment.

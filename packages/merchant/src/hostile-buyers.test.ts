@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
-import { startTestService } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { adapters } from '../testing/adapters.ts'
 import { encode, openShop, price } from '../testing/purchase.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 /** Sends a request as text, and returns everything that comes back until the connection closes. */
 function sendRaw(url: string, text: string): Promise<string> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
 import { createAdaptorServer } from '@hono/node-server'
 import { Purser } from '@purser/client'
@@ -15,17 +15,12 @@ import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
 
-import {
-  issueKey,
-  issueProof,
-  merchantDomain,
-  preparePurchase,
-  startTestService,
-} from '../../../service/testing/service.ts'
+import { issueKey, issueProof, merchantDomain, preparePurchase } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { encode } from '../testing/purchase.ts'
 import { listen } from '../testing/shop.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 const merchant = {
   client: new Purser({ apiKey: await issueKey(service, { role: 'merchant' }), baseUrl: service.url }),
   merchantDomain,

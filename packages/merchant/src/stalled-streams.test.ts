@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { pipeline } from 'node:stream/promises'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 
 import type { Proof } from '@purser/client'
 import { paymentOf as ofFetch, requirePayment as forFetch } from '@purser/merchant/fetch'
 import { paymentOf as ofNode, requirePayment as forNode } from '@purser/merchant/node'
 
-import { startTestService } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { adapters, listenWithFetch, type Adapter } from '../testing/adapters.ts'
 import { encode, openShop, type Purchase } from '../testing/purchase.ts'
 import { until } from '../testing/scenarios.ts'
 import { listen } from '../testing/shop.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 const options = { capture: 'metered', captureSeconds: 60 } as const
 
 for (const adapter of adapters) {

@@ -1,10 +1,8 @@
-import { after } from 'node:test'
-
-import { startTestService } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { adapters } from '../testing/adapters.ts'
 import { streamThrough } from '../testing/stream.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 for (const { name } of adapters) streamThrough({ adapter: name }, service)
 // The others meter like one of these.

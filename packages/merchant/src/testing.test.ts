@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
 import { Purser, type Proof } from '@purser/client'
 import { createTestPurser, proofHeader } from '@purser/merchant/testing'
 
-import {
-  issueKey,
-  issueProof,
-  preparePurchase,
-  startTestService,
-  testStartMs,
-} from '../../../service/testing/service.ts'
+import { issueKey, issueProof, preparePurchase, testStartMs } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { encode } from '../testing/purchase.ts'
 import type { PaymentClient } from './client.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 const realClient = new Purser({ apiKey: await issueKey(service, { role: 'merchant' }), baseUrl: service.url })
 const purchase = await preparePurchase(service)
 const kitClock = { nowMs: testStartMs }

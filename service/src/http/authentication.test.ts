@@ -5,12 +5,13 @@ import { test } from 'node:test'
 import { endpoints } from '@purser/wire/openapi'
 
 import { sendPlain, type PlainAnswer } from '../../testing/http/plain-http.ts'
-import { issueKey, startTestService, type TestService } from '../../testing/service.ts'
+import { issueKey, type TestService, startTestService } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 const withKey = endpoints.filter(({ roles }) => roles !== 'public')
 
-test('Every endpoint uses bearer authentication: without credentials it is 401 Not authenticated [auth.1]', async (t) => {
-  const service = await startTestService(t)
+test('Every endpoint uses bearer authentication: without credentials it is 401 Not authenticated [auth.1]', async () => {
+  const service = await shareTestService()
   assert.ok(withKey.length > 20)
   for (const { method, path } of withKey) {
     const answer = await sendPlain(service.url, { method, path: fill(path) })
@@ -60,24 +61,24 @@ const noCredentials = [
   'Bearerx y',
 ]
 
-test('Another scheme, or a scheme without a token, does not count as credentials [auth.1]', async (t) => {
-  const service = await startTestService(t)
+test('Another scheme, or a scheme without a token, does not count as credentials [auth.1]', async () => {
+  const service = await shareTestService()
   for (const authorization of [...noCredentials, service.sandboxKey, `Token ${service.sandboxKey}`]) {
     const answer = await get(service, { authorization })
     assertNotAuthenticated(answer, authorization)
   }
 })
 
-test('The name of the scheme is case-insensitive, the key is not', async (t) => {
-  const service = await startTestService(t)
+test('The name of the scheme is case-insensitive, the key is not', async () => {
+  const service = await shareTestService()
   for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR', 'Bearer   ']) {
     const answer = await get(service, { authorization: `${scheme} ${service.sandboxKey}` })
     assert.equal(answer.status, 200, scheme)
   }
 })
 
-test('A key in the query, in a cookie or in another header is ignored [auth.1]', async (t) => {
-  const service = await startTestService(t)
+test('A key in the query, in a cookie or in another header is ignored [auth.1]', async () => {
+  const service = await shareTestService()
   const key = service.sandboxKey
   const answers = [
     await sendPlain(service.url, { method: 'GET', path: `/agents?api_key=${key}&access_token=${key}` }),
@@ -95,8 +96,8 @@ const unreadable: [title: string, headers: Record<string, string>, body: Buffer 
   ['invalid for the schema', { 'content-type': 'application/json' }, '[]'],
 ]
 
-test('Authentication comes before the body is read: a broken body with a bad key is 401', async (t) => {
-  const service = await startTestService(t)
+test('Authentication comes before the body is read: a broken body with a bad key is 401', async () => {
+  const service = await shareTestService()
   for (const { method, path, body: schema, roles } of endpoints) {
     if (!schema || roles === 'public') continue
     for (const [title, headers, body] of unreadable) {
@@ -111,14 +112,14 @@ test('Authentication comes before the body is read: a broken body with a bad key
   }
 })
 
-test('Authentication comes before the query is read', async (t) => {
-  const service = await startTestService(t)
+test('Authentication comes before the query is read', async () => {
+  const service = await shareTestService()
   const answer = await sendPlain(service.url, { method: 'GET', path: '/agents?limit=no&cursor=no' })
   assertNotAuthenticated(answer, 'a broken query')
 })
 
-test('Responses to a valid key have no WWW-Authenticate header', async (t) => {
-  const service = await startTestService(t)
+test('Responses to a valid key have no WWW-Authenticate header', async () => {
+  const service = await shareTestService()
   for (const path of ['/agents', '/agents/unknown', '/agents?limit=0', '/unknown']) {
     const { status, headers } = await service.call('GET', path)
     assert.notEqual(status, 401)
@@ -126,8 +127,8 @@ test('Responses to a valid key have no WWW-Authenticate header', async (t) => {
   }
 })
 
-test('A key stops working at once when it is revoked [auth.4]', async (t) => {
-  const service = await startTestService(t)
+test('A key stops working at once when it is revoked [auth.4]', async () => {
+  const service = await shareTestService()
   const key = await issueKey(service, { role: 'owner' })
   const { body: keys } = await service.call('GET', '/accounts/api-keys', { key })
   for (let round = 0; round < 3; round++)
@@ -140,8 +141,8 @@ test('A key stops working at once when it is revoked [auth.4]', async (t) => {
   assert.deepEqual((await service.call('GET', '/agents')).body, [], 'no agent was created')
 })
 
-test('A request whose body arrives after the revocation of its key is refused [auth.4]', async (t) => {
-  const service = await startTestService(t)
+test('A request whose body arrives after the revocation of its key is refused [auth.4]', async () => {
+  const service = await shareTestService()
   const key = await issueKey(service, { role: 'owner' })
   const { body: keys } = await service.call('GET', '/accounts/api-keys', { key })
   const body = JSON.stringify({ role: 'owner', environment: 'sandbox' })

@@ -7,12 +7,12 @@ import { endpoints } from '@purser/wire/openapi'
 import { QueryTooSlowError, StoreUnavailableError } from '../store/store.ts'
 import { startAppOverStore } from '../../testing/app-over-store.ts'
 import { sendBytes, sendPlain, type PlainAnswer } from '../../testing/http/plain-http.ts'
-import { startTestService } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 const maxBody = 64 * 1024
 
-test('An unknown path is 404 Not Found, with and without a key', async (t) => {
-  const service = await startTestService(t)
+test('An unknown path is 404 Not Found, with and without a key', async () => {
+  const service = await shareTestService()
   const paths = [
     '/',
     '/unknown',
@@ -38,7 +38,7 @@ test('An unknown path is 404 Not Found, with and without a key', async (t) => {
 })
 
 test('An unsupported method is 405 with Allow, on every path', async (t) => {
-  const service = await startTestService(t)
+  const service = await shareTestService()
   const agent = new Agent({ keepAlive: true, maxSockets: 8 })
   t.after(() => agent.destroy())
   const beside = ['/openapi.json', '/docs'].map((path) => ({ method: 'GET', path, roles: 'public' }))
@@ -65,8 +65,8 @@ test('An unsupported method is 405 with Allow, on every path', async (t) => {
   }
 })
 
-test('A body of 64 KiB is read, and one more byte is 413', async (t) => {
-  const service = await startTestService(t)
+test('A body of 64 KiB is read, and one more byte is 413', async () => {
+  const service = await shareTestService()
   for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
     const post = (size: number) =>
       sendPlain(service.url, {
@@ -86,8 +86,8 @@ test('A body of 64 KiB is read, and one more byte is 413', async (t) => {
   assert.equal(list.body.length, 2, 'no agent was created from the larger ones')
 })
 
-test('A body far over 64 KiB also gets a 413, and the service keeps running', async (t) => {
-  const service = await startTestService(t)
+test('A body far over 64 KiB also gets a 413, and the service keeps running', async () => {
+  const service = await shareTestService()
   for (let round = 0; round < 10; round++) {
     const answer = await sendPlain(service.url, {
       method: 'POST',
@@ -134,8 +134,8 @@ const malformed: [title: string, bytes: string, status: number, detail: string][
   ],
 ]
 
-test('Bytes that are not an HTTP request get an error response, and the connection is closed', async (t) => {
-  const service = await startTestService(t)
+test('Bytes that are not an HTTP request get an error response, and the connection is closed', async () => {
+  const service = await shareTestService()
   for (const [title, bytes, status, detail] of malformed) {
     const said = await sendBytes(service.url, Buffer.from(bytes, 'latin1'))
     const [head = '', body] = said.split('\r\n\r\n')
@@ -150,8 +150,8 @@ test('Bytes that are not an HTTP request get an error response, and the connecti
 
 const encodings = ['%', '%Z', '%ZZ', '%C3%28', '%ED%A0%80', '%FF', '%E0%80%AF', 'a%2', '%u0041']
 
-test('An invalid percent-encoding is 404 in a path, and not a server error in a query', async (t) => {
-  const service = await startTestService(t)
+test('An invalid percent-encoding is 404 in a path, and not a server error in a query', async () => {
+  const service = await shareTestService()
   const headers = { authorization: `Bearer ${service.sandboxKey}` }
   for (const encoding of encodings) {
     for (const path of [`/agents/${encoding}`, `/${encoding}`]) {
@@ -166,8 +166,8 @@ test('An invalid percent-encoding is 404 in a path, and not a server error in a 
   }
 })
 
-test('An id of any text and length simply does not exist [fields.ids]', async (t) => {
-  const service = await startTestService(t)
+test('An id of any text and length simply does not exist [fields.ids]', async () => {
+  const service = await shareTestService()
   const headers = { authorization: `Bearer ${service.sandboxKey}` }
   for (const id of [
     '',

@@ -10,10 +10,11 @@ import {
   issueKey,
   preparePurchase,
   type Purchase,
-  startTestService,
   type TestAnswer,
   type TestService,
+  startTestService,
 } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 const lists = endpoints.filter(({ query }) => query && 'cursor' in query.properties)
 
@@ -38,16 +39,16 @@ test('Every list is an array, newest first, and Link leads through its pages', a
   }
 })
 
-test('An empty list is an empty array without a Link', async (t) => {
-  const service = await startTestService(t)
+test('An empty list is an empty array without a Link', async () => {
+  const service = await shareTestService()
   for (const path of ['/agents', '/mandates', '/sellers', '/v1/transactions']) {
     const { status, text, headers } = await service.call('GET', path)
     assert.deepEqual([status, text, headers.get('link')], [200, '[]', null])
   }
 })
 
-test('limit is 50 when absent, and from 1 to 200 [errors.422]', async (t) => {
-  const service = await startTestService(t)
+test('limit is 50 when absent, and from 1 to 200 [errors.422]', async () => {
+  const service = await shareTestService()
   await createAgents(service, maxPageSize + 1)
   const sizes: [query: string, size: number][] = [
     ['', defaultPageSize],
@@ -132,8 +133,8 @@ test('Link keeps the filters of the list', async (t) => {
   assert.ok(items.every((item) => item['agent_id'] === mine && item['status'] === 'approved'))
 })
 
-test('New records do not shift the pages of a list', async (t) => {
-  const service = await startTestService(t)
+test('New records do not shift the pages of a list', async () => {
+  const service = await shareTestService()
   await createAgents(service, 6)
   const whole = (await service.call('GET', '/agents')).body
   const seen: unknown[] = []

@@ -8,6 +8,7 @@ import type { Transaction } from '@purser/wire/transactions'
 import { sendPlain } from '../../testing/http/plain-http.ts'
 import { prepareRoleKeys } from '../../testing/role-keys.ts'
 import { askForProof, issueKey, preparePurchase, startTestService } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 test('Each role may call the endpoints that list it; any other is 403 insufficient_scope', async (t) => {
   const service = await startTestService(t)
@@ -34,8 +35,8 @@ test('Each role may call the endpoints that list it; any other is 403 insufficie
   assert.ok(refusals > 20, 'the table has refusals')
 })
 
-test('The role is checked before the body: an invalid body with an insufficient role is 403', async (t) => {
-  const service = await startTestService(t)
+test('The role is checked before the body: an invalid body with an insufficient role is 403', async () => {
+  const service = await shareTestService()
   const { keys } = await prepareRoleKeys(service)
   for (const path of ['/agents', '/mandates', '/sellers', '/accounts']) {
     for (const raw of ['{', 'x'.repeat(70_000)]) {
@@ -46,8 +47,8 @@ test('The role is checked before the body: an invalid body with an insufficient 
   }
 })
 
-test('Proofs are for sandbox keys only: a production key of an allowed role is 400, and nothing is held [auth.3]', async (t) => {
-  const service = await startTestService(t)
+test('Proofs are for sandbox keys only: a production key of an allowed role is 400, and nothing is held [auth.3]', async () => {
+  const service = await shareTestService()
   const key = service.productionKey
   const purchase = await preparePurchase(service, {}, key)
   const agentKey = { role: 'agent', environment: 'production', agent_id: purchase.agentId }
@@ -66,8 +67,8 @@ test('Proofs are for sandbox keys only: a production key of an allowed role is 4
   assert.equal(body.held_total, '0.00')
 })
 
-test('An agent can never act for another agent, nor create or extend a mandate', async (t) => {
-  const service = await startTestService(t)
+test('An agent can never act for another agent, nor create or extend a mandate', async () => {
+  const service = await shareTestService()
   const { keys, purchase } = await prepareRoleKeys(service)
   const other = await preparePurchase(service)
   const proposal = {
@@ -101,8 +102,8 @@ test('An agent can never act for another agent, nor create or extend a mandate',
   )
 })
 
-test('A merchant sees no agents, mandates or audit log, and changes nothing', async (t) => {
-  const service = await startTestService(t)
+test('A merchant sees no agents, mandates or audit log, and changes nothing', async () => {
+  const service = await shareTestService()
   const { purchase } = await prepareRoleKeys(service)
   const key = await issueKey(service, { role: 'merchant' })
   for (const path of [

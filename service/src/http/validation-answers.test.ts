@@ -5,7 +5,8 @@ import { test } from 'node:test'
 import type { ValidationItem } from '@purser/wire/errors'
 
 import { sendPlain, type PlainAnswer } from '../../testing/http/plain-http.ts'
-import { startTestService, type TestService } from '../../testing/service.ts'
+import { type TestService, startTestService } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 import { vectors, type Vector } from './validation/validation.vectors.ts'
 
 /** The min percentage of cases whose messages, inputs and contexts match the table too. */
@@ -30,8 +31,8 @@ test('An invalid request is a 422 with the items that clients expect, over HTTP 
   assert.ok(percent >= leastExactPercent, `${percent} %: ${inexact.join('\n')}`)
 })
 
-test('A request that matches the schema is not refused for its format [errors.422] [endpoint.json]', async (t) => {
-  const service = await startTestService(t)
+test('A request that matches the schema is not refused for its format [errors.422] [endpoint.json]', async () => {
+  const service = await shareTestService()
   const accepted = vectors.filter(({ detail }) => detail === undefined)
   for (const vector of accepted) {
     const { status, text } = await send(service, vector)

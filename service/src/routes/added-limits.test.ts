@@ -7,11 +7,12 @@ import {
   issueKey,
   issueProof,
   preparePurchase,
-  startTestService,
   verifyProof,
   type Purchase,
   type TestService,
+  startTestService,
 } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 const daily = { calendar: 'day', time_zone: 'Europe/Berlin' }
 const dayMs = 24 * 3_600_000
@@ -70,8 +71,8 @@ test('A limit added to a mandate counts what was committed in its current period
   await assertLedgerAddsUp(service)
 })
 
-test('The agent of a mandate can add and lower its limits; only an owner can raise or remove them', async (t) => {
-  const service = await startTestService(t)
+test('The agent of a mandate can add and lower its limits; only an owner can raise or remove them', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service, { limits: [{ window: daily, max_amount: '5.00' }] })
   const key = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
   const limits = [

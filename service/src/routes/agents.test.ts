@@ -1,19 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import {
-  issueKey,
-  issueProof,
-  preparePurchase,
-  startTestService,
-  verifyProof,
-} from '../../testing/service.ts'
+import { issueKey, issueProof, preparePurchase, verifyProof } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 import { sendPlain } from '../../testing/http/plain-http.ts'
 
 const unknownId = 'agent_01jd0000000000000000000000'
 
-test('POST /agents answers 201 with every field of the agent', async (t) => {
-  const service = await startTestService(t)
+test('POST /agents answers 201 with every field of the agent', async () => {
+  const service = await shareTestService()
   const wish = { name: 'research-bot', description: 'Reads papers', capabilities: ['search', 'buy'] }
   const { status, body } = await service.call('POST', '/agents', { body: wish })
   const { id, ...rest } = body
@@ -28,8 +23,8 @@ test('POST /agents answers 201 with every field of the agent', async (t) => {
   })
 })
 
-test('Only the name of an agent is required', async (t) => {
-  const service = await startTestService(t)
+test('Only the name of an agent is required', async () => {
+  const service = await shareTestService()
   const bare = await service.call('POST', '/agents', { body: { name: '' } })
   assert.deepEqual([bare.status, bare.body.description, bare.body.capabilities], [201, null, []])
   const cases: [body: unknown, type: string, loc: (string | number)[]][] = [
@@ -47,8 +42,8 @@ test('Only the name of an agent is required', async (t) => {
   assert.equal((await service.call('GET', '/agents')).body.length, 1, 'no other agent was created')
 })
 
-test('A status, id or times sent by the caller are ignored', async (t) => {
-  const service = await startTestService(t)
+test('A status, id or times sent by the caller are ignored', async () => {
+  const service = await shareTestService()
   const { body } = await service.call('POST', '/agents', {
     body: { name: 'a', id: 'mine', status: 'revoked', created_at: 'then', account_id: 'acct_1' },
   })
@@ -56,8 +51,8 @@ test('A status, id or times sent by the caller are ignored', async (t) => {
   assert.deepEqual([body.status, body.created_at], ['active', '2026-11-20T12:00:00.000Z'])
 })
 
-test('Identifiers are opaque strings, TypeIDs that sort by time [fields.ids]', async (t) => {
-  const service = await startTestService(t)
+test('Identifiers are opaque strings, TypeIDs that sort by time [fields.ids]', async () => {
+  const service = await shareTestService()
   const { agentId, mandateId } = await preparePurchase(service)
   const later: string[] = []
   for (let index = 0; index < 20; index++) {
@@ -75,8 +70,8 @@ test('Identifiers are opaque strings, TypeIDs that sort by time [fields.ids]', a
   }
 })
 
-test('GET /agents/{agent_id} returns the agent, GET /agents all of them [endpoint.agents.get]', async (t) => {
-  const service = await startTestService(t)
+test('GET /agents/{agent_id} returns the agent, GET /agents all of them [endpoint.agents.get]', async () => {
+  const service = await shareTestService()
   const made: unknown[] = []
   for (const name of ['a', 'b', 'c']) {
     made.unshift((await service.call('POST', '/agents', { body: { name } })).body)
@@ -91,8 +86,8 @@ test('GET /agents/{agent_id} returns the agent, GET /agents all of them [endpoin
   assert.deepEqual([unknown.status, unknown.body], [404, { detail: 'not_found' }])
 })
 
-test("An agent's key reads its own agent and no other [endpoint.agents.get]", async (t) => {
-  const service = await startTestService(t)
+test("An agent's key reads its own agent and no other [endpoint.agents.get]", async () => {
+  const service = await shareTestService()
   const { agentId } = await preparePurchase(service)
   const other = await preparePurchase(service)
   const key = await issueKey(service, { role: 'agent', agent_id: agentId })
@@ -107,8 +102,8 @@ test("An agent's key reads its own agent and no other [endpoint.agents.get]", as
   assert.deepEqual([hidden.status, hidden.text], [404, unknown.text])
 })
 
-test('PATCH /agents/{agent_id}/revoke revokes permanently, and is idempotent [endpoint.agents.revoke]', async (t) => {
-  const service = await startTestService(t)
+test('PATCH /agents/{agent_id}/revoke revokes permanently, and is idempotent [endpoint.agents.revoke]', async () => {
+  const service = await shareTestService()
   const { agentId } = await preparePurchase(service)
   const before = await service.call('GET', `/agents/${agentId}`)
   const first = await service.call('PATCH', `/agents/${agentId}/revoke`)
@@ -127,8 +122,8 @@ test('PATCH /agents/{agent_id}/revoke revokes permanently, and is idempotent [en
   assert.deepEqual([unknown.status, unknown.body], [404, { detail: 'not_found' }])
 })
 
-test('A revoked agent gets no mandate and no key, and its holds end [endpoint.agents.revoke]', async (t) => {
-  const service = await startTestService(t)
+test('A revoked agent gets no mandate and no key, and its holds end [endpoint.agents.revoke]', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
   await service.call('PATCH', `/agents/${purchase.agentId}/revoke`)
@@ -150,8 +145,8 @@ test('A revoked agent gets no mandate and no key, and its holds end [endpoint.ag
   assert.equal((await service.call('GET', '/mandates')).body.length, 1)
 })
 
-test('Revoking needs no body and ignores any body and content type [endpoint.agents.revoke] [endpoint.json]', async (t) => {
-  const service = await startTestService(t)
+test('Revoking needs no body and ignores any body and content type [endpoint.agents.revoke] [endpoint.json]', async () => {
+  const service = await shareTestService()
   const authorization = `Bearer ${service.sandboxKey}`
   const requests: { headers?: Record<string, string>; body?: string }[] = [
     {},
@@ -173,8 +168,8 @@ test('Revoking needs no body and ignores any body and content type [endpoint.age
   }
 })
 
-test('Concurrent revocations of one agent record one event and one time', async (t) => {
-  const service = await startTestService(t)
+test('Concurrent revocations of one agent record one event and one time', async () => {
+  const service = await shareTestService()
   const { agentId } = await preparePurchase(service)
   const answers = await Promise.all(
     Array.from({ length: 10 }, () => service.call('PATCH', `/agents/${agentId}/revoke`)),

@@ -5,10 +5,11 @@ import Database from 'better-sqlite3'
 
 import { hashApiKey, isWellFormedApiKey } from '../domain/api-key.ts'
 import { createTenant, issueKey, preparePurchase, startTestService } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 import type { TestAnswer, TestService } from '../../testing/service.ts'
 
-test('An issued key comes with its text, of which only the SHA-256 is stored [auth.2]', async (t) => {
-  const service = await startTestService(t)
+test('An issued key comes with its text, of which only the SHA-256 is stored [auth.2]', async () => {
+  const service = await shareTestService()
   const issued = await issue(service, { role: 'merchant', environment: 'sandbox', label: 'the shop' })
   const { id, key, account_id: accountId, ...rest } = issued.body
   assert.equal(issued.status, 201)
@@ -31,8 +32,8 @@ test('An issued key comes with its text, of which only the SHA-256 is stored [au
   assert.ok(!everything.includes(key.slice(9)), 'nor is the text without its prefix')
 })
 
-test('Sandbox keys begin with svc_sand_ and production keys with svc_prod_, whoever issues them [auth.2]', async (t) => {
-  const service = await startTestService(t)
+test('Sandbox keys begin with svc_sand_ and production keys with svc_prod_, whoever issues them [auth.2]', async () => {
+  const service = await shareTestService()
   for (const key of [service.sandboxKey, service.productionKey]) {
     const sandbox = await issue(service, { role: 'owner', environment: 'sandbox' }, key)
     const production = await issue(service, { role: 'owner', environment: 'production' }, key)
@@ -41,8 +42,8 @@ test('Sandbox keys begin with svc_sand_ and production keys with svc_prod_, whoe
   }
 })
 
-test('Keys are listed without their text, newest first, for both environments', async (t) => {
-  const service = await startTestService(t)
+test('Keys are listed without their text, newest first, for both environments', async () => {
+  const service = await shareTestService()
   const first = await issue(service, { role: 'owner', environment: 'production', label: 'first' })
   const second = await issue(service, { role: 'merchant', environment: 'sandbox' })
   const list = await service.call('GET', '/accounts/api-keys')
@@ -57,8 +58,8 @@ test('Keys are listed without their text, newest first, for both environments', 
   }
 })
 
-test('DELETE revokes a key at once; a second delete answers the same [endpoint.api-keys.revoke] [auth.4]', async (t) => {
-  const service = await startTestService(t)
+test('DELETE revokes a key at once; a second delete answers the same [endpoint.api-keys.revoke] [auth.4]', async () => {
+  const service = await shareTestService()
   const { key, ...record } = (await issue(service, { role: 'merchant', environment: 'sandbox' })).body
   assert.equal((await service.call('GET', '/sellers', { key })).status, 200)
 
@@ -80,8 +81,8 @@ test('DELETE revokes a key at once; a second delete answers the same [endpoint.a
   )
 })
 
-test('An unknown key_id is 404 not_found [endpoint.api-keys.revoke]', async (t) => {
-  const service = await startTestService(t)
+test('An unknown key_id is 404 not_found [endpoint.api-keys.revoke]', async () => {
+  const service = await shareTestService()
   for (const id of ['key_01jd0000000000000000000000', 'x', '%20', 'api-keys']) {
     const { status, body } = await service.call('DELETE', `/accounts/api-keys/${id}`)
     assert.deepEqual([status, body], [404, { detail: 'not_found' }])
@@ -198,8 +199,8 @@ test('A key of the role agent is bound to an agent of its account and environmen
   assert.deepEqual([late.status, late.body], [409, { detail: 'agent_revoked' }])
 })
 
-test('A key that speaks for an agent cannot issue, list or revoke keys', async (t) => {
-  const service = await startTestService(t)
+test('A key that speaks for an agent cannot issue, list or revoke keys', async () => {
+  const service = await shareTestService()
   const { agentId } = await preparePurchase(service)
   const key = await issueKey(service, { role: 'agent', agent_id: agentId })
   const { body: keys } = await service.call('GET', '/accounts/api-keys')
@@ -214,8 +215,8 @@ test('A key that speaks for an agent cannot issue, list or revoke keys', async (
   assert.deepEqual((await service.call('GET', '/accounts/api-keys')).body, keys)
 })
 
-test('A mistyped key is detected by its checksum, whichever character is wrong', async (t) => {
-  const service = await startTestService(t)
+test('A mistyped key is detected by its checksum, whichever character is wrong', async () => {
+  const service = await shareTestService()
   const key = await issueKey(service, { role: 'owner' })
   assert.ok(isWellFormedApiKey(key))
   for (let index = 0; index < key.length; index++) {
@@ -225,8 +226,8 @@ test('A mistyped key is detected by its checksum, whichever character is wrong',
   assert.ok(!isWellFormedApiKey(key.replace('svc_sand_', 'svc_prod_')))
 })
 
-test('An invalid key request is a 422, and no key is issued [errors.422]', async (t) => {
-  const service = await startTestService(t)
+test('An invalid key request is a 422, and no key is issued [errors.422]', async () => {
+  const service = await shareTestService()
   const fit = { role: 'owner', environment: 'sandbox' }
   const cases: [body: Record<string, unknown>, type: string, field: string][] = [
     [{ environment: 'sandbox' }, 'missing', 'role'],

@@ -8,17 +8,17 @@ import {
   issueKey,
   merchantDomain,
   preparePurchase,
-  startTestService,
   verifyProof,
   type CallOptions,
   type Purchase,
   type TestService,
 } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 const minuteMs = 60_000
 
-async function prepare(t: Parameters<typeof startTestService>[0], approval: unknown, mandate = {}) {
-  const service = await startTestService(t)
+async function prepare(approval: unknown, mandate = {}) {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service, { approval, ...mandate })
   const agentKey = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
   const approverKey = await issueKey(service, { role: 'approver' })
@@ -30,8 +30,8 @@ function decide(service: TestService, id: string, verb: 'approve' | 'deny', key?
   return service.call('POST', `/v1/approvals/${id}/${verb}`, { body, ...(key !== undefined && { key }) })
 }
 
-test('A payment above the threshold waits for a person, and is paid once with the approval', async (t) => {
-  const { service, purchase, agentKey, approverKey } = await prepare(t, { above: '5.00' })
+test('A payment above the threshold waits for a person, and is paid once with the approval', async () => {
+  const { service, purchase, agentKey, approverKey } = await prepare({ above: '5.00' })
   const key = agentKey
   assert.equal((await askForProof(service, purchase, '5.00', { key })).status, 201, 'not above')
   const refused = await askForProof(service, purchase, '6.00', { key })
@@ -102,8 +102,8 @@ test('A payment above the threshold waits for a person, and is paid once with th
   assert.equal(events[1].data.note, 'fine')
 })
 
-test('An approval is for its resource, up to its amount, for fifteen minutes', async (t) => {
-  const { service, purchase } = await prepare(t, { above: '1.00' })
+test('An approval is for its resource, up to its amount, for fifteen minutes', async () => {
+  const { service, purchase } = await prepare({ above: '1.00' })
   const key = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
   const asked = await askForProof(service, purchase, '6.00', { key })
   const { id } = asked.body.approval
@@ -134,8 +134,8 @@ test('An approval is for its resource, up to its amount, for fifteen minutes', a
   assert.deepEqual([expired.status, expired.body], [409, { detail: 'approval_expired' }])
 })
 
-test('All other checks come first, and run again when the approval is used', async (t) => {
-  const { service, purchase } = await prepare(t, { above: '1.00' })
+test('All other checks come first, and run again when the approval is used', async () => {
+  const { service, purchase } = await prepare({ above: '1.00' })
   const key = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
   const over = await askForProof(service, purchase, '11.00', { key })
   assert.equal(over.body.reason_code, 'amount_exceeds_per_transaction_limit')
@@ -155,8 +155,8 @@ test('All other checks come first, and run again when the approval is used', asy
   )
 })
 
-test('A denied approval answers the same request until it expires; another amount is another request', async (t) => {
-  const { service, purchase, approverKey } = await prepare(t, { above: '1.00' })
+test('A denied approval answers the same request until it expires; another amount is another request', async () => {
+  const { service, purchase, approverKey } = await prepare({ above: '1.00' })
   const key = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
   const { id } = (await askForProof(service, purchase, '6.00', { key })).body.approval
   const denied = await decide(service, id, 'deny', approverKey)
@@ -173,8 +173,8 @@ test('A denied approval answers the same request until it expires; another amoun
   assert.notEqual((await askForProof(service, purchase, '6.00', { key })).body.approval.id, id)
 })
 
-test('An unused approval can be withdrawn', async (t) => {
-  const { service, purchase } = await prepare(t, { above: '1.00' })
+test('An unused approval can be withdrawn', async () => {
+  const { service, purchase } = await prepare({ above: '1.00' })
   const key = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
   const { id } = (await askForProof(service, purchase, '6.00', { key })).body.approval
   await decide(service, id, 'approve')
@@ -183,8 +183,8 @@ test('An unused approval can be withdrawn', async (t) => {
   assert.deepEqual([refused.status, refused.body.approval.status], [402, 'denied'])
 })
 
-test('Where two approvals are required they come from two people, and no one approves their own request', async (t) => {
-  const { service, purchase, approverKey } = await prepare(t, { above: '1.00', required: 2 })
+test('Where two approvals are required they come from two people, and no one approves their own request', async () => {
+  const { service, purchase, approverKey } = await prepare({ above: '1.00', required: 2 })
   const owner = await issueKey(service, { role: 'owner' })
   const asked = await askForProof(service, purchase, '6.00', { key: owner })
   const { id } = asked.body.approval
@@ -211,8 +211,8 @@ test('Where two approvals are required they come from two people, and no one app
   assert.equal((await askForProof(service, purchase, '6.00', { key: owner, approval: id })).status, 201)
 })
 
-test('When two approvals become required, requests that wait or are approved need a second person, too', async (t) => {
-  const { service, purchase, agentKey: key, approverKey } = await prepare(t, { above: '1.00' })
+test('When two approvals become required, requests that wait or are approved need a second person, too', async () => {
+  const { service, purchase, agentKey: key, approverKey } = await prepare({ above: '1.00' })
   const other = { ...purchase, resourceUrl: `https://${merchantDomain}/other` }
   const approved = (await askForProof(service, purchase, '6.00', { key })).body.approval.id
   const waiting = (await askForProof(service, other, '6.00', { key })).body.approval.id
@@ -240,8 +240,8 @@ test('When two approvals become required, requests that wait or are approved nee
   }
 })
 
-test('Agents and merchants never decide, and an agent sees only its own requests', async (t) => {
-  const { service, purchase, agentKey } = await prepare(t, { above: '1.00' })
+test('Agents and merchants never decide, and an agent sees only its own requests', async () => {
+  const { service, purchase, agentKey } = await prepare({ above: '1.00' })
   const other = await preparePurchase(service)
   const otherKey = await issueKey(service, { role: 'agent', agent_id: other.agentId })
   const merchantKey = await issueKey(service, { role: 'merchant' })
@@ -263,8 +263,8 @@ test('Agents and merchants never decide, and an agent sees only its own requests
   assert.equal((await decide(service, id, 'approve', service.productionKey)).status, 404)
 })
 
-test('An approver reads what an owner reads, decides, and narrows mandates, and does nothing else', async (t) => {
-  const { service, purchase, approverKey: key } = await prepare(t, null)
+test('An approver reads what an owner reads, decides, and narrows mandates, and does nothing else', async () => {
+  const { service, purchase, approverKey: key } = await prepare(null)
   const allowed = endpoints
     .filter(({ roles }) => roles !== 'public' && roles.includes('approver'))
     .filter(({ method }) => method !== 'GET')
@@ -280,8 +280,8 @@ test('An approver reads what an owner reads, decides, and narrows mandates, and 
   assert.equal((await amend({ max_spend_total: '51.00' }, 2)).status, 403)
 })
 
-test('An approver signs in to the console, reads and decides there, and changes nothing else', async (t) => {
-  const { service, purchase, agentKey, approverKey } = await prepare(t, { above: '1.00' })
+test('An approver signs in to the console, reads and decides there, and changes nothing else', async () => {
+  const { service, purchase, agentKey, approverKey } = await prepare({ above: '1.00' })
   const { body } = await askForProof(service, purchase, '6.00', { key: agentKey })
   const { call } = await signIn(service, approverKey)
   assert.equal((await call('GET', '/v1/console/session')).body.role, 'approver')
@@ -300,8 +300,8 @@ test('An approver signs in to the console, reads and decides there, and changes 
   assert.equal((await call('GET', '/v1/console/session')).status, 401)
 })
 
-test('The first purchase from a seller needs approval until one is made or may still be made', async (t) => {
-  const { service, purchase, agentKey: key } = await prepare(t, { first_purchase_at_seller: true })
+test('The first purchase from a seller needs approval until one is made or may still be made', async () => {
+  const { service, purchase, agentKey: key } = await prepare({ first_purchase_at_seller: true })
   const asked = await askForProof(service, purchase, '1.00', { key })
   assert.deepEqual([asked.status, asked.body.reason_code], [402, 'approval_required'])
   const { id } = asked.body.approval
@@ -337,8 +337,8 @@ test('The first purchase from a seller needs approval until one is made or may s
   assert.equal((await askForProof(service, elsewhere, '1.00', { key })).status, 402)
 })
 
-test('Sellers that were already paid need no approval when first purchases begin to need it', async (t) => {
-  const { service, purchase } = await prepare(t, null)
+test('Sellers that were already paid need no approval when first purchases begin to need it', async () => {
+  const { service, purchase } = await prepare(null)
   const paid = await askForProof(service, purchase, '1.00')
   await verifyProof(service, paid.body.proof)
   await service.call('PATCH', `/v1/mandates/${purchase.mandateId}`, {
@@ -350,8 +350,8 @@ test('Sellers that were already paid need no approval when first purchases begin
   assert.equal((await askForProof(service, elsewhere, '1.00')).status, 402)
 })
 
-test('A mandate has at most twenty pending approvals; beyond that the refusal says so and names none', async (t) => {
-  const { service, purchase } = await prepare(t, { above: '0.00' })
+test('A mandate has at most twenty pending approvals; beyond that the refusal says so and names none', async () => {
+  const { service, purchase } = await prepare({ above: '0.00' })
   const at = (count: number) => ({ ...purchase, resourceUrl: `${purchase.resourceUrl}/${count}` })
   const ids = new Set<string>()
   for (let count = 0; count < 20; count++) {
@@ -386,8 +386,8 @@ test('A mandate has at most twenty pending approvals; beyond that the refusal sa
   assert.equal(ofMandate.body.length, 21)
 })
 
-test('An increase takes effect once, when an owner approves it, and not after another amendment', async (t) => {
-  const { service, purchase, agentKey: key, approverKey } = await prepare(t, null)
+test('An increase takes effect once, when an owner approves it, and not after another amendment', async () => {
+  const { service, purchase, agentKey: key, approverKey } = await prepare(null)
   const path = `/v1/mandates/${purchase.mandateId}/increase-requests`
   const ask = (body: object) =>
     service.call('POST', path, { key, body: { reason: 'Reports got dearer', ...body } })
@@ -439,8 +439,8 @@ test('An increase takes effect once, when an owner approves it, and not after an
   assert.deepEqual((await ask({ max_spend_total: '900.00' })).body, { detail: 'mandate_revoked' })
 })
 
-test('A revoked agent asks for nothing more: 409 agent_revoked, and no approval is created', async (t) => {
-  const { service, purchase, agentKey: key } = await prepare(t, null)
+test('A revoked agent asks for nothing more: 409 agent_revoked, and no approval is created', async () => {
+  const { service, purchase, agentKey: key } = await prepare(null)
   const ask = (max_spend_total: string, as = key) =>
     service.call('POST', `/v1/mandates/${purchase.mandateId}/increase-requests`, {
       key: as,
@@ -457,8 +457,8 @@ test('A revoked agent asks for nothing more: 409 agent_revoked, and no approval 
   )
 })
 
-test('An agent refused by a limit asks for a wider one, which takes effect when an owner approves it', async (t) => {
-  const { service, purchase, agentKey: key, approverKey } = await prepare(t, null)
+test('An agent refused by a limit asks for a wider one, which takes effect when an owner approves it', async () => {
+  const { service, purchase, agentKey: key, approverKey } = await prepare(null)
   const path = `/v1/mandates/${purchase.mandateId}`
   const day = { window: { calendar: 'day', time_zone: 'Europe/Berlin' } }
   const hour = { window: { rolling_seconds: 3_600 }, max_count: 3 }
@@ -512,8 +512,8 @@ test('An agent refused by a limit asks for a wider one, which takes effect when 
   assert.deepEqual((await service.call('GET', `/mandates/${purchase.mandateId}`)).body.limits, [])
 })
 
-test('A lost answer is repeated with the Idempotency-Key, and the approval is used once', async (t) => {
-  const { service, purchase, agentKey: key } = await prepare(t, { above: '1.00' })
+test('A lost answer is repeated with the Idempotency-Key, and the approval is used once', async () => {
+  const { service, purchase, agentKey: key } = await prepare({ above: '1.00' })
   const { id } = (await askForProof(service, purchase, '6.00', { key })).body.approval
   await decide(service, id, 'approve')
   const headers = { 'idempotency-key': 'order-1' }

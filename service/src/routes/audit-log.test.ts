@@ -20,12 +20,13 @@ import {
   issueKey,
   issueProof,
   preparePurchase,
-  startTestService,
   verifyProof,
   type Purchase,
   type TestAnswer,
   type TestService,
+  startTestService,
 } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 const service = await startTestService({ after })
 const operatorId = await firstKeyId()
@@ -454,8 +455,8 @@ test('An event is recorded only when something changes [events.1]', async (conte
   }
 })
 
-test('The log can be filtered by type and by subject', async (context) => {
-  const service = await startTestService(context)
+test('The log can be filtered by type and by subject', async () => {
+  const service = await shareTestService()
   const first = await preparePurchase(service)
   const second = await preparePurchase(service)
   await change(service, `/mandates/${first.mandateId}/pause`)

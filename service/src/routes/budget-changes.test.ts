@@ -7,10 +7,10 @@ import {
   issueKey,
   issueProof,
   preparePurchase,
-  startTestService,
   verifyProof,
   type TestService,
 } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 const daily = { calendar: 'day', time_zone: 'Europe/Berlin' }
 const rolling = { rolling_seconds: 3_600 }
@@ -25,8 +25,8 @@ function change(service: TestService, id: string, version: number | null, body: 
   return service.call('PATCH', `/v1/budgets/${id}`, { body, headers })
 }
 
-test('PATCH /v1/budgets/{id} changes name and limits at once, and a limit over the same window keeps its counts', async (t) => {
-  const service = await startTestService(t)
+test('PATCH /v1/budgets/{id} changes name and limits at once, and a limit over the same window keeps its counts', async () => {
+  const service = await shareTestService()
   const budget = await createBudget(service, [{ window: daily, max_amount: '5.00' }])
   const purchase = await preparePurchase(service, { budget_id: budget.id })
   await issueProof(service, purchase, '2.00')
@@ -58,8 +58,8 @@ test('PATCH /v1/budgets/{id} changes name and limits at once, and a limit over t
   )
 })
 
-test('A change to a budget needs its version, but one that changes nothing never conflicts', async (t) => {
-  const service = await startTestService(t)
+test('A change to a budget needs its version, but one that changes nothing never conflicts', async () => {
+  const service = await shareTestService()
   const limits = [{ window: daily, max_amount: '5.00' }]
   const { id } = await createBudget(service, limits)
   assert.deepEqual((await change(service, id, null, { name: 'Group' })).body, { detail: 'if_match_required' })
@@ -80,8 +80,8 @@ test('A change to a budget needs its version, but one that changes nothing never
   }
 })
 
-test('A limit below what is committed is a 409 with the figures, unless open proofs may end', async (t) => {
-  const service = await startTestService(t)
+test('A limit below what is committed is a 409 with the figures, unless open proofs may end', async () => {
+  const service = await shareTestService()
   const { id } = await createBudget(service, [{ window: 'lifetime', max_amount: '20.00' }])
   const purchase = await preparePurchase(service, { budget_id: id })
   await verifyProof(service, await issueProof(service, purchase, '2.00'))
@@ -104,8 +104,8 @@ test('A limit below what is committed is a 409 with the figures, unless open pro
   assert.equal((await askForProof(service, purchase, '0.10')).body.reason_code, 'shared_budget_exceeded')
 })
 
-test('What a freeze has ended counts until its mandate asks again, or until it would have expired', async (t) => {
-  const service = await startTestService(t)
+test('What a freeze has ended counts until its mandate asks again, or until it would have expired', async () => {
+  const service = await shareTestService()
   const { id } = await createBudget(service, [{ window: 'lifetime', max_amount: '5.00' }])
   const first = await preparePurchase(service, { budget_id: id })
   const second = await preparePurchase(service, { budget_id: id })

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 
 import { startAppOverStore } from '../../testing/app-over-store.ts'
 import { sendPlain } from '../../testing/http/plain-http.ts'
-import { startTestService } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
-test('healthz and readyz answer without a key, and with any', async (t) => {
-  const service = await startTestService(t)
+test('healthz and readyz answer without a key, and with any', async () => {
+  const service = await shareTestService()
   for (const path of ['/healthz', '/readyz']) {
     for (const key of [null, 'nonsense', service.sandboxKey]) {
       const { status, body } = await service.call('GET', path, { key })

@@ -9,11 +9,12 @@ import {
   askForProof,
   issueProof,
   preparePurchase,
-  startTestService,
   verifyProof,
   type Purchase,
   type TestService,
+  startTestService,
 } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 const daily = { calendar: 'day', time_zone: 'Europe/Berlin' }
 
@@ -23,8 +24,8 @@ async function purchaseWith(service: TestService, fields: Record<string, unknown
   return { ...purchase, ask: (amount = '1.00') => askForProof(service, purchase, amount) }
 }
 
-test('A mandate shows its limits and their usage', async (t) => {
-  const service = await startTestService(t)
+test('A mandate shows its limits and their usage', async () => {
+  const service = await shareTestService()
   const limits = [
     { window: daily, max_amount: '2.50' },
     { window: { rolling_seconds: 3600 }, max_count: 10, per: 'seller', action: 'deny' },
@@ -57,8 +58,8 @@ test('A mandate shows its limits and their usage', async (t) => {
   assert.deepEqual([third.count, third.resets_at, third.period_starts_at], [1, null, null])
 })
 
-test('A proof above a limit is refused with the limit, and granted in the next period', async (t) => {
-  const service = await startTestService(t)
+test('A proof above a limit is refused with the limit, and granted in the next period', async () => {
+  const service = await shareTestService()
   const { ask, mandateId } = await purchaseWith(service, { limits: [{ window: daily, max_amount: '1.50' }] })
   assert.equal((await ask()).status, 201)
   const { status, body } = await ask()
@@ -82,8 +83,8 @@ test('A proof above a limit is refused with the limit, and granted in the next p
   assert.equal((await ask()).status, 201)
 })
 
-test('evaluate and verify-agent check limits and shared budgets, and hold nothing', async (t) => {
-  const service = await startTestService(t)
+test('evaluate and verify-agent check limits and shared budgets, and hold nothing', async () => {
+  const service = await shareTestService()
   const { body: budget } = await service.call('POST', '/v1/budgets', {
     body: { name: 'Team', limits: [{ window: daily, max_count: 1 }] },
   })
@@ -108,8 +109,8 @@ test('evaluate and verify-agent check limits and shared budgets, and hold nothin
   assert.equal(verified.body.reason_code, 'shared_budget_exceeded')
 })
 
-test('A limit without a max, and one of a budget per seller, is a 422', async (t) => {
-  const service = await startTestService(t)
+test('A limit without a max, and one of a budget per seller, is a 422', async () => {
+  const service = await shareTestService()
   const budgetOf = (limit: unknown) =>
     service.call('POST', '/v1/budgets', { body: { name: 'Team', limits: [limit] } })
   const cases: [limit: unknown, place: (string | number)[]][] = [
@@ -131,8 +132,8 @@ test('A limit without a max, and one of a budget per seller, is a 422', async (t
   }
 })
 
-test('Nested budgets are checked nearest first, and more than four levels are refused', async (t) => {
-  const service = await startTestService(t)
+test('Nested budgets are checked nearest first, and more than four levels are refused', async () => {
+  const service = await shareTestService()
   const create = async (name: string, parentId: string | null, maxCount: number) => {
     const limits = [{ window: daily, max_count: maxCount }]
     return service.call('POST', '/v1/budgets', { body: { name, parent_id: parentId, limits } })
@@ -169,8 +170,8 @@ test('Nested budgets are checked nearest first, and more than four levels are re
   )
 })
 
-test('An agent with a budget shares it across all its mandates', async (t) => {
-  const service = await startTestService(t)
+test('An agent with a budget shares it across all its mandates', async () => {
+  const service = await shareTestService()
   const { body: budget } = await service.call('POST', '/v1/budgets', {
     body: { name: 'Bot', limits: [{ window: { rolling_seconds: 600 }, max_amount: '1.50' }] },
   })
@@ -185,8 +186,8 @@ test('An agent with a budget shares it across all its mandates', async (t) => {
   assert.equal((await ask()).status, 201)
 })
 
-test('A freeze permanently voids open proofs below the budget, and nothing is paid until it is undone', async (t) => {
-  const service = await startTestService(t)
+test('A freeze permanently voids open proofs below the budget, and nothing is paid until it is undone', async () => {
+  const service = await shareTestService()
   const limits = [{ window: 'lifetime', max_amount: '5.00' }]
   const { body: parent } = await service.call('POST', '/v1/budgets', { body: { name: 'Company', limits } })
   const { body: child } = await service.call('POST', '/v1/budgets', {

@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import {
-  askForProof,
-  issueKey,
-  issueProof,
-  preparePurchase,
-  startTestService,
-  verifyProof,
-} from '../../testing/service.ts'
+import { askForProof, issueKey, issueProof, preparePurchase, verifyProof } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 const unknownId = 'mandate_01jd0000000000000000000000'
 
-test('PATCH /v1/mandates/{id} changes terms at once, keeps the versions, and logs values before and after', async (t) => {
-  const service = await startTestService(t)
+test('PATCH /v1/mandates/{id} changes terms at once, keeps the versions, and logs values before and after', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   const path = `/v1/mandates/${purchase.mandateId}`
   const read = await service.call('GET', `/mandates/${purchase.mandateId}`)
@@ -70,8 +64,8 @@ test('PATCH /v1/mandates/{id} changes terms at once, keeps the versions, and log
   })
 })
 
-test('An amendment needs the current version: 428 without, 412 with another; a retry changes nothing', async (t) => {
-  const service = await startTestService(t)
+test('An amendment needs the current version: 428 without, 412 with another; a retry changes nothing', async () => {
+  const service = await shareTestService()
   const { mandateId } = await preparePurchase(service)
   const amend = (ifMatch: string | undefined, max_spend_total: string) =>
     service.call('PATCH', `/v1/mandates/${mandateId}`, {
@@ -92,8 +86,8 @@ test('An amendment needs the current version: 428 without, 412 with another; a r
   assert.equal((await service.call('GET', '/v1/audit-log?type=mandate.amended')).body.length, 1)
 })
 
-test('An agent can narrow its own mandate but not widen it; other agents and tenants do not find it', async (t) => {
-  const service = await startTestService(t)
+test('An agent can narrow its own mandate but not widen it; other agents and tenants do not find it', async () => {
+  const service = await shareTestService()
   const { mandateId, agentId } = await preparePurchase(service)
   const other = await preparePurchase(service)
   const key = await issueKey(service, { role: 'agent', agent_id: agentId })
@@ -128,8 +122,8 @@ test('An agent can narrow its own mandate but not widen it; other agents and ten
   assert.equal((await amend(service.sandboxKey, { max_spend_total: '30.00' }, 2)).body.version, 3)
 })
 
-test('A cut below what is committed is refused with the figures; end_holds ends the open proofs', async (t) => {
-  const service = await startTestService(t)
+test('A cut below what is committed is refused with the figures; end_holds ends the open proofs', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   await verifyProof(service, await issueProof(service, purchase, '3.00'))
   const open = await issueProof(service, purchase, '4.00')
@@ -153,8 +147,8 @@ test('A cut below what is committed is refused with the figures; end_holds ends 
   assert.deepEqual([revoked.status, revoked.body], [409, { detail: 'mandate_revoked' }])
 })
 
-test('end_holds ends the open proofs although the terms stay the same; a retry ends no later ones', async (t) => {
-  const service = await startTestService(t)
+test('end_holds ends the open proofs although the terms stay the same; a retry ends no later ones', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase, '4.00')
   const amend = (body: unknown, version: number) =>
@@ -179,8 +173,8 @@ test('end_holds ends the open proofs although the terms stay the same; a retry e
   assert.equal((await verifyProof(service, next)).body.reason, 'proof_expired')
 })
 
-test('A seller that an amendment removed cannot collect an open proof', async (t) => {
-  const service = await startTestService(t)
+test('A seller that an amendment removed cannot collect an open proof', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
   const body = { allowed_sellers: ['other.example.com'] }

@@ -8,10 +8,10 @@ import {
   issueKey,
   issueProof,
   preparePurchase,
-  startTestService,
   verifyProof,
   type TestService,
 } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 const unknownId = 'mandate_01jd0000000000000000000000'
 
@@ -22,8 +22,8 @@ const least = {
   expires_at: '2099-01-01T00:00:00Z',
 }
 
-test('POST /mandates answers 201 with every field that was sent, and its sums [endpoint.mandates.create] [mandate.agent_id] [mandate.purpose] [mandate.max_spend_total] [mandate.max_spend_per_transaction] [mandate.expires_at]', async (t) => {
-  const service = await startTestService(t)
+test('POST /mandates answers 201 with every field that was sent, and its sums [endpoint.mandates.create] [mandate.agent_id] [mandate.purpose] [mandate.max_spend_total] [mandate.max_spend_per_transaction] [mandate.expires_at]', async () => {
+  const service = await shareTestService()
   const wish = {
     ...least,
     agent_id: await createAgent(service),
@@ -59,8 +59,8 @@ test('POST /mandates answers 201 with every field that was sent, and its sums [e
   })
 })
 
-test('currency is USDC and both lists are empty when absent; a new mandate is active [mandate.currency] [mandate.allowed_sellers] [mandate.allowed_categories] [mandate.status]', async (t) => {
-  const service = await startTestService(t)
+test('currency is USDC and both lists are empty when absent; a new mandate is active [mandate.currency] [mandate.allowed_sellers] [mandate.allowed_categories] [mandate.status]', async () => {
+  const service = await shareTestService()
   const { status, body } = await service.call('POST', '/mandates', {
     body: { ...least, agent_id: await createAgent(service) },
   })
@@ -71,8 +71,8 @@ test('currency is USDC and both lists are empty when absent; a new mandate is ac
   )
 })
 
-test('Mandates do not share a default value [mandate.allowed_sellers]', async (t) => {
-  const service = await startTestService(t)
+test('Mandates do not share a default value [mandate.allowed_sellers]', async () => {
+  const service = await shareTestService()
   const agent_id = await createAgent(service)
   await service.call('POST', '/mandates', {
     body: { ...least, agent_id, allowed_sellers: ['a.example.com'] },
@@ -81,8 +81,8 @@ test('Mandates do not share a default value [mandate.allowed_sellers]', async (t
   assert.deepEqual(body.allowed_sellers, [])
 })
 
-test('Each required field is required and has its type; nothing is created otherwise [mandate.agent_id] [mandate.purpose] [mandate.max_spend_total] [mandate.max_spend_per_transaction] [mandate.currency] [mandate.allowed_sellers] [mandate.allowed_categories] [mandate.expires_at] [errors.422] [endpoint.mandates.create]', async (t) => {
-  const service = await startTestService(t)
+test('Each required field is required and has its type; nothing is created otherwise [mandate.agent_id] [mandate.purpose] [mandate.max_spend_total] [mandate.max_spend_per_transaction] [mandate.currency] [mandate.allowed_sellers] [mandate.allowed_categories] [mandate.expires_at] [errors.422] [endpoint.mandates.create]', async () => {
+  const service = await shareTestService()
   const fit = { ...least, agent_id: await createAgent(service) }
   const missing = Object.keys(fit).map((field) => [{ [field]: undefined }, 'missing', [field]] as const)
   const wrong = [
@@ -112,8 +112,8 @@ test('Each required field is required and has its type; nothing is created other
   assert.equal((await service.call('GET', '/v1/audit-log?type=mandate.created')).body.length, 0)
 })
 
-test('agent_id must be an agent of the account, otherwise 404 [mandate.agent_id]', async (t) => {
-  const service = await startTestService(t)
+test('agent_id must be an agent of the account, otherwise 404 [mandate.agent_id]', async () => {
+  const service = await shareTestService()
   const agent_id = await createAgent(service)
   for (const [key, id] of [
     [service.sandboxKey, 'agent_01jd0000000000000000000000'],
@@ -131,8 +131,8 @@ test('agent_id must be an agent of the account, otherwise 404 [mandate.agent_id]
   }
 })
 
-test('A mandate may be created already expired, and with a cap above its total', async (t) => {
-  const service = await startTestService(t)
+test('A mandate may be created already expired, and with a cap above its total', async () => {
+  const service = await shareTestService()
   const expired = await preparePurchase(service, { expires_at: '2020-01-01T00:00:00Z' })
   const capped = await preparePurchase(service, { max_spend_total: '1', max_spend_per_transaction: '9' })
   const denied = await askForProof(service, expired, '1.00')
@@ -144,8 +144,8 @@ test('A mandate may be created already expired, and with a cap above its total',
   assert.equal((await askForProof(service, capped, '1.00')).status, 201)
 })
 
-test('A mandate is invalid after expires_at, which is returned as sent if it is RFC 3339 [mandate.expires_at]', async (t) => {
-  const service = await startTestService(t)
+test('A mandate is invalid after expires_at, which is returned as sent if it is RFC 3339 [mandate.expires_at]', async () => {
+  const service = await shareTestService()
   const echoes = [
     ['2099-01-01T00:00:00Z', '2099-01-01T00:00:00Z'],
     ['2099-01-01T00:00:00.123456789+05:30', '2099-01-01T00:00:00.123456789+05:30'],
@@ -165,8 +165,8 @@ test('A mandate is invalid after expires_at, which is returned as sent if it is 
   assert.equal((await askForProof(service, purchase)).body.reason_code, 'mandate_expired', 'at that moment')
 })
 
-test('GET /mandates lists mandates newest first, GET /mandates/{mandate_id} returns one [endpoint.mandates.list] [endpoint.mandates.get]', async (t) => {
-  const service = await startTestService(t)
+test('GET /mandates lists mandates newest first, GET /mandates/{mandate_id} returns one [endpoint.mandates.list] [endpoint.mandates.get]', async () => {
+  const service = await shareTestService()
   const agent_id = await createAgent(service)
   const made: { id: string }[] = []
   for (const purpose of ['a', 'b', 'c']) {
@@ -183,8 +183,8 @@ test('GET /mandates lists mandates newest first, GET /mandates/{mandate_id} retu
   assert.deepEqual([unknown.status, unknown.body], [404, { detail: 'not_found' }])
 })
 
-test("An agent's key reads its own mandates and cannot change them [endpoint.mandates.get] [endpoint.mandates.list]", async (t) => {
-  const service = await startTestService(t)
+test("An agent's key reads its own mandates and cannot change them [endpoint.mandates.get] [endpoint.mandates.list]", async () => {
+  const service = await shareTestService()
   const mine = await preparePurchase(service)
   const other = await preparePurchase(service)
   const key = await issueKey(service, { role: 'agent', agent_id: mine.agentId })
@@ -204,8 +204,8 @@ test("An agent's key reads its own mandates and cannot change them [endpoint.man
   assert.equal(body.status, 'active')
 })
 
-test('A mandate can be paused and resumed, and only an active one pays [mandate.status]', async (t) => {
-  const service = await startTestService(t)
+test('A mandate can be paused and resumed, and only an active one pays [mandate.status]', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   const path = `/mandates/${purchase.mandateId}`
   const before = (await service.call('GET', path)).body
@@ -227,8 +227,8 @@ test('A mandate can be paused and resumed, and only an active one pays [mandate.
   assert.deepEqual(await movesOf(service, purchase.mandateId), ['mandate.resumed', 'mandate.paused'])
 })
 
-test('Pausing ends open holds, and resuming does not restore them [mandate.remaining_budget]', async (t) => {
-  const service = await startTestService(t)
+test('Pausing ends open holds, and resuming does not restore them [mandate.remaining_budget]', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   const path = `/mandates/${purchase.mandateId}`
   const proof = await issueProof(service, purchase, '4.00')
@@ -240,8 +240,8 @@ test('Pausing ends open holds, and resuming does not restore them [mandate.remai
   assert.equal((await service.call('GET', path)).body.spent_total, '0.00')
 })
 
-test('A revoked mandate stays revoked: pause and resume are 409 mandate_revoked', async (t) => {
-  const service = await startTestService(t)
+test('A revoked mandate stays revoked: pause and resume are 409 mandate_revoked', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   const path = `/mandates/${purchase.mandateId}`
   const proof = await issueProof(service, purchase)
@@ -260,8 +260,8 @@ test('A revoked mandate stays revoked: pause and resume are 409 mandate_revoked'
   assert.deepEqual(await movesOf(service, purchase.mandateId), ['mandate.revoked'])
 })
 
-test('Changing an unknown mandate is 404, and records no event', async (t) => {
-  const service = await startTestService(t)
+test('Changing an unknown mandate is 404, and records no event', async () => {
+  const service = await shareTestService()
   for (const move of mandateMoves) {
     const { status, body } = await service.call('PATCH', `/mandates/${unknownId}/${move}`)
     assert.deepEqual([status, body], [404, { detail: 'not_found' }])
@@ -269,8 +269,8 @@ test('Changing an unknown mandate is 404, and records no event', async (t) => {
   assert.deepEqual(await movesOf(service, unknownId), [])
 })
 
-test('spent_total grows and remaining_budget shrinks with each verified payment; a hold changes neither [mandate.spent_total] [mandate.remaining_budget]', async (t) => {
-  const service = await startTestService(t)
+test('spent_total grows and remaining_budget shrinks with each verified payment; a hold changes neither [mandate.spent_total] [mandate.remaining_budget]', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service, { max_spend_total: '10.000001' })
   const sums = async () => {
     const { body } = await service.call('GET', `/mandates/${purchase.mandateId}`)

@@ -8,11 +8,12 @@ import {
   askForProof,
   issueProof,
   preparePurchase,
-  startTestService,
   verifyProof,
   type Purchase,
   type TestService,
+  startTestService,
 } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 const minuteMs = 60_000
 
@@ -47,8 +48,8 @@ test('An expired hold is released without any request', async (context) => {
   await assertLedgerAddsUp(service)
 })
 
-test('A captured amount stays spent after the time when its hold would have expired', async (context) => {
-  const service = await startTestService(context)
+test('A captured amount stays spent after the time when its hold would have expired', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service, { max_spend_total: '10.00' })
   await pay(service, purchase, '6.00')
   service.clock.nowMs += 7 * minuteMs
@@ -91,8 +92,8 @@ for (const [what, path] of stops) {
   })
 }
 
-test('Resuming a mandate does not restore ended holds, and a new proof can be verified', async (context) => {
-  const service = await startTestService(context)
+test('Resuming a mandate does not restore ended holds, and a new proof can be verified', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
   await change(service, `/mandates/${purchase.mandateId}/pause`)
@@ -101,8 +102,8 @@ test('Resuming a mandate does not restore ended holds, and a new proof can be ve
   assert.equal((await verifyProof(service, await issueProof(service, purchase))).status, 200)
 })
 
-test('Revoking an agent ends the holds of all its mandates [state.rule.3]', async (context) => {
-  const service = await startTestService(context)
+test('Revoking an agent ends the holds of all its mandates [state.rule.3]', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   const created = await service.call('POST', '/mandates', {
     body: {
@@ -140,8 +141,8 @@ test('A stop that races with payments comes before or after each, and the sums a
   await assertLedgerAddsUp(service)
 })
 
-test('Holds count for a proof, and not for evaluate', async (context) => {
-  const service = await startTestService(context)
+test('Holds count for a proof, and not for evaluate', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service, { max_spend_total: '10.00' })
   await issueProof(service, purchase, '10.00')
   assert.equal((await askForProof(service, purchase, '0.01')).body.reason_code, 'total_budget_exceeded')

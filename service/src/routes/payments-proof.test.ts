@@ -10,11 +10,12 @@ import {
   issueKey,
   issueProof,
   preparePurchase,
-  startTestService,
   testStartMs,
   verifyProof,
   type Purchase,
+  startTestService,
 } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 const secret = 'the-secret-of-this-test-and-of-nothing-else'
 const service = await startTestService({ after }, { PURSER_PROOF_SECRET: secret })
@@ -338,8 +339,8 @@ test('A proof holds its amount; a hold is not spent and records no transaction o
   assert.deepEqual(await readSums(service, fresh), ['2.500001', '1.50', '97.499999'])
 })
 
-test('A production key gets 400 production_payments_not_supported, whatever else is wrong [endpoint.proof.production] [errors.400] [auth.3]', async (context) => {
-  const service = await startTestService(context)
+test('A production key gets 400 production_payments_not_supported, whatever else is wrong [endpoint.proof.production] [errors.400] [auth.3]', async () => {
+  const service = await shareTestService()
   const { productionKey } = service
   const purchase = await preparePurchase(service, {}, productionKey)
   const agentKey = await issueKey(

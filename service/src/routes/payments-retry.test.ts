@@ -10,11 +10,12 @@ import {
   issueKey,
   issueProof,
   preparePurchase,
-  startTestService,
   verifyProof,
   type TestAnswer,
   type TestService,
+  startTestService,
 } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 const minuteMs = 60_000
 const service = await startTestService({ after })
@@ -32,8 +33,8 @@ test('The same caller with the same proof and Idempotency-Key gets the first ans
   })
 })
 
-test('The first answer is repeated even after the window has closed and the agent and mandate are revoked', async (context) => {
-  const service = await startTestService(context)
+test('The first answer is repeated even after the window has closed and the agent and mandate are revoked', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
   const options = { headers: { 'idempotency-key': 'k' } }
@@ -194,8 +195,8 @@ test('The status of a captured proof names its transaction', async () => {
   })
 })
 
-test('The status of a proof is expired after six minutes and voided after a stop', async (context) => {
-  const service = await startTestService(context)
+test('The status of a proof is expired after six minutes and voided after a stop', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   const [proof, paid] = [await issueProof(service, purchase), await issueProof(service, purchase)]
   await verifyProof(service, paid)

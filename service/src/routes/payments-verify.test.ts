@@ -8,11 +8,12 @@ import {
   issueKey,
   issueProof,
   preparePurchase,
-  startTestService,
   testStartMs,
   verifyProof,
   type TestAnswer,
+  startTestService,
 } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 const minuteMs = 60_000
 const service = await startTestService({ after })
@@ -27,8 +28,8 @@ test('Success is HTTP 200 with verified true and transaction_id, and nothing els
   assert.equal(found.status, 200)
 })
 
-test('Failure is HTTP 402 with verified false and one of four reasons, and nothing else [verify.failure] [errors.codes]', async (context) => {
-  const service = await startTestService(context)
+test('Failure is HTTP 402 with verified false and one of four reasons, and nothing else [verify.failure] [errors.codes]', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
   const paid = await issueProof(service, purchase)
@@ -230,8 +231,8 @@ test("The merchant is looked up by its domain: an own seller or none, and never 
   assert.deepEqual((await readLedger(service, stranger.sandboxKey)).transactions, [])
 })
 
-test('The steps run in order and stop at the first failure [verify.order]', async (context) => {
-  const service = await startTestService(context)
+test('The steps run in order and stop at the first failure [verify.order]', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
   assert.equal((await verifyProof(service, proof)).status, 200)

@@ -10,10 +10,11 @@ import {
   issueKey,
   issueProof,
   preparePurchase,
-  startTestService,
   type Purchase,
   type TestAnswer,
+  startTestService,
 } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 const service = await startTestService({ after })
 const purchase = await preparePurchase(service, { max_spend_total: '100000.00' })
@@ -106,8 +107,8 @@ test('Check 4: the mandate is active, otherwise mandate_expired [policy.4] [stat
   await assertDecision('mandate_expired', purchase)
 })
 
-test('Check 5: expires_at is in the future, otherwise mandate_expired [policy.5] [state.rule.4]', async (context) => {
-  const service = await startTestService(context)
+test('Check 5: expires_at is in the future, otherwise mandate_expired [policy.5] [state.rule.4]', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service, { expires_at: '2026-11-20T14:00:01+02:00' })
   const codeAt = async (laterMs: number) => {
     service.clock.nowMs += laterMs

@@ -9,9 +9,9 @@ import {
   createTenant,
   issueProof,
   preparePurchase,
-  startTestService,
   verifyProof,
   type TestService,
+  startTestService,
 } from '../../testing/service.ts'
 
 const databases: readonly {

@@ -6,14 +6,15 @@ import {
   createTenant,
   issueKey,
   preparePurchase,
-  startTestService,
   verifyProof,
+  startTestService,
 } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 const shop = { name: 'Shop', domain: 'api.example.com', price_config: { default: '0.10' } }
 
-test('POST /sellers creates a seller from name, domain and price_config [endpoint.sellers.create] [seller.fields]', async (t) => {
-  const service = await startTestService(t)
+test('POST /sellers creates a seller from name, domain and price_config [endpoint.sellers.create] [seller.fields]', async () => {
+  const service = await shareTestService()
   const { status, body } = await service.call('POST', '/sellers', { body: shop })
   const { id, ...rest } = body
   assert.equal(status, 201)
@@ -21,8 +22,8 @@ test('POST /sellers creates a seller from name, domain and price_config [endpoin
   assert.deepEqual(rest, { ...shop, created_at: '2026-11-20T12:00:00.000Z' })
 })
 
-test('A public suffix cannot be registered', async (t) => {
-  const service = await startTestService(t)
+test('A public suffix cannot be registered', async () => {
+  const service = await shareTestService()
   for (const domain of ['co.uk', 'github.io', 'GitHub.IO.', 'com', 'b.kawasaki.jp', 'xn--55qx5d.cn']) {
     const { status, body } = await service.call('POST', '/sellers', { body: { ...shop, domain } })
     assert.equal(status, 422, domain)
@@ -35,8 +36,8 @@ test('A public suffix cannot be registered', async (t) => {
   }
 })
 
-test("The keys and values inside price_config are the seller's own [seller.fields]", async (t) => {
-  const service = await startTestService(t)
+test("The keys and values inside price_config are the seller's own [seller.fields]", async () => {
+  const service = await shareTestService()
   const text =
     '{"":null,"a":{"b":[1,"2",true,{}]},"0":0.1,"__proto__":{"x":1},"constructor":"c","text":"ünïcode \\u0000"}'
   const raw = `{"name":"Shop","domain":"own.example.com","price_config":${text}}`
@@ -66,8 +67,8 @@ test('Numbers in price_config are returned digit by digit', async (t) => {
     assert(answer.includes(text), answer)
 })
 
-test('GET /sellers lists sellers, newest first [endpoint.sellers.list]', async (t) => {
-  const service = await startTestService(t)
+test('GET /sellers lists sellers, newest first [endpoint.sellers.list]', async () => {
+  const service = await shareTestService()
   assert.deepEqual((await service.call('GET', '/sellers')).body, [])
   const made: unknown[] = []
   for (const domain of ['a.example.com', 'b.example.com', 'c.example.com']) {
@@ -134,8 +135,8 @@ test('A domain is stored as a lower-case ASCII host name without a trailing dot'
   }
 })
 
-test('An invalid seller is a 422, and is not created [errors.422] [seller.fields]', async (t) => {
-  const service = await startTestService(t)
+test('An invalid seller is a 422, and is not created [errors.422] [seller.fields]', async () => {
+  const service = await shareTestService()
   const cases: [body: unknown, type: string, field: string][] = [
     [{ ...shop, name: undefined }, 'missing', 'name'],
     [{ ...shop, domain: undefined }, 'missing', 'domain'],

@@ -10,9 +10,10 @@ import {
   issueKey,
   issueProof,
   preparePurchase,
-  startTestService,
   verifyProof,
+  startTestService,
 } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 const dayMs = 24 * 3_600_000
 const domain = 'sales.example.com'
@@ -161,8 +162,8 @@ for (const store of serviceStores) {
   )
 }
 
-test('Every journal cell written by a buyer or an agent is text in a spreadsheet, never a formula', async (t) => {
-  const service = await startTestService(t)
+test('Every journal cell written by a buyer or an agent is text in a spreadsheet, never a formula', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   const orders = ['=1+1', '+1', '-1+1', '@SUM(A1)', '\t=1', '\r=1', ' =1', '"=1"', 'a,b', '1001']
   for (const order of orders) {
@@ -191,8 +192,8 @@ test('Every journal cell written by a buyer or an agent is text in a spreadsheet
   }
 })
 
-test('The journal is read page by page, with every line exactly once', async (t) => {
-  const service = await startTestService(t)
+test('The journal is read page by page, with every line exactly once', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service, { max_spend_total: '1000.00' })
   const paid = new Set<string>()
   for (let round = 0; round < 13; round++) {

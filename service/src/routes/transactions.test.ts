@@ -10,10 +10,11 @@ import {
   issueKey,
   issueProof,
   preparePurchase,
-  startTestService,
   verifyProof,
   type TestAnswer,
+  startTestService,
 } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 // Two agents of the first account; each has bought something, had an evaluation and been denied, in various
 // places.
@@ -142,8 +143,8 @@ test('A page with everything has no Link; limit is 1 to 200; an invalid cursor i
   }
 })
 
-test('New records do not change later pages of a list', async (context) => {
-  const service = await startTestService(context)
+test('New records do not change later pages of a list', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   const ids: string[] = []
   for (let count = 0; count < 5; count++) ids.unshift(await idOf(evaluate(service, purchase)))
@@ -153,8 +154,8 @@ test('New records do not change later pages of a list', async (context) => {
   assert.deepEqual([...idsOf(page), ...idsOf(next)], ids.slice(0, 4))
 })
 
-test('Without a limit a page has 50 items', async (context) => {
-  const service = await startTestService(context)
+test('Without a limit a page has 50 items', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   await Promise.all(Array.from({ length: 51 }, () => evaluate(service, purchase)))
   const pages = await follow('/v1/transactions', service)

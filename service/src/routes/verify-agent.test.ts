@@ -10,9 +10,10 @@ import {
   issueKey,
   issueProof,
   preparePurchase,
-  startTestService,
   type Purchase,
+  startTestService,
 } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 type Fields = Record<string, unknown>
 
@@ -330,8 +331,8 @@ test('verify-agent takes what evaluate takes, in USDC [limits.currency] [evaluat
   }
 })
 
-test('Risk is 0 without signals, and each signal adds its flag and its weight [verify-agent.risk]', async (context) => {
-  const service = await startTestService(context)
+test('Risk is 0 without signals, and each signal adds its flag and its weight [verify-agent.risk]', async () => {
+  const service = await shareTestService()
   const minuteMs = 60_000
   async function assertRisk(
     purchase: Purchase,

@@ -12,11 +12,12 @@ import { serviceStores } from '../../testing/service-stores.ts'
 import {
   issueProof,
   preparePurchase,
-  startTestService,
   verifyProof,
   type Purchase,
   type TestService,
+  startTestService,
 } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 for (const { name, missing, open } of serviceStores) {
   test(
@@ -79,8 +80,8 @@ test(
   },
 )
 
-test('An account has a limited number of exports in progress, and an aborted one frees its slot', async (t) => {
-  const service = await startTestService(t)
+test('An account has a limited number of exports in progress, and an aborted one frees its slot', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   await evaluateMany(service, purchase, 400)
   await lengthenEvaluations(service.databasePath)

@@ -11,10 +11,11 @@ import {
   issueKey,
   issueProof,
   preparePurchase,
-  startTestService,
   verifyProof,
   type TestService,
+  startTestService,
 } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 for (const { name, missing, open } of serviceStores) {
   test(
@@ -74,8 +75,8 @@ for (const { name, missing, open } of serviceStores) {
   )
 }
 
-test('A feed begins with the newest transactions, continues with new ones, and ends with the session or the key', async (t) => {
-  const service = await startTestService(t)
+test('A feed begins with the newest transactions, continues with new ones, and ends with the session or the key', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   await evaluate(service, purchase, null)
   const browser = await signIn(service)
@@ -100,8 +101,8 @@ test('A feed begins with the newest transactions, continues with new ones, and e
   for (const feed of feeds) assert.deepEqual(await next(feed), { type: 'end', reason: 'signed_out' })
 })
 
-test('A feed that resumes when nothing has happened confirms that at once', async (t) => {
-  const service = await startTestService(t)
+test('A feed that resumes when nothing has happened confirms that at once', async () => {
+  const service = await shareTestService()
   const purchase = await preparePurchase(service)
   await evaluate(service, purchase, null)
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
@@ -128,8 +129,8 @@ test('A stopping service notifies its readers and does not wait for them', async
   assert.deepEqual(await next(feed), { type: 'end', reason: 'service_stopping' })
 })
 
-test('The feeds of an account are limited, and an invalid position starts a new feed', async (t) => {
-  const service = await startTestService(t)
+test('The feeds of an account are limited, and an invalid position starts a new feed', async () => {
+  const service = await shareTestService()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url, maxRetries: 0 })
   const cut = new AbortController()
   const feeds = Array.from({ length: maxFeedsOfAccount }, (_, index) =>

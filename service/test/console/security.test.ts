@@ -10,11 +10,12 @@ import { sendPlain } from '../../testing/http/plain-http.ts'
 import { prepareSampleRecords, sampleBodies } from '../../testing/sample-records.ts'
 import { lengthenEvaluations } from '../../testing/ledgers/long-records.ts'
 import { createTenant, issueKey, startTestService } from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 const changing = endpoints.filter(({ method, roles }) => method !== 'GET' && roles !== 'public')
 
 test('A cookie is only for the browser: scripts cannot read it, other sites cannot send it, and with TLS it is sent only over TLS', async (t) => {
-  const service = await startTestService(t)
+  const service = await shareTestService()
   const body = { api_key: service.sandboxKey }
   const plain = await service.call('POST', '/v1/console/session', { key: null, body })
   assert.match(
@@ -37,8 +38,8 @@ test('A cookie is only for the browser: scripts cannot read it, other sites cann
   assert.match(named.headers.get('set-cookie') ?? '', /^__Host-purser-session=.*; Secure$/)
 })
 
-test('Signing in starts a new session, whatever cookie the request has', async (t) => {
-  const service = await startTestService(t)
+test('Signing in starts a new session, whatever cookie the request has', async () => {
+  const service = await shareTestService()
   const first = await signIn(service)
   const planted = `purser-session=${first.cookie.split('=')[1]?.slice(0, 31)}.${'A'.repeat(43)}`
   for (const cookie of [first.cookie, planted]) {
@@ -119,8 +120,8 @@ test('A page of another site, or of another port of this host, cannot read with 
   assert.ok(reading.length > 20)
 })
 
-test('With its token, and from its own pages, a session does what its key may do', async (t) => {
-  const service = await startTestService(t)
+test('With its token, and from its own pages, a session does what its key may do', async () => {
+  const service = await shareTestService()
   const browser = await signIn(service)
   const headers = { origin: service.url, 'sec-fetch-site': 'same-origin' }
   const made = await browser.call('POST', '/agents', { body: { name: 'by-cookie' }, headers })
@@ -130,8 +131,8 @@ test('With its token, and from its own pages, a session does what its key may do
   assert.equal(events[0].actor, session.key_id, 'the key is the actor')
 })
 
-test('A stolen cookie is useless after sign-out', async (t) => {
-  const service = await startTestService(t)
+test('A stolen cookie is useless after sign-out', async () => {
+  const service = await shareTestService()
   const browser = await signIn(service)
   const bystander = await signIn(service)
   assert.equal((await browser.call('GET', '/agents')).status, 200)
@@ -149,8 +150,8 @@ test('A stolen cookie is useless after sign-out', async (t) => {
   assert.equal((await bystander.call('GET', '/agents')).status, 200)
 })
 
-test('A session ends at once with its key, when it is unused for too long, and always after a day', async (t) => {
-  const service = await startTestService(t)
+test('A session ends at once with its key, when it is unused for too long, and always after a day', async () => {
+  const service = await shareTestService()
   const key = await issueKey(service, { role: 'owner' })
   const ofKey = await signIn(service, key)
   const { key_id: keyId } = (await ofKey.call('GET', '/v1/console/session')).body
@@ -170,8 +171,8 @@ test('A session ends at once with its key, when it is unused for too long, and a
   assert.equal((await used.call('GET', '/agents')).status, 401, 'a day has passed')
 })
 
-test('An export stops once its key is revoked, however slowly it is read [auth.4]', async (t) => {
-  const service = await startTestService(t)
+test('An export stops once its key is revoked, however slowly it is read [auth.4]', async () => {
+  const service = await shareTestService()
   const key = await issueKey(service, { role: 'owner' })
   const { body: keys } = await service.call('GET', '/accounts/api-keys', { key })
   // The first page of the export is larger than all buffers up to a reader who does not read.
@@ -203,8 +204,8 @@ test('An export stops once its key is revoked, however slowly it is read [auth.4
   assert.ok(bytes < 600 * 30_000)
 })
 
-test('Agents and merchants cannot sign in, and a wrong key reveals nothing', async (t) => {
-  const service = await startTestService(t)
+test('Agents and merchants cannot sign in, and a wrong key reveals nothing', async () => {
+  const service = await shareTestService()
   const attempt = (body: object, headers = {}) =>
     service.call('POST', '/v1/console/session', { key: null, body, headers })
   const merchant = await issueKey(service, { role: 'merchant' })

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
 import type { Proof } from '@purser/client'
 
-import { issueKey, startTestService } from '../../../../service/testing/service.ts'
+import { issueKey } from '../../../../service/testing/service.ts'
+import { shareTestService } from '../../../../service/testing/shared-service.ts'
 import { merchantDomain } from '../../../client/testing/merchant.ts'
 import { startServer } from '../../../client/testing/scripted-server.ts'
 import { openMarket } from '../../testing/market.ts'
 import { passOn } from '../../testing/pass-on.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 /** Delivers with a receipt that claims that nothing was charged. */
 function claimNothing(request: IncomingMessage, response: ServerResponse): void {

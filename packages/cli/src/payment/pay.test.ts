@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { after, test, type TestContext } from 'node:test'
+import { test, type TestContext } from 'node:test'
 
-import { startTestService } from '../../../../service/testing/service.ts'
+import { shareTestService } from '../../../../service/testing/shared-service.ts'
 import type { MerchantOptions } from '../../../client/testing/merchant.ts'
 import { drip, flood } from '../../../client/testing/endless.ts'
 import { startServer } from '../../../client/testing/scripted-server.ts'
@@ -12,7 +12,7 @@ import { testCommand } from '../../testing/command.ts'
 import { openMarket } from '../../testing/market.ts'
 import { passOn, storeUnavailable } from '../../testing/pass-on.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 const prepareMarket = (context: TestContext, options: MerchantOptions = {}) =>
   openMarket(context, service, options)

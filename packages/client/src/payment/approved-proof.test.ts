@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
-import { startTestService } from '../../../../service/testing/service.ts'
+import { shareTestService } from '../../../../service/testing/shared-service.ts'
 import { openMarket } from '../../testing/market.ts'
 import { createPurchaseMemory, Purser, type ApprovalRequired } from '../client.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 const owner = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
 
 async function open(context: { readonly after: (stop: () => Promise<void>) => void }) {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { inspect } from 'node:util'
 
-import { startTestService } from '../../../../service/testing/service.ts'
+import { shareTestService } from '../../../../service/testing/shared-service.ts'
 import { openMarket } from '../../testing/market.ts'
 import { startServer } from '../../testing/scripted-server.ts'
 import {
@@ -14,7 +14,7 @@ import {
   resumePayment,
 } from '../client.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 /** The rejection of the promise, which must be an uncertain payment. */
 async function uncertain(paying: Promise<Response>): Promise<PaymentUncertainError> {

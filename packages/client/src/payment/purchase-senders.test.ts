@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { issueKey, startTestService } from '../../../../service/testing/service.ts'
+import { issueKey } from '../../../../service/testing/service.ts'
+import { shareTestService } from '../../../../service/testing/shared-service.ts'
 import { openMarket } from '../../testing/market.ts'
 import { merchantDomain } from '../../testing/merchant.ts'
 import {
@@ -18,7 +19,7 @@ import {
 } from '../client.ts'
 import { openPurchaseFiles } from '../purchase-files.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 const goods = '{"data":[1,2,3]}'
 const purchaseId = 'order-1'
 

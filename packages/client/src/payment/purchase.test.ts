@@ -6,9 +6,10 @@ import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
-import { issueKey, startTestService } from '../../../../service/testing/service.ts'
+import { issueKey } from '../../../../service/testing/service.ts'
+import { shareTestService } from '../../../../service/testing/shared-service.ts'
 import { openMarket } from '../../testing/market.ts'
 import { merchantDomain } from '../../testing/merchant.ts'
 import {
@@ -23,7 +24,7 @@ import {
 } from '../client.ts'
 import { openPurchaseFiles } from '../purchase-files.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 const goods = '{"data":[1,2,3]}'
 
 function newFolder(context: { readonly after: (clean: () => void) => void }): string {

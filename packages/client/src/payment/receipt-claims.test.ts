@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
-import { startTestService } from '../../../../service/testing/service.ts'
+import { shareTestService } from '../../../../service/testing/shared-service.ts'
 import { openMarket } from '../../testing/market.ts'
 import { paymentResultOf, type Proof } from '../client.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 /** Delivers with a receipt that claims an amount. */
 function claiming(amount: string) {

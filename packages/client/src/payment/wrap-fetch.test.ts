@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
-import { issueProof, preparePurchase, startTestService } from '../../../../service/testing/service.ts'
+import { issueProof, preparePurchase } from '../../../../service/testing/service.ts'
+import { shareTestService } from '../../../../service/testing/shared-service.ts'
 import { openMarket } from '../../testing/market.ts'
 import {
   ConnectionError,
@@ -13,7 +14,7 @@ import {
   type PaymentChallenge,
 } from '../client.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 test('A 402 with a challenge is paid, and the same request is sent again once', async (context) => {
   const { merchant, decisions, pay, budget } = await openMarket(context, service)

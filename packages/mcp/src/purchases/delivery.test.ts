@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
-import { startTestService } from '../../../../service/testing/service.ts'
+import { shareTestService } from '../../../../service/testing/shared-service.ts'
 import { goods } from '../../testing/merchant.ts'
 import { order } from '../../testing/order.ts'
 import { openShop } from '../../testing/shop.ts'
@@ -12,7 +12,7 @@ import { purchaseText } from '../tools/purchase-text.ts'
 import { openWallet } from '../wallet.ts'
 import { createRecordsInMemory } from './purchase-records.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 for (const path of ['/failing', '/drop', '/busy'] as const) {
   test(`One call gets the goods of ${path} by retrying with the same proof`, async (context) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
-import { startTestService } from '../../../../service/testing/service.ts'
+import { shareTestService } from '../../../../service/testing/shared-service.ts'
 import { injection } from '../../testing/merchant.ts'
 import { order } from '../../testing/order.ts'
 import { openShop } from '../../testing/shop.ts'
@@ -9,7 +9,7 @@ import { listPayments } from '../tools/list-payments.ts'
 import { purchaseText } from '../tools/purchase-text.ts'
 import { openWallet } from '../wallet.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 for (const [path, reason] of [
   ['/hostile-reason', 'merchant_refused_payment'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
-import { startTestService } from '../../../../service/testing/service.ts'
+import { shareTestService } from '../../../../service/testing/shared-service.ts'
 import { order } from '../../testing/order.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 import { fetchPaidResource } from '../tools/fetch-paid-resource.ts'
@@ -10,7 +10,7 @@ import { purchaseText } from '../tools/purchase-text.ts'
 import { openWallet } from '../wallet.ts'
 import type { Purchases } from './purchases.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 /** The whole response, read in parts of one purchase. */
 async function readAll(shop: Shop, purchases: Purchases, path: string, maxBytes: number) {

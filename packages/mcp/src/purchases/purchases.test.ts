@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test, type TestContext } from 'node:test'
+import { test, type TestContext } from 'node:test'
 
 import { change } from '../../../../service/testing/purchases.ts'
-import { startTestService } from '../../../../service/testing/service.ts'
+import { shareTestService } from '../../../../service/testing/shared-service.ts'
 import { openBreakableProxy } from '../../testing/breakable-proxy.ts'
 import { goods } from '../../testing/merchant.ts'
 import { order } from '../../testing/order.ts'
@@ -15,7 +15,7 @@ import type { Order } from './order.ts'
 import { createRecordsInMemory, type PurchaseRecord } from './purchase-records.ts'
 import { openRecordFiles } from './record-files.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 const proofsShown = (shop: Shop) => shop.merchant.shown.map(({ proof }) => proof.nonce)
 

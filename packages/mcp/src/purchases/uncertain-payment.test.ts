@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
-import { startTestService } from '../../../../service/testing/service.ts'
+import { shareTestService } from '../../../../service/testing/shared-service.ts'
 import { openBreakableProxy } from '../../testing/breakable-proxy.ts'
 import { order } from '../../testing/order.ts'
 import { openShop } from '../../testing/shop.ts'
@@ -13,7 +13,7 @@ import { openWallet } from '../wallet.ts'
 import type { PurchaseResult } from './purchase-result.ts'
 import { openRecordFiles } from './record-files.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 /** The advice that a model reads. It may mention a new purchase id only as a warning. */
 function assertNoAdviceToBuyAgain(result: PurchaseResult): void {

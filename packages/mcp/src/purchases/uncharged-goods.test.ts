@@ -3,12 +3,13 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
 import { paymentOf, requirePayment } from '../../../merchant/src/node.ts'
 
-import { issueKey, startTestService } from '../../../../service/testing/service.ts'
+import { issueKey } from '../../../../service/testing/service.ts'
+import { shareTestService } from '../../../../service/testing/shared-service.ts'
 import { listen } from '../../../merchant/testing/shop.ts'
 import { order } from '../../testing/order.ts'
 import { openShop } from '../../testing/shop.ts'
@@ -17,7 +18,7 @@ import { openWallet } from '../wallet.ts'
 import { createRecordsInMemory } from './purchase-records.ts'
 import { openRecordFiles } from './record-files.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 
 /** A shop with the middleware, whose handler meters an amount. */
 async function openMetered(context: Parameters<typeof openShop>[0], amount: string) {

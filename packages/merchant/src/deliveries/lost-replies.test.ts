@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 
 import { Purser, wrapFetchWithPayment } from '@purser/client'
 
-import { startTestService } from '../../../../service/testing/service.ts'
+import { shareTestService } from '../../../../service/testing/shared-service.ts'
 import { adapters } from '../../testing/adapters.ts'
 import { openShop, type Purchase } from '../../testing/purchase.ts'
 
-const service = await startTestService({ after })
+const service = await shareTestService()
 const purchases = 200
 const atOnce = 10
 

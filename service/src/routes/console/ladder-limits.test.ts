@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
-import { test, type TestContext } from 'node:test'
+import { test } from 'node:test'
 
 import { Purser, type NewMandate, type PolicyCheck } from '@purser/client'
 
-import { startTestService } from '../../../testing/service.ts'
+import { shareTestService } from '../../../testing/shared-service.ts'
 
 const day = { calendar: 'day', time_zone: 'Europe/Berlin' } as const
 const url = 'https://api.example.com/data'
 
-test('A mandate without limits, shared budgets and approvals has the nine checks', async (context) => {
-  const { evaluate, labels } = await start(context, {})
+test('A mandate without limits, shared budgets and approvals has the nine checks', async () => {
+  const { evaluate, labels } = await start({})
   assert.deepEqual(labels(await evaluate('1.00')), ['1', '2', '3', '4', '5', '6', '7', '8', '9'])
 })
 
-test('A denial by a limit names it, with the committed amount, its max and its reset', async (context) => {
-  const { purser, agentId, mandateId, evaluate, labels } = await start(context, {
+test('A denial by a limit names it, with the committed amount, its max and its reset', async () => {
+  const { purser, agentId, mandateId, evaluate, labels } = await start({
     limits: [{ window: day, max_amount: '5.00' }],
   })
   await purser.payments.requestProof({
@@ -44,8 +44,8 @@ test('A denial by a limit names it, with the committed amount, its max and its r
   assert.match(failed?.limit?.resets_at ?? '', /^\d{4}-.*T2[23]:00:00/)
 })
 
-test('A denial by a shared budget names the budget, for an evaluation and for a proof', async (context) => {
-  const { purser, agentId, mandateId, evaluate, labels, newest } = await start(context, { withBudget: true })
+test('A denial by a shared budget names the budget, for an evaluation and for a proof', async () => {
+  const { purser, agentId, mandateId, evaluate, labels, newest } = await start({ withBudget: true })
   const approved = await evaluate('1.00')
   assert.deepEqual(labels(approved), ['1', '2', '3', '4', '5', '6', '7', '8', '9', '11'])
   assert.deepEqual([approved.at(-1)?.state, approved.at(-1)?.value], ['passed', 'Team, Company'])
@@ -70,8 +70,8 @@ test('A denial by a shared budget names the budget, for an evaluation and for a 
   )
 })
 
-test('Check 12 says why approval was needed, and that a person approved', async (context) => {
-  const { purser, agentId, mandateId, evaluate, newest, withKey } = await start(context, {
+test('Check 12 says why approval was needed, and that a person approved', async () => {
+  const { purser, agentId, mandateId, evaluate, newest, withKey } = await start({
     approval: { above: '2.00' },
   })
   const needless = (await evaluate('1.00')).at(-1)
@@ -100,8 +100,8 @@ test('Check 12 says why approval was needed, and that a person approved', async 
   )
 })
 
-test('Earlier decisions are shown with the terms that applied to them', async (context) => {
-  const { purser, mandateId, transactionOf, evaluate, labels } = await start(context, {
+test('Earlier decisions are shown with the terms that applied to them', async () => {
+  const { purser, mandateId, transactionOf, evaluate, labels } = await start({
     limits: [{ window: day, max_amount: '5.00' }],
     allowed_resources: ['https://api.example.com/*'],
   })
@@ -117,11 +117,11 @@ test('Earlier decisions are shown with the terms that applied to them', async (c
   assert.deepEqual(labels(await evaluate('1.00')), ['1', '2', '3', '4', '5', '6', '7', '8', '9'])
 })
 
-async function start(
-  context: TestContext,
-  { withBudget = false, ...terms }: Partial<NewMandate> & { readonly withBudget?: boolean },
-) {
-  const service = await startTestService(context)
+async function start({
+  withBudget = false,
+  ...terms
+}: Partial<NewMandate> & { readonly withBudget?: boolean }) {
+  const service = await shareTestService()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const agent = await purser.agents.create({ name: 'research-bot' })
   const company = withBudget

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
 
-import { startTestService } from '../../../testing/service.ts'
+import { shareTestService } from '../../../testing/shared-service.ts'
 
-test('A check that was not reached shows what it would have compared', async (context) => {
-  const service = await startTestService(context)
+test('A check that was not reached shows what it would have compared', async () => {
+  const service = await shareTestService()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const agent = await purser.agents.create({ name: 'research-bot' })
   const mandate = await purser.mandates.create({

@@ -9,9 +9,10 @@ import {
   createTenant,
   issueKey,
   preparePurchase,
-  startTestService,
   type TestService,
+  startTestService,
 } from '../../../testing/service.ts'
+import { shareTestService } from '../../../testing/shared-service.ts'
 
 for (const { name, missing, open } of serviceStores) {
   test(
@@ -60,8 +61,8 @@ test('The status counts the approvals that wait for a decision', async (context)
   assert.equal(await pending(), 0)
 })
 
-test('Polling the status does not keep a session alive', async (context) => {
-  const service = await startTestService(context)
+test('Polling the status does not keep a session alive', async () => {
+  const service = await shareTestService()
   const cookie = await signIn(service)
   const ask = async () => (await fetch(`${service.url}/v1/console/status`, { headers: { cookie } })).status
   for (let hour = 0; hour < 8; hour++) {

@@ -9,7 +9,8 @@ import { Client } from 'pg'
 import { idBytes, idText } from '../../domain/type-id.ts'
 import { postgres18 } from '../../../testing/postgres.ts'
 import { serviceStores } from '../../../testing/service-stores.ts'
-import { createTenant, startTestService, type TestService } from '../../../testing/service.ts'
+import { createTenant, type TestService, startTestService } from '../../../testing/service.ts'
+import { shareTestService } from '../../../testing/shared-service.ts'
 
 /** More mandates than one step of a stop handles. */
 const many = 205
@@ -233,8 +234,8 @@ for (const { name, missing, open } of serviceStores) {
   )
 }
 
-test('A retried stop reports everything, even if an earlier attempt ended halfway, and an invalid key stops nothing', async (context) => {
-  const service = await startTestService(context)
+test('A retried stop reports everything, even if an earlier attempt ended halfway, and an invalid key stops nothing', async () => {
+  const service = await shareTestService()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const [mandate] = await makeMandates(purser, 1)
   assert.ok(mandate)
