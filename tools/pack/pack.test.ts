@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { createContext, runInContext } from 'node:vm'
 
 import { publint } from 'publint'
@@ -11,26 +10,18 @@ import { startTestService } from '../../service/testing/service.ts'
 import { projectFolder } from '../source-files.ts'
 import { bundle, gzippedBytes } from './bundle.ts'
 import type { Manifest } from './manifest.ts'
-import { packAll, type Packed } from './pack.ts'
+import type { Packed } from './pack.ts'
+import { packOnce } from './packed.ts'
 import { publishedPackages, type PublishedPackage } from './packages.ts'
 import { addProgram, compile, installInto, resolveAlone } from './project.ts'
 import { startRegistry } from './registry.ts'
 import { olderNode, olderTypeScript, run } from './run.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'purser-packed-'))
-const cleaning: (() => void)[] = [() => rmSync(folder, { recursive: true, force: true })]
-let packed: Packed[]
-let project: string
-
-before(async () => {
-  packed = await packAll(folder)
-  const context = { after: (clean: () => void) => void cleaning.push(clean) }
-  // The service is large and has its own test file.
-  const others = packed.filter(({ name }) => name !== '@purser/service')
-  project = await installInto(context, others, await startRegistry(context))
-  for (const program of publishedPackages.flatMap(({ programs }) => programs)) addProgram(project, program)
-})
-after(() => cleaning.forEach((clean) => clean()))
+const packed = await packOnce()
+// The service is large and has its own test file.
+const others = packed.filter(({ name }) => name !== '@purser/service')
+const project = await installInto({ after }, others, await startRegistry({ after }))
+for (const program of publishedPackages.flatMap(({ programs }) => programs)) addProgram(project, program)
 
 function packedAs(name: string): Packed {
   return packed.find((one) => one.name === name) ?? assert.fail(name)

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, extname, join } from 'node:path'
-import { after, before, describe, test, type TestContext } from 'node:test'
+import { after, describe, test, type TestContext } from 'node:test'
 
 import { codeOf } from '../../service/src/store/error-code.ts'
 import {
@@ -16,23 +15,19 @@ import {
 import { labelOf, makePurchase, openLoadClient } from '../../service/testing/load.ts'
 import { postgres18 } from '../../service/testing/postgres.ts'
 import { projectFolder } from '../source-files.ts'
-import { packAll, type Packed } from './pack.ts'
+import { packOnce } from './packed.ts'
 import { installInto } from './project.ts'
 import { startRegistry } from './registry.ts'
 import { olderNode, run } from './run.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'purser-packed-'))
-const cleaning: (() => void)[] = [() => rmSync(folder, { recursive: true, force: true })]
-let service: Packed
-let project: string
-
-before(async () => {
-  const packed = await packAll(folder, ['@purser/client', '@purser/cli', '@purser/service'])
-  service = packed.find(({ name }) => name === '@purser/service') ?? assert.fail()
-  const context = { after: (clean: () => void) => void cleaning.push(clean) }
-  project = await installInto(context, packed, await startRegistry(context))
-})
-after(() => cleaning.forEach((clean) => clean()))
+const packed = await packOnce()
+const service = packed.find(({ name }) => name === '@purser/service') ?? assert.fail()
+const needed = ['@purser/client', '@purser/cli', '@purser/service']
+const project = await installInto(
+  { after },
+  packed.filter(({ name }) => needed.includes(name)),
+  await startRegistry({ after }),
+)
 
 /** A command of the project, as linked by npm. */
 function command(name: 'purser' | 'purser-service'): string {

@@ -31,7 +31,7 @@ export interface StreamingReport {
 export const totalMegabytes = 100
 const chunkBytes = 65_536
 const megabyte = 2 ** 20
-const chunksPerLook = (5 * megabyte) / chunkBytes
+const chunksPerLook = (10 * megabyte) / chunkBytes
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
