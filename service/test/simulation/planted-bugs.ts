@@ -85,6 +85,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'an authorization is captured after its deadline on the test clock',
+    firstSeed: 19,
     ...inOperation(
       'captureAuthorized',
       seeing(accounts, (row) => ({ ...row, clockOffsetMs: null })),
@@ -104,7 +105,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a proof is granted and not written', ...inOperation('issueProof', without(payments)) },
   {
     bug: 'a capture does not check whether its agent is revoked, and the sweep ends its proofs',
-    firstSeed: 15,
+    firstSeed: 44,
     ...inOperations({
       capture: seeing(agents, (row) => ({ ...row, status: 'active' })),
       voidPaymentsOfRevoked: changing(() => []),
@@ -135,6 +136,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a refund gives nothing back to a shared budget', ...inOperation('refund', without(budgetUsage)) },
   {
     bug: 'a pause leaves open proofs counted in a shared budget',
+    firstSeed: 16,
     ...inOperation('moveMandate', without(budgetUsage)),
   },
   {
@@ -143,7 +145,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a freeze ends no open proofs',
-    firstSeed: 55,
+    firstSeed: 82,
     ...inOperation(
       'freezeBudget',
       changing((change, facts) => {
@@ -185,6 +187,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a pause ends no proofs',
+    firstSeed: 7,
     ...inOperation(
       'moveMandate',
       changing((change, facts) => {
@@ -196,6 +199,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a pause releases nothing',
+    firstSeed: 7,
     ...inOperation(
       'moveMandate',
       changing((change, facts) => {
@@ -219,6 +223,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a late verification ends a proof without releasing its amount',
+    firstSeed: 8,
     ...inOperation('settleLate', without(mandates)),
   },
   {
@@ -290,6 +295,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a released domain stays registered',
+    firstSeed: 18,
     ...inOperation('releaseDomain', without(sellerDomains)),
   },
   {
@@ -299,7 +305,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       changing((change) => (change.table === entries || change.table === evaluations ? [] : [change])),
     ),
   },
-  { bug: 'a revoked key keeps working', firstSeed: 31, ...inOperation('revokeApiKey', without(apiKeys)) },
+  { bug: 'a revoked key keeps working', firstSeed: 100, ...inOperation('revokeApiKey', without(apiKeys)) },
   { bug: 'a mandate is created and not written', ...inOperation('createMandate', without(mandates)) },
   { bug: 'a revoked agent stays active', ...inOperation('revokeAgent', without(agents)) },
   {
@@ -356,6 +362,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a resume leaves the mandate paused',
+    firstSeed: 7,
     ...inOperation(
       'moveMandate',
       changing((change) => (change.table === mandates && change.row['status'] === 'active' ? [] : [change])),
@@ -364,7 +371,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'an authorization reserves nothing', ...inOperation('authorize', without(mandates)) },
   {
     bug: 'an authorization does not check whether its mandate was stopped',
-    firstSeed: 87,
+    firstSeed: 109,
     ...inOperation(
       'authorize',
       seeing(mandates, (row) => ({ ...row, epoch: 0 })),
@@ -383,6 +390,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a capture ignores its deadline',
+    firstSeed: 19,
     ...inOperation('captureAuthorized', {
       decide: (decide) => (call, facts) => decide({ ...(call as object), nowMs: 0 }, facts),
     }),
@@ -401,6 +409,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a stop ends authorized payments',
+    firstSeed: 13,
     ...inOperations({
       stopMandate: ending(),
       moveMandate: ending(),
@@ -417,6 +426,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a retried refund is made again',
+    firstSeed: 11,
     ...inOperation('refund', {
       decide: (decide) => (call, facts) => decide(call, { ...bare(facts), rows: () => [] }),
     }),
