@@ -40,9 +40,9 @@ export class LedgerTenant {
     const caller: Caller = { ...scope, keyId: ids.next('apiKey'), role: 'owner', agentId: null }
     const account = { name: 'tenant', email: 'tenant@example.com', idpUserId: scope.accountId }
     const key = { id: caller.keyId, role: 'owner', agentId: null, label: null, hint: '' } as const
-    await ledger.run(createAccount, {
-      account: { ...account, id: scope.accountId, createdAtMs: clock.ms, disabledAtMs: null },
-      keys: [
+    await ledger.run(createAccount, [
+      { ...account, id: scope.accountId, createdAtMs: clock.ms, disabledAtMs: null },
+      [
         {
           ...scope,
           ...key,
@@ -51,8 +51,8 @@ export class LedgerTenant {
           revokedAtMs: null,
         },
       ],
-      events: [],
-    })
+      [],
+    ])
     const tenant = new LedgerTenant(options, caller, ids.next('agent'))
     const agent = {
       ...scope,
@@ -62,10 +62,10 @@ export class LedgerTenant {
       capabilities: [],
       budgetPath: null,
     }
-    await ledger.run(createAgent, {
-      agent: { ...agent, status: 'active', createdAtMs: clock.ms, revokedAtMs: null },
-      event: tenant.event('agent.created', tenant.agentId),
-    })
+    await ledger.run(createAgent, [
+      { ...agent, status: 'active', createdAtMs: clock.ms, revokedAtMs: null },
+      tenant.event('agent.created', tenant.agentId),
+    ])
     return tenant
   }
 
@@ -112,7 +112,7 @@ export class LedgerTenant {
       updatedAtMs: clock.ms,
       ...terms,
     }
-    await ledger.run(createMandate, { mandate, event: this.event('mandate.created', id) })
+    await ledger.run(createMandate, [mandate, this.event('mandate.created', id)])
     return id
   }
 
@@ -134,7 +134,7 @@ export class LedgerTenant {
     ]
     const times = { createdAtMs: clock.ms, updatedAtMs: clock.ms, frozenAtMs: null, version: 1 }
     const budget = { accountId, environment, ...times, id, name: 'team', ancestors: [], limits }
-    await ledger.run(createBudget, { budget, event: this.event('budget.created', id) })
+    await ledger.run(createBudget, [budget, this.event('budget.created', id)])
     return id
   }
 

@@ -73,7 +73,7 @@ export async function openMemoryLedger({ losesAnswers = false, changeDriver }: M
   async function account(id: string, keys: readonly NewApiKey[] = []) {
     const fields = { id, name: 'Shop', email: 'shop@example.com', idpUserId: `idp_${id}`, disabledAtMs: null }
     const fresh = { ...fields, createdAtMs: clock.nowMs }
-    return ledger.run(createAccount, { account: fresh, keys, events: [] })
+    return ledger.run(createAccount, [fresh, keys, []])
   }
 
   async function newAgent(of: Scope = scope): Promise<Agent> {
@@ -85,7 +85,7 @@ export async function openMemoryLedger({ losesAnswers = false, changeDriver }: M
       status: 'active',
     } as const
     const fresh = { ...of, id: nextId('agent'), ...fields, createdAtMs: clock.nowMs, revokedAtMs: null }
-    await ledger.run(createAgent, { agent: fresh, event: event('agent.created', fresh.id, of) })
+    await ledger.run(createAgent, [fresh, event('agent.created', fresh.id, of)])
     return fresh
   }
 
@@ -154,7 +154,7 @@ export async function openMemoryLedger({ losesAnswers = false, changeDriver }: M
     async mandate(fields: Partial<Mandate> = {}): Promise<Mandate> {
       const mandate = this.newMandate(fields)
       const created = event('mandate.created', mandate.id)
-      assert.equal(await ledger.run(createMandate, { mandate, event: created }), 'created')
+      assert.equal(await ledger.run(createMandate, [mandate, created]), 'created')
       return mandate
     },
 

@@ -28,6 +28,6 @@ test('A payment that a frozen budget has ended is void, although its row has not
   }
   assert.deepEqual(read(), { statuses: ['open', 'open'], heldMicro: [1_000_000n, 1_000_000n] })
   const event = tenant.event('budget.frozen', budgetId)
-  await tenant.run(freezeBudget, { budget: { accountId, environment, id: budgetId }, isFrozen: true, event })
+  await tenant.run(freezeBudget, [{ accountId, environment, id: budgetId }, true, event])
   assert.deepEqual(read(), { statuses: ['open', 'voided'], heldMicro: [1_000_000n, 0n] })
 })

@@ -23,7 +23,7 @@ import {
 } from '../../src/store/ledger/operations/mandates.ts'
 import { issueProof } from '../../src/store/ledger/operations/payments.ts'
 import { refund } from '../../src/store/ledger/operations/refunds.ts'
-import { voidPayment } from '../../src/store/ledger/operations/voids.ts'
+import { voidProof } from '../../src/store/ledger/operations/voids.ts'
 import type { Table, TableRow } from '../../src/store/ledger/table.ts'
 import { budgets, budgetUsage, mandates } from '../../src/store/ledger/tables.ts'
 import { LedgerTenant } from '../../testing/ledger-tenant.ts'
@@ -228,7 +228,7 @@ class LimitHistory {
       updatedAtMs: this.#clock.ms,
     }
     const event = this.#tenant.event('budget.created', budget.id)
-    const made = await this.#tenant.run(createBudget, { budget, event })
+    const made = await this.#tenant.run(createBudget, [budget, event])
     if (typeof made === 'string') this.#complain('a budget was not created', made)
     const { id, limits } = budget
     this.#model.budgets.set(id, { id, parentId, limits, isFrozen: false, endedAtMs: null, bookedAtMs: 0 })
@@ -262,7 +262,7 @@ class LimitHistory {
       createdAtMs: this.#clock.ms,
       updatedAtMs: this.#clock.ms,
     }
-    await this.#tenant.run(createMandate, { mandate, event: this.#tenant.event('mandate.created', id) })
+    await this.#tenant.run(createMandate, [mandate, this.#tenant.event('mandate.created', id)])
     const { agentId } = this.#tenant
     this.#model.mandates.set(id, { id, agentId, isActive: true, limits, budgetId, bookedAtMs: 0 })
   }
@@ -362,12 +362,8 @@ class LimitHistory {
     if (!payment) return
     const { accountId, environment } = this.#tenant.caller
     const event = this.#tenant.event('proof.voided', payment.nonce)
-    const voided = await this.#tenant.run(voidPayment, {
-      accountId,
-      environment,
-      nonce: payment.nonce,
-      event,
-    })
+    const key = { accountId, environment, nonce: payment.nonce }
+    const voided = await this.#tenant.run(voidProof, [key, {}, event])
     if (!voided || voided.status === 'open') this.#complain('a payment was not voided', { voided, payment })
     this.#count('void')
     if (payment.state === 'open') payment.state = 'ended'
@@ -451,7 +447,7 @@ class LimitHistory {
     const key = { ...this.#tenant.caller, id: model.id }
     const to = model.isActive ? 'paused' : 'active'
     const event = this.#tenant.event(to === 'paused' ? 'mandate.paused' : 'mandate.resumed', model.id)
-    await this.#tenant.run(moveMandate, { mandate: key, to, event })
+    await this.#tenant.run(moveMandate, [key, to, event])
     this.#count(to)
     if (model.isActive) this.#endOpen(({ mandateId }) => mandateId === model.id, 'ended')
     if (model.isActive) this.#endStopped(model.id)
@@ -471,7 +467,7 @@ class LimitHistory {
     const isFrozen = !budget.isFrozen
     const event = this.#tenant.event(isFrozen ? 'budget.frozen' : 'budget.unfrozen', budget.id)
     const key = { ...this.#tenant.caller, id: budget.id }
-    await this.#tenant.run(freezeBudget, { budget: key, isFrozen, event })
+    await this.#tenant.run(freezeBudget, [key, isFrozen, event])
     this.#count(isFrozen ? 'freeze' : 'unfreeze')
     budget.isFrozen = isFrozen
     if (isFrozen) await this.#stopBelow(budget)
@@ -513,13 +509,11 @@ class LimitHistory {
     const row = await this.#rowOf(budget.id)
     const endsHolds = this.#random.below(3) === 0
     const event = this.#tenant.event('budget.changed', budget.id)
-    const outcome = await this.#tenant.run(changeBudget, {
-      budget: key,
-      expectedVersion: row.version,
-      limits,
-      endsHolds,
+    const outcome = await this.#tenant.run(changeBudget, [
+      key,
+      { expectedVersion: row.version, limits, endsHolds },
       event,
-    })
+    ])
     const atMs = Math.max(this.#clock.ms, budget.bookedAtMs)
     const old = budget.limits[place]!
     const { least, most } = this.#model.usage(limit, { budgetId: budget.id }, atMs)
@@ -551,16 +545,13 @@ class LimitHistory {
     const { accountId, environment } = this.#tenant.caller
     const find = async () => (await this.#rowsOf(mandates)).find(({ id }) => id === model.id)!
     const { version } = await find()
-    const outcome = await this.#tenant.run(amendMandate, {
-      accountId,
-      environment,
-      mandateId: model.id,
-      terms: { limits: limits.length === 0 ? null : limits },
-      expectedVersion: version,
-      mayWiden: true,
-      endsHolds: false,
-      event: this.#tenant.event('mandate.amended', model.id),
-    })
+    const terms = { limits: limits.length === 0 ? null : limits }
+    const outcome = await this.#tenant.run(amendMandate, [
+      { accountId, environment, id: model.id },
+      {},
+      { terms, expectedVersion: version, mayWiden: true, endsHolds: false },
+      this.#tenant.event('mandate.amended', model.id),
+    ])
     if (outcome.outcome !== 'amended') this.#complain('a mandate was not amended', outcome)
     this.#count('amend')
     const row = await find()
@@ -575,13 +566,11 @@ class LimitHistory {
     if (!budget) return
     await this.#sweep()
     const limits = this.#changed(budget.limits, { maySplit: false })
-    const outcome = await this.#tenant.run(changeBudget, {
-      budget: { ...this.#tenant.caller, id: budget.id },
-      expectedVersion: (await this.#rowOf(budget.id)).version,
-      limits,
-      endsHolds: false,
-      event: this.#tenant.event('budget.changed', budget.id),
-    })
+    const outcome = await this.#tenant.run(changeBudget, [
+      { ...this.#tenant.caller, id: budget.id },
+      { expectedVersion: (await this.#rowOf(budget.id)).version, limits, endsHolds: false },
+      this.#tenant.event('budget.changed', budget.id),
+    ])
     this.#count(`limits of a budget: ${outcome.outcome}`)
     if (outcome.outcome === 'below_committed') return
     if (outcome.outcome !== 'changed') this.#complain('a budget was not changed', outcome)
@@ -608,7 +597,7 @@ class LimitHistory {
     const budgetId = all[this.#random.below(all.length)] ?? null
     const { agentId, caller } = this.#tenant
     const event = this.#tenant.event('agent.budget_changed', agentId)
-    await this.#tenant.run(assignAgent, { agent: { ...caller, id: agentId }, budgetId, event })
+    await this.#tenant.run(assignAgent, [{ ...caller, id: agentId }, budgetId, event])
     this.#count('assign')
     this.#model.agentBudgets.set(agentId, budgetId)
   }
@@ -655,7 +644,7 @@ class LimitHistory {
     const atMs = this.#clock.ms
     for (const mandate of this.#model.mandates.values()) {
       const key = { ...this.#tenant.caller, id: mandate.id }
-      const shown = await this.#tenant.run(readMandateUsage, { mandate: key, atMs })
+      const shown = await this.#tenant.run(readMandateUsage, [key, atMs])
       this.#compare(
         shown.filter(({ scope }) => scope === 'mandate'),
         { mandateId: mandate.id },
@@ -664,7 +653,7 @@ class LimitHistory {
     }
     for (const budget of this.#model.budgets.values()) {
       const key = { ...this.#tenant.caller, id: budget.id }
-      const shown = await this.#tenant.run(readBudgetUsage, { budget: key, atMs })
+      const shown = await this.#tenant.run(readBudgetUsage, [key, atMs])
       this.#compare(shown, { budgetId: budget.id }, Math.max(atMs, budget.bookedAtMs))
     }
   }

@@ -131,7 +131,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       seeing(budgetUsage, (row) => ({ ...row, counted: {} })),
     ),
   },
-  { bug: 'a void gives nothing back to limits', ...inOperation('voidPayment', keeping('usage')) },
+  { bug: 'a void gives nothing back to limits', ...inOperation('voidProof', keeping('usage')) },
   { bug: 'a refund gives nothing back to limits', ...inOperation('refund', keeping('usage')) },
   { bug: 'a refund gives nothing back to a shared budget', ...inOperation('refund', without(budgetUsage)) },
   {
@@ -287,8 +287,8 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       }),
     ),
   },
-  { bug: 'a void releases nothing', ...inOperation('voidPayment', without(mandates)) },
-  { bug: 'a void leaves the proof open', ...inOperation('voidPayment', without(payments)) },
+  { bug: 'a void releases nothing', ...inOperation('voidProof', without(mandates)) },
+  { bug: 'a void leaves the proof open', ...inOperation('voidProof', without(payments)) },
   {
     bug: 'a disabled account stays active',
     ...inOperation('moveAccount', without(accounts)),

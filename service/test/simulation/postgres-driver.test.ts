@@ -121,7 +121,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
         await isFrozen
         const startedAtMs = performance.now()
         const event = tenant.event('api_key.revoked', id)
-        await tenant.run(revokeApiKey, { accountId, id, mayBeLast: true, event })
+        await tenant.run(revokeApiKey, [{ accountId, id, mayBeLast: true }, event])
         assert.ok(performance.now() - startedAtMs < 1_000, 'no call waits for the frozen process')
         thaw()
         assert.deepEqual(await capturing, { outcome: 'refused', code: 'invalid_api_key' })
@@ -152,7 +152,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
       const startedAtMs = performance.now()
       const agent = { accountId, environment, id: tenant.agentId }
       const event = tenant.event('agent.revoked', agent.id)
-      const revoked = await revokeAgent(tenant, { agent, event })
+      const revoked = await revokeAgent(tenant, agent, event)
       assert.ok(typeof revoked === 'object' && revoked.status === 'revoked')
       assert.ok(performance.now() - startedAtMs < 2_000, 'it does not wait for the lock')
       const openPayments = async () =>

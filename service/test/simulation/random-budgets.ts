@@ -62,10 +62,10 @@ export class RandomBudgets {
     const createdAtMs = this.#tools.nowMs()
     this.#budgets.push({ ...scope, id })
     const budget = { ...scope, id, name: 'Team', ancestors, limits: this.limits(null), frozenAtMs: null }
-    return made(createBudget, {
-      budget: { ...budget, version: 1, createdAtMs, updatedAtMs: createdAtMs },
-      event: newEvent('budget.created', id, scope),
-    })
+    return made(createBudget, [
+      { ...budget, version: 1, createdAtMs, updatedAtMs: createdAtMs },
+      newEvent('budget.created', id, scope),
+    ])
   }
 
   /** Changes, freezes or reads the latest budget; creates one if there is none. */
@@ -77,34 +77,36 @@ export class RandomBudgets {
     if (dice < 3) {
       // Most budgets stay open.
       const isFrozen = random.below(4) === 0
-      return made(freezeBudget, { budget, isFrozen, event: newEvent('budget.frozen', budget.id, budget) })
+      return made(freezeBudget, [budget, isFrozen, newEvent('budget.frozen', budget.id, budget)])
     }
-    if (dice < 5) return made(readBudgetUsage, { budget, atMs: nowMs() })
-    return made(changeBudget, {
+    if (dice < 5) return made(readBudgetUsage, [budget, nowMs()])
+    return made(changeBudget, [
       budget,
-      expectedVersion: 1 + random.below(3),
-      name: random.pick([undefined, 'Größe']),
-      limits: random.pick([undefined, this.limits(null), this.limits(null).slice(0, 1)]),
-      endsHolds: random.below(2) === 0,
-      event: newEvent('budget.changed', budget.id, budget),
-    })
+      {
+        expectedVersion: 1 + random.below(3),
+        name: random.pick([undefined, 'Größe']),
+        limits: random.pick([undefined, this.limits(null), this.limits(null).slice(0, 1)]),
+        endsHolds: random.below(2) === 0,
+      },
+      newEvent('budget.changed', budget.id, budget),
+    ])
   }
 
   assign(agent: RecordKey): RandomCall {
     const { random, newEvent } = this.#tools
     const [budgetId = null] = this.pathFor(agent) ?? []
-    return made(assignAgent, {
+    return made(assignAgent, [
       agent,
-      budgetId: random.pick([budgetId, budgetId, null]),
-      event: newEvent('agent.budget_changed', agent.id, agent),
-    })
+      random.pick([budgetId, budgetId, null]),
+      newEvent('agent.budget_changed', agent.id, agent),
+    ])
   }
 
   /** Reads what counts in the limits of a mandate and of its budgets. */
   readUsage(mandate: RecordKey & { readonly agentId: string }, resourceUrl: string): RandomCall {
     const { random, nowMs } = this.#tools
     const atMs = nowMs()
-    if (random.below(2) === 0) return made(readMandateUsage, { mandate, atMs })
+    if (random.below(2) === 0) return made(readMandateUsage, [mandate, atMs])
     const { accountId, agentId, id: mandateId } = mandate
     return made(readLimits, { accountId, agentId, mandateId, resourceUrl, atMs })
   }

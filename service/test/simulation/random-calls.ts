@@ -40,7 +40,7 @@ import {
   takeStop,
   undoStop,
 } from '../../src/store/ledger/operations/stops.ts'
-import { voidPayment, voidPayments, voidPaymentsOfRevoked } from '../../src/store/ledger/operations/voids.ts'
+import { voidProof, voidPayments, voidPaymentsOfRevoked } from '../../src/store/ledger/operations/voids.ts'
 import type { StoredSession } from '../../src/store/console/store.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { RandomBudgets } from './random-budgets.ts'
@@ -125,8 +125,8 @@ export class RandomCalls {
       const id = this.#accountId()
       // Most accounts are enabled most of the time.
       const to = this.#random.below(6) === 0 ? ('disabled' as const) : ('active' as const)
-      const move = { id, to, atMs: this.#nowMs }
-      return made(moveAccount, { ...move, events: [this.#event('account.disabled', id)] })
+      const events = [this.#event('account.disabled', id)]
+      return made(moveAccount, [id, to, { atMs: this.#nowMs, events }])
     },
     () => this.#createAgent(),
     () => {
@@ -134,7 +134,7 @@ export class RandomCalls {
       // Most agents live on.
       const isRare = this.#random.below(4) === 0
       return isRare
-        ? made(revokeAgent, { agent, event: this.#event('agent.revoked', agent.id, agent) })
+        ? made(revokeAgent, [agent, this.#event('agent.revoked', agent.id, agent)])
         : this.#createMandate()
     },
     () => this.#issueKey(),
@@ -142,14 +142,14 @@ export class RandomCalls {
       const { accountId, keyId } = this.#random.pick(this.#keys as [Caller])
       const id = this.#orInvented(keyId)
       const mayBeLast = this.#random.below(2) === 0
-      return made(revokeApiKey, { accountId, id, mayBeLast, event: this.#event('api_key.revoked', id) })
+      return made(revokeApiKey, [{ accountId, id, mayBeLast }, this.#event('api_key.revoked', id)])
     },
     () => this.#createMandate(),
     () => {
       const { id, ...scope } = this.#mandate()
       const mandate = { ...scope, id: this.#orInvented(id) }
       const to = this.#random.pick(['active', 'active', 'active', 'paused', 'paused', 'revoked'] as const)
-      return made(moveMandate, { mandate, to, event: this.#event('mandate.paused', id, scope) })
+      return made(moveMandate, [mandate, to, this.#event('mandate.paused', id, scope)])
     },
     () => this.#amendMandate(),
     () => this.#budgets.create({ ...this.#scope(), environment: 'sandbox' }),
@@ -168,13 +168,13 @@ export class RandomCalls {
       if (this.#random.below(3) > 0) return this.#createSeller()
       const registration = { environment: 'sandbox' as const, domain: this.#domain().toLowerCase() }
       const event = () => this.#event('seller.released', '')
-      return made(releaseDomain, { registration, events: { own: event(), theirs: event() } })
+      return made(releaseDomain, [registration, { own: event(), theirs: event() }])
     },
     () => made(settleLate, this.#attempt()),
     () => {
       const hold = this.#hold()
       const nonce = this.#orInvented(hold.nonce)
-      return made(voidPayment, { ...hold, nonce, event: this.#event('proof.voided', nonce, hold) })
+      return made(voidProof, [{ ...hold, nonce }, hold, this.#event('proof.voided', nonce, hold)])
     },
     () => {
       const { accountId, id: mandateId } = this.#mandate()
@@ -190,7 +190,7 @@ export class RandomCalls {
       const scope = this.#scope()
       if (this.#random.below(2) === 0) return made(readClock, scope)
       const byMs = this.#random.pick([1, 1_000, 20_000])
-      return made(advanceClock, { scope, byMs, event: this.#event('test_clock.advanced', 'clock', scope) })
+      return made(advanceClock, [scope, byMs, this.#event('test_clock.advanced', 'clock', scope)])
     },
     () => this.#tally(),
     () => made(recordEvent, this.#event('agents.stopped', 'all')),
@@ -202,7 +202,7 @@ export class RandomCalls {
     },
     () => {
       const own = { ...this.#scope(), environment: 'sandbox' as const, domain: this.#domain().toLowerCase() }
-      return made(claimDomain, { own, event: this.#event('seller.created', '', own) })
+      return made(claimDomain, [own, this.#event('seller.created', '', own)])
     },
   ]
 
@@ -220,11 +220,7 @@ export class RandomCalls {
     if (this.#accountIds.length < 3) this.#accountIds.push(id)
     const keys = [this.#newKey(scope, 'owner')]
     const events = [this.#event('account.created', id, scope)]
-    return made(createAccount, {
-      account: { ...account, createdAtMs: this.#nowMs, disabledAtMs: null },
-      keys,
-      events,
-    })
+    return made(createAccount, [{ ...account, createdAtMs: this.#nowMs, disabledAtMs: null }, keys, events])
   }
 
   #issueKey(): RandomCall {
@@ -232,7 +228,7 @@ export class RandomCalls {
     const role = this.#random.pick(['owner', 'merchant', 'agent'] as const)
     const agentId = role === 'agent' ? this.#orInvented(this.#agent().id) : null
     const key = { ...this.#newKey(scope, role), agentId }
-    return made(issueApiKey, { key, event: this.#event('api_key.created', key.id, scope) })
+    return made(issueApiKey, [key, this.#event('api_key.created', key.id, scope)])
   }
 
   #newKey(scope: Scope, role: Caller['role']) {
@@ -253,10 +249,10 @@ export class RandomCalls {
       budgetPath: null,
     }
     const state = { status: 'active' as const, createdAtMs: this.#nowMs, revokedAtMs: null }
-    return made(createAgent, {
-      agent: { ...agent, ...details, ...state },
-      event: this.#event('agent.created', agent.id, agent),
-    })
+    return made(createAgent, [
+      { ...agent, ...details, ...state },
+      this.#event('agent.created', agent.id, agent),
+    ])
   }
 
   #createMandate(terms: { readonly approval?: ApprovalTerms } = {}): RandomCall {
@@ -303,17 +299,16 @@ export class RandomCalls {
       createdAtMs: this.#nowMs,
       updatedAtMs: this.#nowMs,
     }
-    return made(createMandate, { mandate, event: this.#event('mandate.created', id, scope) })
+    return made(createMandate, [mandate, this.#event('mandate.created', id, scope)])
   }
 
   #amendMandate(): RandomCall {
     const { id, ...scope } = this.#mandate()
     const maxTotalMicro = BigInt(this.#random.below(50_000_000)) as MicroUsdc
     const total = { maxTotalText: formatSum(maxTotalMicro), maxTotalMicro }
-    const call = {
-      ...scope,
-      mandateId: this.#orInvented(id),
-      agentId: this.#random.pick([undefined, scope.agentId, this.#orInvented(scope.agentId)]),
+    const mandate = { ...scope, id: this.#orInvented(id) }
+    const agentId = this.#random.pick([undefined, scope.agentId, this.#orInvented(scope.agentId)])
+    const amendment = {
       terms: this.#random.pick([
         total,
         total,
@@ -328,7 +323,7 @@ export class RandomCalls {
       mayWiden: this.#random.below(4) > 0,
       endsHolds: this.#random.below(3) === 0,
     }
-    return made(amendMandate, { ...call, event: this.#event('mandate.amended', id, scope) })
+    return made(amendMandate, [mandate, { agentId }, amendment, this.#event('mandate.amended', id, scope)])
   }
 
   #createSeller(): RandomCall {
@@ -336,10 +331,10 @@ export class RandomCalls {
     const id = this.#ids.next('seller')
     const seller = { ...scope, id, name: 'Shop', domain: this.#domain().toLowerCase(), priceConfig: '{}' }
     if (seller.domain === 'shop.example') this.#shopAccountIds.push(scope.accountId)
-    return made(createSeller, {
-      seller: { ...seller, createdAtMs: this.#nowMs, isPending: this.#random.below(3) === 0 },
-      event: this.#event('seller.created', id, scope),
-    })
+    return made(createSeller, [
+      { ...seller, createdAtMs: this.#nowMs, isPending: this.#random.below(3) === 0 },
+      this.#event('seller.created', id, scope),
+    ])
   }
 
   #issueProof(): RandomCall {
@@ -371,33 +366,32 @@ export class RandomCalls {
     const approvalId =
       this.#random.below(3) === 0 ? this.#increases.get(mandateId) : this.#approvalOf(mandateId)
     const verdict = this.#random.pick(['approved', 'approved', 'denied'] as const)
-    const call = { ...scope, mandateId, approvalId: approvalId ?? this.#orInvented('none'), verdict }
-    return made(decideApproval, {
-      ...call,
-      ...this.#requester(),
-      note: this.#random.pick([null, 'größer']),
-      isOwner: this.#random.below(4) > 0,
-      event: this.#event('approval.approved', mandateId, scope),
-      amendedEvent: this.#event('mandate.amended', mandateId, scope),
-    })
+    const key = { ...scope, mandateId, id: approvalId ?? this.#orInvented('none') }
+    const note = this.#random.pick([null, 'größer'])
+    return made(decideApproval, [
+      key,
+      { verdict, ...this.#requester(), note, isOwner: this.#random.below(4) > 0 },
+      {
+        decided: this.#event('approval.approved', mandateId, scope),
+        amended: this.#event('mandate.amended', mandateId, scope),
+      },
+    ])
   }
 
   #requestIncrease(): RandomCall {
     const { id: mandateId, agentId, ...scope } = this.#mandate()
     const approvalId = this.#ids.next('approval')
     this.#increases.set(mandateId, approvalId)
-    const call = { ...scope, mandateId: this.#orInvented(mandateId), approvalId, message: 'more' }
-    return made(requestIncrease, {
-      ...call,
-      agentId: this.#random.pick([undefined, agentId, this.#orInvented(agentId)]),
-      increase: this.#random.pick<Increase>([
-        { maxTotalText: formatSum(BigInt(this.#random.below(90_000_000)) as MicroUsdc) },
-        { maxPerTransactionText: '6.00' },
-        { limits: this.#random.pick([[], this.#budgets.limits('resource')]) },
-      ]),
-      requester: this.#requester(),
-      event: this.#event('approval.requested', mandateId, scope),
-    })
+    const mandate = { ...scope, id: this.#orInvented(mandateId) }
+    const filter = { agentId: this.#random.pick([undefined, agentId, this.#orInvented(agentId)]) }
+    const increase = this.#random.pick<Increase>([
+      { maxTotalText: formatSum(BigInt(this.#random.below(90_000_000)) as MicroUsdc) },
+      { maxPerTransactionText: '6.00' },
+      { limits: this.#random.pick([[], this.#budgets.limits('resource')]) },
+    ])
+    const request = { approvalId, increase, message: 'more', requester: this.#requester() }
+    const event = this.#event('approval.requested', mandateId, scope)
+    return made(requestIncrease, [mandate, filter, request, event])
   }
 
   #newHold(): Hold {
@@ -455,18 +449,14 @@ export class RandomCalls {
     this.#planned.push(
       () => made(issueProof, { hold: asking, requester: this.#requester() }),
       () =>
-        made(decideApproval, {
-          accountId,
-          environment,
-          mandateId,
-          approvalId,
-          verdict: 'approved',
-          ...this.#requester(),
-          note: null,
-          isOwner: true,
-          event: this.#event('approval.approved', approvalId, asking),
-          amendedEvent: this.#event('mandate.amended', mandateId, asking),
-        }),
+        made(decideApproval, [
+          { accountId, environment, mandateId, id: approvalId },
+          { verdict: 'approved', ...this.#requester(), note: null, isOwner: true },
+          {
+            decided: this.#event('approval.approved', approvalId, asking),
+            amended: this.#event('mandate.amended', mandateId, asking),
+          },
+        ]),
       () => {
         const { nonce } = this.#newHold()
         const hold = { ...asking, nonce, orderId: null }
@@ -600,13 +590,12 @@ export class RandomCalls {
         endsAtMs: this.#nowMs + this.#random.below(100_000),
       }
       this.#sessions.push(session)
-      return made(createSession, { session, event: undefined })
+      return made(createSession, [session, undefined])
     }
     const event = this.#event('session.ended', known.id)
-    if (dice === 3) return made(touchSession, { session: known, usedAtMs: this.#nowMs })
-    if (dice === 4)
-      return made(endSession, { session: known, event: { ...event, accountId: known.accountId } })
-    return made(endSessionById, { session: known, event: { ...event, accountId: known.accountId } })
+    if (dice === 3) return made(touchSession, [known, this.#nowMs])
+    if (dice === 4) return made(endSession, [known, { ...event, accountId: known.accountId }])
+    return made(endSessionById, [known, { ...event, accountId: known.accountId }])
   }
 
   #tally(): RandomCall {

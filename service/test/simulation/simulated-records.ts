@@ -11,7 +11,15 @@ import { collectorDomain, ownDomain } from '../faults/market.ts'
 export const environment = 'sandbox'
 
 export function newSeller(scope: Scope, id: string, createdAtMs: number) {
-  return { ...scope, id, name: 'shop', domain: collectorDomain, priceConfig: '{}', createdAtMs }
+  return {
+    ...scope,
+    id,
+    name: 'shop',
+    domain: collectorDomain,
+    priceConfig: '{}',
+    createdAtMs,
+    isPending: false,
+  }
 }
 
 export function newKey(

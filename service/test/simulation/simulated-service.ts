@@ -33,7 +33,7 @@ import type { IssueOutcome, ProofCall } from '../../src/store/ledger/operations/
 import { createBudget, freezeBudget } from '../../src/store/ledger/operations/limits/budgets.ts'
 import { refund } from '../../src/store/ledger/operations/refunds.ts'
 import { createSeller, releaseDomain } from '../../src/store/ledger/operations/sellers.ts'
-import { voidPayment } from '../../src/store/ledger/operations/voids.ts'
+import { voidProof } from '../../src/store/ledger/operations/voids.ts'
 import { Rollup, type FindParts } from '../../src/store/ledger/rollup.ts'
 import { continueStop, resumeAll, stopAll } from '../../src/store/ledger/stop-all.ts'
 import {
@@ -166,14 +166,14 @@ export class SimulatedService {
         const id = this.#ids.next('agent')
         const agent = { ...scope, id, name: 'buyer', description: null, capabilities: [], budgetPath: null }
         const fresh = { ...agent, status: 'active', createdAtMs: atMs, revokedAtMs: null } as const
-        await this.run(createAgent, { agent: fresh, event: event('agent.created', id) })
+        await this.run(createAgent, [fresh, event('agent.created', id)])
         return { is: 'created', id }
       }
       case 'issue-key': {
         const id = this.#ids.next('apiKey')
         const role = request.agentId === null ? ('merchant' as const) : ('agent' as const)
         const fresh = { ...newKey(scope, id, role, atMs), agentId: request.agentId }
-        const outcome = await this.run(issueApiKey, { key: fresh, event: event('api_key.created', id) })
+        const outcome = await this.run(issueApiKey, [fresh, event('api_key.created', id)])
         return outcome === 'created' ? { is: 'created', id } : { is: 'conflict', detail: outcome }
       }
       case 'create-mandate': {
@@ -182,7 +182,7 @@ export class SimulatedService {
         const limits = limitMicro === null ? null : [lifetimeLimit(this.#ids, limitMicro)]
         const counted = { limits, budgetPath: budgetId === null ? null : [budgetId] }
         const mandate = { ...newMandate({ ...scope, id, ...request }, atMs), ...counted }
-        const outcome = await this.run(createMandate, { mandate, event: event('mandate.created', id) })
+        const outcome = await this.run(createMandate, [mandate, event('mandate.created', id)])
         return outcome === 'created' ? { is: 'created', id } : { is: 'conflict', detail: outcome }
       }
       case 'create-budget': {
@@ -190,7 +190,7 @@ export class SimulatedService {
         const limits = [lifetimeLimit(this.#ids, request.maxMicro)]
         const made = { version: 1, createdAtMs: atMs, updatedAtMs: atMs, frozenAtMs: null }
         const budget = { ...scope, id, name: 'Shared', ancestors: [], limits, ...made }
-        const outcome = await this.run(createBudget, { budget, event: event('budget.created', id) })
+        const outcome = await this.run(createBudget, [budget, event('budget.created', id)])
         return typeof outcome === 'string' ? { is: 'broken', text: outcome } : { is: 'created', id }
       }
       case 'freeze-budget':
@@ -198,18 +198,17 @@ export class SimulatedService {
         const budget = { ...scope, id: request.budgetId }
         const isFrozen = request.act === 'freeze-budget'
         const type = isFrozen ? 'budget.frozen' : 'budget.unfrozen'
-        const outcome = await this.run(freezeBudget, { budget, isFrozen, event: event(type, budget.id) })
+        const outcome = await this.run(freezeBudget, [budget, isFrozen, event(type, budget.id)])
         return typeof outcome === 'string' ? { is: 'broken', text: outcome } : { is: 'done' }
       }
       case 'revoke-key': {
         const { keyId: id } = request
-        const outcome = await this.run(revokeApiKey, { accountId, id, event: event('api_key.revoked', id) })
+        const outcome = await this.run(revokeApiKey, [{ accountId, id }, event('api_key.revoked', id)])
         return typeof outcome === 'string' ? { is: 'conflict', detail: outcome } : { is: 'done' }
       }
       case 'revoke-agent': {
         const { agentId: id } = request
-        const revocation = { agent: { ...scope, id }, event: event('agent.revoked', id) }
-        const outcome = await revokeAgent(this, revocation)
+        const outcome = await revokeAgent(this, { ...scope, id }, event('agent.revoked', id))
         return typeof outcome === 'string' ? { is: 'conflict', detail: outcome } : { is: 'done' }
       }
       case 'pause-mandate':
@@ -217,7 +216,7 @@ export class SimulatedService {
       case 'revoke-mandate': {
         const { to, type } = moves[request.act]
         const mandate = { ...scope, id: request.mandateId }
-        const outcome = await this.run(moveMandate, { mandate, to, event: event(type, request.mandateId) })
+        const outcome = await this.run(moveMandate, [mandate, to, event(type, request.mandateId)])
         return typeof outcome === 'string' ? { is: 'conflict', detail: outcome } : { is: 'done' }
       }
       case 'ask-proof': {
@@ -347,18 +346,14 @@ export class SimulatedService {
       }
       case 'decide': {
         const { mandateId, approvalId, verdict } = request
-        const outcome = await this.run(decideApproval, {
-          ...scope,
-          mandateId,
-          approvalId,
-          verdict,
-          actor: keyId,
-          person: keyId,
-          note: null,
-          isOwner: true,
-          event: event(`approval.${verdict}`, approvalId),
-          amendedEvent: event('mandate.amended', mandateId),
-        })
+        const outcome = await this.run(decideApproval, [
+          { ...scope, mandateId, id: approvalId },
+          { verdict, actor: keyId, person: keyId, note: null, isOwner: true },
+          {
+            decided: event(`approval.${verdict}`, approvalId),
+            amended: event('mandate.amended', mandateId),
+          },
+        ])
         if (outcome === 'not_found') return { is: 'broken', text: `${approvalId} is not there` }
         return typeof outcome === 'string'
           ? { is: 'conflict', detail: outcome }
@@ -367,15 +362,13 @@ export class SimulatedService {
       case 'amend-mandate': {
         const { mandateId, version } = request
         const maxPerTransactionMicro = request.maxPaymentMicro as MicroUsdc
-        const outcome = await this.run(amendMandate, {
-          ...scope,
-          mandateId,
-          terms: { maxPerTransactionText: formatSum(maxPerTransactionMicro), maxPerTransactionMicro },
-          expectedVersion: version,
-          mayWiden: true,
-          endsHolds: false,
-          event: event('mandate.amended', mandateId),
-        })
+        const terms = { maxPerTransactionText: formatSum(maxPerTransactionMicro), maxPerTransactionMicro }
+        const outcome = await this.run(amendMandate, [
+          { ...scope, id: mandateId },
+          {},
+          { terms, expectedVersion: version, mayWiden: true, endsHolds: false },
+          event('mandate.amended', mandateId),
+        ])
         if (outcome.outcome === 'amended') return { is: 'amended', version: outcome.mandate.version }
         const isRefused = outcome.outcome === 'refused' && outcome.code !== 'not_found'
         return isRefused
@@ -384,15 +377,14 @@ export class SimulatedService {
       }
       case 'request-increase': {
         const approvalId = this.#ids.next('approval')
-        const outcome = await this.run(requestIncrease, {
-          ...scope,
-          mandateId: request.mandateId,
-          approvalId,
-          increase: { maxTotalText: formatSum(request.maxTotalMicro as MicroUsdc) },
-          message: 'more',
-          requester: { actor: keyId, person: keyId },
-          event: event('approval.requested', approvalId),
-        })
+        const increase = { maxTotalText: formatSum(request.maxTotalMicro as MicroUsdc) }
+        const requester = { actor: keyId, person: keyId }
+        const outcome = await this.run(requestIncrease, [
+          { ...scope, id: request.mandateId },
+          {},
+          { approvalId, increase, message: 'more', requester },
+          event('approval.requested', approvalId),
+        ])
         return typeof outcome === 'string'
           ? { is: 'conflict', detail: outcome }
           : { is: 'requested', approvalId: outcome.id }
@@ -409,29 +401,28 @@ export class SimulatedService {
       }
       case 'void-proof': {
         const { nonce } = request
-        const wish = { ...scope, nonce, event: event('proof.voided', nonce) }
-        const row = await this.run(voidPayment, wish)
-        return row
-          ? { is: 'proof', status: row.status, transactionId: row.transactionId }
+        const hold = await this.run(voidProof, [{ ...scope, nonce }, {}, event('proof.voided', nonce)])
+        return hold
+          ? { is: 'proof', status: hold.status, transactionId: hold.transactionId }
           : { is: 'broken', text: `${nonce} is not there` }
       }
       case 'disable-collector':
       case 'enable-collector': {
         const to = request.act === 'disable-collector' ? 'disabled' : 'active'
-        await this.run(moveAccount, { id: collector.accountId, to, atMs: nowMs, events: [] })
+        await this.run(moveAccount, [collector.accountId, to, { atMs: nowMs, events: [] }])
         return { is: 'done' }
       }
       case 'release-domain': {
         const registration = { environment, domain: collectorDomain } as const
         const events = { own: event('seller.released', ''), theirs: event('seller.released', '') }
-        await this.run(releaseDomain, { registration, events })
+        await this.run(releaseDomain, [registration, events])
         return { is: 'done' }
       }
       case 'register-seller': {
         const { accountId: sellerAccountId } = collector
         const id = this.#ids.next('seller')
         const seller = newSeller({ accountId: sellerAccountId, environment }, id, nowMs)
-        await this.run(createSeller, { seller, event: event('seller.created', id) })
+        await this.run(createSeller, [seller, event('seller.created', id)])
         return { is: 'done' }
       }
       case 'read-mandate': {
@@ -468,7 +459,7 @@ export class SimulatedService {
     const atMs = this.#world.time.nowMs + this.#world.clockOffsetMs()
     const actor: Caller = { ...scope, keyId: 'clock', role: 'owner', agentId: null }
     const event = auditEvent(actor, scope, { ...details, type: 'test_clock.advanced', atMs })
-    return this.run(advanceClock, { scope, byMs, event })
+    return this.run(advanceClock, [scope, byMs, event])
   }
 
   /** Adds some entries to the console's sums. */

@@ -265,11 +265,11 @@ async function openAccount(
     idpUserId: `idp_${role}`,
     disabledAtMs: null,
   }
-  await ledger.run(createAccount, {
-    account: { ...account, createdAtMs: time.nowMs },
-    keys: [newKey(scope, keyId, role, time.nowMs)],
-    events: [],
-  })
+  await ledger.run(createAccount, [
+    { ...account, createdAtMs: time.nowMs },
+    [newKey(scope, keyId, role, time.nowMs)],
+    [],
+  ])
   const caller: Caller = { ...scope, keyId, role, agentId: null }
   if (role !== 'merchant') return caller
   const id = ids.next('seller')
@@ -281,6 +281,6 @@ async function openAccount(
     data: {},
     atMs: time.nowMs,
   } as const
-  await ledger.run(createSeller, { seller, event: auditEvent(caller, caller, details) })
+  await ledger.run(createSeller, [seller, auditEvent(caller, caller, details)])
   return caller
 }

@@ -3,17 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { auditEvent, dataOfStop } from '../../domain/audit.ts'
 import { timeIn } from '../../domain/clock/test-clock.ts'
 import type { IdKind } from '../../domain/type-id.ts'
-import type { ConsoleOperations } from '../console/store.ts'
-import {
-  StoreUnavailableError,
-  type Capture,
-  type CaptureAttempt,
-  type CaptureOutcome,
-  type StoreOperations,
-} from '../store.ts'
+import { StoreUnavailableError, type Capture, type CaptureAttempt, type CaptureOutcome } from '../store.ts'
 import { issueProof, revokeAgent, voidAll } from './several-transactions.ts'
 import type { Ledger } from './ledger.ts'
-import type { Operation } from './operation.ts'
+import type { Operation, PortOperation, PortOperations } from './operation.ts'
 import { createAccount, moveAccount } from './operations/accounts.ts'
 import { amendMandate } from './operations/amendments.ts'
 import { createAgent } from './operations/agents.ts'
@@ -38,8 +31,7 @@ import { findEntry, refund } from './operations/refunds.ts'
 import { claimDomain, createSeller, releaseDomain } from './operations/sellers.ts'
 import { createSession, endSession, endSessionById, touchSession } from './operations/sessions.ts'
 import { advanceClock, readClock } from './operations/limits/test-clocks.ts'
-import { voidPayment } from './operations/voids.ts'
-import { toAccount, toApiKey, toBudget, toHold, toMandate } from './reads/records.ts'
+import { voidProof } from './operations/voids.ts'
 import type { Rollup } from './rollup.ts'
 import { continueStop, resumeAll, stopAll } from './stop-all.ts'
 import type { Sweep } from './sweep.ts'
@@ -59,7 +51,34 @@ export interface LedgerOperationsOptions {
   readonly onKeysChanged?: () => void
 }
 
-export type LedgerOperations = StoreOperations & ConsoleOperations & { readonly close: () => Promise<void> }
+export type LedgerOperations = PortOperations & { readonly close: () => Promise<void> }
+
+/** The operations that may change what a key may do. */
+const ofKeys = { createAccount, issueApiKey, revokeApiKey, moveAccount, advanceClock }
+
+/** Other operations that are methods of the port as they are. */
+const plain = {
+  createAgent,
+  assignAgent,
+  createBudget,
+  freezeBudget,
+  changeBudget,
+  readMandateUsage,
+  readBudgetUsage,
+  createMandate,
+  amendMandate,
+  moveMandate,
+  decideApproval,
+  requestIncrease,
+  createSeller,
+  claimDomain,
+  releaseDomain,
+  voidProof,
+  createSession,
+  touchSession,
+  endSession,
+  endSessionById,
+}
 
 /** The port's operations on a ledger. `close` resolves once every accepted operation has been answered. */
 export function createLedgerOperations({
@@ -106,16 +125,18 @@ export function createLedgerOperations({
     return Object.fromEntries(entries) as Methods
   }
 
-  /** Runs an operation whose outcome is a row, as a record, or a refusal. */
-  async function runFor<Call, Outcome, Found>(
-    operation: Operation<Call, Outcome>,
-    call: Call,
-    toRecord: (row: Exclude<Outcome, string>) => Found,
-  ): Promise<Found | Extract<Outcome, string>> {
-    const outcome = await ledger.run(operation, call)
-    return typeof outcome === 'string'
-      ? (outcome as Extract<Outcome, string>)
-      : toRecord(outcome as Exclude<Outcome, string>)
+  /** The methods of the port that only run their operations. */
+  function methodsOf<Name extends keyof PortOperations>(
+    operations: { readonly [Key in Name]: PortOperation<Key> },
+    onEnd: () => void = () => undefined,
+  ): Pick<PortOperations, Name> {
+    const entries = Object.entries(operations as Readonly<Record<string, Operation<unknown, unknown>>>).map(
+      ([name, operation]) => [
+        name,
+        (...args: unknown[]) => track(() => ledger.run(operation, args).finally(onEnd)),
+      ],
+    )
+    return Object.fromEntries(entries) as Pick<PortOperations, Name>
   }
 
   // With one promise instead of three, because most calls are captures.
@@ -163,53 +184,16 @@ export function createLedgerOperations({
   }
 
   const operations = tracked({
-    createAccount: (account, keys, events) =>
-      ledger.run(createAccount, { account, keys, events }).finally(onKeysChanged),
-    issueApiKey: (key, event) => ledger.run(issueApiKey, { key, event }).finally(onKeysChanged),
-    revokeApiKey: (key, event) => runFor(revokeApiKey, { ...key, event }, toApiKey).finally(onKeysChanged),
-    moveAccount: (id, to, move) => runFor(moveAccount, { id, to, ...move }, toAccount).finally(onKeysChanged),
-
-    advanceClock: (scope, byMs, event) =>
-      ledger.run(advanceClock, { scope, byMs, event }).finally(onKeysChanged),
     readClock: (scope) => ledger.run(readClock, scope),
     readClockOfMandate: async (mandateId, environment) => {
       const accountId = await accountOfMandate(mandateId)
       return accountId === undefined ? 0 : ledger.run(readClock, { accountId, environment })
     },
+    readLimits: (proposed) => ledger.run(readLimits, proposed),
 
     voidHolds: (scope, event) =>
       voidAll(ledger, scope, () => ({ ...event, id: nextId('auditEvent', event.createdAtMs) })),
-
-    createAgent: async (agent, event) => void (await ledger.run(createAgent, { agent, event })),
-    revokeAgent: (agent, event) => revokeAgent(ledger, { agent, event }),
-    assignAgent: (agent, budgetId, event) => ledger.run(assignAgent, { agent, budgetId, event }),
-
-    createBudget: (budget, event) => runFor(createBudget, { budget, event }, toBudget),
-    freezeBudget: (budget, isFrozen, event) => runFor(freezeBudget, { budget, isFrozen, event }, toBudget),
-    changeBudget: async (budget, change, event) => {
-      const outcome = await ledger.run(changeBudget, { budget, ...change, event })
-      return outcome.outcome === 'changed' ? { ...outcome, budget: toBudget(outcome.budget) } : outcome
-    },
-    readLimits: (proposed) => ledger.run(readLimits, proposed),
-    readMandateUsage: (mandate, atMs) => ledger.run(readMandateUsage, { mandate, atMs }),
-    readBudgetUsage: (budget, atMs) => ledger.run(readBudgetUsage, { budget, atMs }),
-
-    createMandate: (mandate, event) => ledger.run(createMandate, { mandate, event }),
-    amendMandate: async ({ accountId, environment, id: mandateId }, { agentId }, amendment, event) => {
-      const call = { accountId, environment, mandateId, agentId, ...amendment, event }
-      const outcome = await ledger.run(amendMandate, call)
-      return outcome.outcome === 'amended' ? { ...outcome, mandate: toMandate(outcome.mandate) } : outcome
-    },
-    moveMandate: (mandate, to, event) => runFor(moveMandate, { mandate, to, event }, toMandate),
-
-    decideApproval: ({ id: approvalId, ...of }, verdict, { decided: event, amended: amendedEvent }) =>
-      ledger.run(decideApproval, { ...of, approvalId, ...verdict, event, amendedEvent }),
-    requestIncrease: ({ accountId, environment, id: mandateId }, { agentId }, request, event) =>
-      ledger.run(requestIncrease, { accountId, environment, mandateId, agentId, ...request, event }),
-
-    createSeller: (seller, event) => ledger.run(createSeller, { seller, event }),
-    claimDomain: (own, event) => ledger.run(claimDomain, { own, event }),
-    releaseDomain: (registration, events) => ledger.run(releaseDomain, { registration, events }),
+    revokeAgent: (agent, event) => revokeAgent(ledger, agent, event),
 
     issueProof: async (hold, requestKey, asking) => {
       const outcome = await issueProof(ledger, { hold, requestKey, ...asking })
@@ -217,10 +201,6 @@ export function createLedgerOperations({
       const { nonce, issuedAtMs, expiresAtMs, status, transactionId, captureDeadlineMs } = outcome.hold
       const first = { nonce, issuedAtMs, expiresAtMs, status, transactionId, captureDeadlineMs }
       return { ...outcome, hold: { ...hold, ...first } }
-    },
-    voidProof: async ({ accountId, environment, nonce }, { agentId }, event) => {
-      const payment = await ledger.run(voidPayment, { accountId, environment, nonce, agentId, event })
-      return payment && toHold(payment, payment.epoch)
     },
     settleLate: async (attempt) => ledger.run(settleLate, await payerOf(attempt)),
     authorize: async (authorization, event) =>
@@ -244,11 +224,6 @@ export function createLedgerOperations({
     releaseExpiredHolds: (nowMs, maxMandates) =>
       sweep.releaseSome({ nowMs, maxMandates, nextCountId: () => nextId('transaction', nowMs) }),
 
-    createSession: (session, event) => ledger.run(createSession, { session, event }),
-    touchSession: (session, usedAtMs) => ledger.run(touchSession, { session, usedAtMs }),
-    endSession: (session, event) => ledger.run(endSession, { session, event }),
-    endSessionById: (session, event) => ledger.run(endSessionById, { session, event }),
-
     stopMandates: ({ accountId, environment, clockOffsetMs }, stop) =>
       stopAll({ ...stop, clockOffsetMs, ledger, scope: { accountId, environment } }),
     continueStops: async (now) => {
@@ -266,10 +241,12 @@ export function createLedgerOperations({
       tallying = tallying.catch(() => undefined).then(() => ledger.run(addTallies, call))
       return tallying
     },
-  } satisfies Omit<StoreOperations & ConsoleOperations, 'capture'>)
+  } satisfies Partial<PortOperations>)
 
   return {
     ...operations,
+    ...methodsOf(ofKeys, onKeysChanged),
+    ...methodsOf(plain),
     capture: captureOnce,
     close: async () => {
       isClosing = true

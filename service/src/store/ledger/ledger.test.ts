@@ -13,7 +13,7 @@ import { add, lock, look, unchanged, type Operation, type Read } from './operati
 import { amendMandate } from './operations/amendments.ts'
 import { evaluate } from './operations/evaluations.ts'
 import { issueProof } from './operations/payments.ts'
-import { voidPayment } from './operations/voids.ts'
+import { voidProof } from './operations/voids.ts'
 import { releaseExpiredPayments } from './operations/mandates.ts'
 import { activity, budgetUsage, mandates } from './tables.ts'
 import { changeTransactions } from '../../../testing/transactions.ts'
@@ -160,16 +160,10 @@ test('A locked shared budget delays neither captures nor mandates that have left
   const held = await tenant.proof(staying)
   await tenant.proof(moving)
   const { accountId, environment } = tenant.caller
-  const moved = await ledger.run(amendMandate, {
-    accountId,
-    environment,
-    mandateId: moving,
-    terms: { budgetPath: [next] },
-    expectedVersion: 1,
-    mayWiden: true,
-    endsHolds: true,
-    event: tenant.event('mandate.amended', moving),
-  })
+  const key = { accountId, environment, id: moving }
+  const amendment = { terms: { budgetPath: [next] }, expectedVersion: 1, mayWiden: true, endsHolds: true }
+  const amended = tenant.event('mandate.amended', moving)
+  const moved = await ledger.run(amendMandate, [key, {}, amendment, amended])
   assert.equal(moved.outcome, 'amended')
   await tenant.proof(moving)
 
@@ -205,10 +199,7 @@ test('Calls that each need two reads share one transaction', async () => {
   const holds = await Promise.all(own.map((mandate) => ledger.proof(mandate, '1.00')))
   const before = ledger.transactions()
   await Promise.all(
-    holds.map(({ accountId, environment, nonce }) => {
-      const event = ledger.event('proof.voided', nonce)
-      return ledger.run(voidPayment, { accountId, environment, nonce, event })
-    }),
+    holds.map((hold) => ledger.run(voidProof, [hold, {}, ledger.event('proof.voided', hold.nonce)])),
   )
   assert.equal(ledger.transactions() - before, 1)
 })

@@ -1,3 +1,5 @@
+import type { ConsoleOperations } from '../console/store.ts'
+import type { StoreOperations } from '../store.ts'
 import { keyText, type Table, type TableKey, type TableRow } from './table.ts'
 
 /** A row that an operation reads, by key. */
@@ -102,9 +104,25 @@ export interface Operation<Call, Outcome> {
   readonly decide: (call: Call, facts: Facts) => Decision<Outcome>
 }
 
+/** The methods of the port that change the ledger, or read it in a transaction. */
+export type PortOperations = StoreOperations & ConsoleOperations
+
+/** The operation behind a method of the port, which describes it. Its call is the method's arguments. */
+export type PortOperation<Name extends keyof PortOperations> = Operation<
+  Parameters<PortOperations[Name]>,
+  Awaited<ReturnType<PortOperations[Name]>>
+>
+
 /** The decision of an operation that changes nothing. */
 export function unchanged<Outcome>(outcome: Outcome): Decision<Outcome> {
   return { outcome, changes: [] }
+}
+
+/** The decision of an operation that is refused. */
+export function refused<const Code extends string>(
+  code: Code,
+): Decision<{ readonly outcome: 'refused'; readonly code: Code }> {
+  return unchanged({ outcome: 'refused', code })
 }
 
 /** A read as text: equal for the same rows, locked or not. */

@@ -1,12 +1,12 @@
-import type { AuditEvent, Scope } from '../../domain/records.ts'
-import { StoreUnavailableError, type ProofOutcome } from '../store.ts'
+import type { Agent, AuditEvent, Scope } from '../../domain/records.ts'
+import { StoreUnavailableError, type ProofOutcome, type RecordKey } from '../store.ts'
 import type { Ledger } from './ledger.ts'
-import { revokeAgent as revokeAgentAtFirst, type AgentRevocation } from './operations/agents.ts'
+import { revokeAgent as revokeAgentAtFirst } from './operations/agents.ts'
 import { recordStrayDenial } from './operations/denials.ts'
 import { issueProof as issue, type ProofCall } from './operations/payments.ts'
 import { listMandatesOf, type MandatePage } from './operations/mandates.ts'
 import { voidPayments, voidPaymentsOfRevoked, type VoidProgress } from './operations/voids.ts'
-import type { AgentRow, MandateRow } from './tables.ts'
+import type { MandateRow } from './tables.ts'
 
 // Operations that take several short transactions.
 
@@ -28,11 +28,11 @@ const revocationPatienceMs = 1_000
 /** Revokes an agent and ends its open payments: none is captured after the answer. */
 export async function revokeAgent(
   ledger: Pick<Ledger, 'run'>,
-  call: AgentRevocation,
-): Promise<AgentRow | 'not_found'> {
-  const revoked = await ledger.run(revokeAgentAtFirst, call)
+  agent: RecordKey,
+  event: AuditEvent,
+): Promise<Agent | 'not_found'> {
+  const revoked = await ledger.run(revokeAgentAtFirst, [agent, event])
   if (revoked === 'not_found') return revoked
-  const { event, agent } = call
   const of = { accountId: agent.accountId, agentId: agent.id }
   await forEachMandate(ledger, of, async ({ accountId, id: mandateId, openPayments }) => {
     if (openPayments === 0) return

@@ -13,7 +13,7 @@ import { evaluate } from '../operations/evaluations.ts'
 import { moveMandate, releaseExpiredPayments } from '../operations/mandates.ts'
 import { issueProof } from '../operations/payments.ts'
 import { refund } from '../operations/refunds.ts'
-import { voidPayment } from '../operations/voids.ts'
+import { voidProof } from '../operations/voids.ts'
 import { agents, auditEvents, entries, evaluations, mandates, payments } from '../tables.ts'
 import { runBacktest, type Backtest } from './backtest.ts'
 import { eventsOf } from './history.ts'
@@ -107,7 +107,7 @@ class History {
   async #void(): Promise<void> {
     if (this.#holds.length === 0) return
     const { nonce } = this.#holds.at(-1)!
-    await this.setup.run(voidPayment, { ...scope, nonce, event: this.setup.event('proof.voided', nonce) })
+    await this.setup.run(voidProof, [{ ...scope, nonce }, {}, this.setup.event('proof.voided', nonce)])
   }
 
   async #authorize(): Promise<void> {
@@ -152,7 +152,7 @@ class History {
     this.#isPaused = !this.#isPaused && this.#random.below(2) === 0
     const to = this.#isPaused ? 'paused' : 'active'
     const event = this.setup.event(this.#isPaused ? 'mandate.paused' : 'mandate.resumed', this.mandate.id)
-    await this.setup.run(moveMandate, { mandate: { ...scope, id: this.mandate.id }, to, event })
+    await this.setup.run(moveMandate, [{ ...scope, id: this.mandate.id }, to, event])
   }
 
   async #refund(): Promise<void> {
@@ -247,7 +247,7 @@ async function openBudget(setup: MemoryLedger): Promise<string> {
   const day = { calendar: 'day', timeZone: 'UTC' } as const
   const ofTeam: Limit[] = [{ ...noMax, id: 'limit_9', window: day, ...max('6.00') }]
   const budget = { ...scope, ...times, id, name: 'Team', ancestors: [], limits: ofTeam }
-  await setup.run(createBudget, { budget, event: setup.event('budget.created', id) })
+  await setup.run(createBudget, [budget, setup.event('budget.created', id)])
   return id
 }
 

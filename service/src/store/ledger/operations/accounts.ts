@@ -1,26 +1,17 @@
 import { createHash } from 'node:crypto'
 
-import type { AccountStatus } from '@purser/wire/accounts'
-
-import type { Account, AuditEvent } from '../../../domain/records.ts'
-import type { NewApiKey } from '../../store.ts'
-import { lock, look, put, unchanged, type Operation } from '../operation.ts'
-import { accounts, auditEvents, identities, type AccountRow } from '../tables.ts'
+import type { Account } from '../../../domain/records.ts'
+import { lock, look, put, unchanged, type PortOperation } from '../operation.ts'
+import { toAccount } from '../reads/records.ts'
+import { accounts, auditEvents, identities } from '../tables.ts'
 import { changesOfKey, isOwnerKey } from './api-keys.ts'
 
-export interface NewAccount {
-  readonly account: Account
-  readonly keys: readonly NewApiKey[]
-  readonly events: readonly AuditEvent[]
-}
-
-/** Records an account with its first keys, unless one with the same identity provider user exists. */
-export const createAccount: Operation<NewAccount, 'created' | 'account_exists'> = {
+export const createAccount: PortOperation<'createAccount'> = {
   name: 'createAccount',
 
-  reads: ({ account }) => [look(identities, identityOf(account))],
+  reads: ([account]) => [look(identities, identityOf(account))],
 
-  decide({ account, keys, events }, facts) {
+  decide([account, keys, events], facts) {
     const identity = facts.row(identities, identityOf(account))
     if (identity) return unchanged(identity.accountId === account.id ? 'created' : 'account_exists')
     return {
@@ -44,29 +35,22 @@ export function identityOf({ idpUserId }: Pick<Account, 'idpUserId'>): { readonl
   return { idpUserId: `sha256:${createHash('sha256').update(idpUserId).digest('hex')}` }
 }
 
-export interface AccountMove {
-  readonly id: string
-  readonly to: AccountStatus
-  readonly atMs: number
-  readonly events: readonly AuditEvent[]
-}
-
 /**
- * Disables or enables an account. Idempotent. Before a disabling is answered, `voidPayments` ends the open
- * payments: by then, any capture that had read the account earlier has committed.
+ * Before a disabling is answered, `voidPayments` ends the open payments: by then, any capture that had read the account
+ * earlier has committed.
  */
-export const moveAccount: Operation<AccountMove, AccountRow | 'not_found'> = {
+export const moveAccount: PortOperation<'moveAccount'> = {
   name: 'moveAccount',
 
-  reads: ({ id }) => [lock(accounts, { id })],
+  reads: ([id]) => [lock(accounts, { id })],
 
-  decide({ id, to, atMs, events }, facts) {
+  decide([id, to, { atMs, events }], facts) {
     const account = facts.row(accounts, { id })
     if (!account) return unchanged('not_found')
-    if ((account.disabledAtMs !== null) === (to === 'disabled')) return unchanged(account)
+    if ((account.disabledAtMs !== null) === (to === 'disabled')) return unchanged(toAccount(account))
     const moved = { ...account, disabledAtMs: to === 'disabled' ? atMs : null }
     return {
-      outcome: moved,
+      outcome: toAccount(moved),
       changes: [put(accounts, moved), ...events.map((event) => put(auditEvents, event))],
     }
   },

@@ -1,32 +1,21 @@
-import type { Agent, AuditEvent } from '../../../domain/records.ts'
-import type { RecordKey } from '../../store.ts'
-import { lock, put, unchanged, type Operation } from '../operation.ts'
-import { agentAccounts, agents, auditEvents, type AgentRow } from '../tables.ts'
+import { lock, put, unchanged, type PortOperation } from '../operation.ts'
+import { agentAccounts, agents, auditEvents } from '../tables.ts'
 
-export const createAgent: Operation<{ readonly agent: Agent; readonly event: AuditEvent }, 'created'> = {
+export const createAgent: PortOperation<'createAgent'> = {
   name: 'createAgent',
   reads: () => [],
-  decide({ agent, event }, facts) {
+  decide([agent, event], facts) {
     const earlier = facts.isRerun ? facts.row(agents, agent) : undefined
     if (earlier && (earlier.name !== agent.name || earlier.environment !== agent.environment)) {
       throw new Error(`another agent has the id ${agent.id}`)
     }
-    return earlier
-      ? unchanged('created')
-      : {
-          outcome: 'created',
-          changes: [
-            put(agents, agent),
-            put(agentAccounts, { agentId: agent.id, accountId: agent.accountId }),
-            put(auditEvents, event),
-          ],
-        }
+    if (earlier) return unchanged(undefined)
+    const { id: agentId, accountId } = agent
+    return {
+      outcome: undefined,
+      changes: [put(agents, agent), put(agentAccounts, { agentId, accountId }), put(auditEvents, event)],
+    }
   },
-}
-
-export interface AgentRevocation {
-  readonly agent: RecordKey
-  readonly event: AuditEvent
 }
 
 /**
@@ -34,12 +23,12 @@ export interface AgentRevocation {
  * its mandates are locked: both operations check the agent. `voidPaymentsOfRevoked` then ends its open
  * payments.
  */
-export const revokeAgent: Operation<AgentRevocation, AgentRow | 'not_found'> = {
+export const revokeAgent: PortOperation<'revokeAgent'> = {
   name: 'revokeAgent',
 
-  reads: ({ agent: key }) => [lock(agents, key)],
+  reads: ([key]) => [lock(agents, key)],
 
-  decide({ agent: key, event }, facts) {
+  decide([key, event], facts) {
     const agent = facts.row(agents, key)
     if (agent?.environment !== key.environment) return unchanged('not_found')
     if (agent.status === 'revoked') return unchanged(agent)

@@ -1,19 +1,22 @@
 import { keepIds } from '../../../domain/limit-terms.ts'
 import type { Limit } from '../../../domain/limits.ts'
 import { changesOfTerms, widensTerms, wireTermsOf } from '../../../domain/mandate-terms.ts'
-import type { ApprovalTerms, AuditEvent, Scope } from '../../../domain/records.ts'
+import type { ApprovalTerms, AuditEvent } from '../../../domain/records.ts'
 import { subjectOfSeller } from '../../../domain/subjects.ts'
-import type { AgentFilter, Amendment, AmendmentRefusal } from '../../store.ts'
+import type { Amendment } from '../../store.ts'
 import {
   lock,
   look,
   put,
+  refused,
   unchanged,
   type Change,
   type Decision,
   type Facts,
-  type Operation,
+  type PortOperation,
+  type PortOperations,
 } from '../operation.ts'
+import { toMandate } from '../reads/records.ts'
 import {
   approvals,
   auditEvents,
@@ -31,56 +34,52 @@ import { addedLimits, bookedSince, countsFromMs, subjectReads } from './limits/b
 import { pathOf } from './limits/budgets.ts'
 import { committedOf } from './payment-rows.ts'
 
-export interface AmendCall extends Scope, AgentFilter, Amendment {
-  readonly mandateId: string
-  /** The store adds the version, what has changed, and how many open payments have ended. */
-  readonly event: AuditEvent
-}
-
-/** What an amendment needs in addition to its mandate. */
-export type TermsCall = Amendment & Pick<AmendCall, 'event'>
-
-export type AmendOutcome = { readonly outcome: 'amended'; readonly mandate: MandateRow } | AmendmentRefusal
-
-/** Changes the terms of a mandate, and keeps the earlier ones. */
-export const amendMandate: Operation<AmendCall, AmendOutcome> = {
+/** The earlier terms are kept. */
+export const amendMandate: PortOperation<'amendMandate'> = {
   name: 'amendMandate',
 
-  reads: (call) => [lock(mandates, keyOf(call))],
+  reads: ([key]) => [lock(mandates, key)],
 
-  decide(call, facts) {
-    const { environment, agentId, event } = call
-    const mandate = facts.row(mandates, keyOf(call))
-    if (mandate?.environment !== environment) return refused('not_found')
+  decide([key, { agentId }, amendment, event], facts) {
+    const mandate = facts.row(mandates, key)
+    if (mandate?.environment !== key.environment) return refused('not_found')
     if (agentId !== undefined && mandate.agentId !== agentId) return refused('not_found')
     // Amended by an earlier attempt whose response was lost.
-    if (facts.isRerun && facts.row(auditEvents, event)) return unchanged({ outcome: 'amended', mandate })
+    if (facts.isRerun && facts.row(auditEvents, event)) return unchanged(amendedTo(mandate))
     if (mandate.status === 'revoked') return refused('mandate_revoked')
-    return amendTerms(mandate, call, facts)
+    return amendTerms(mandate, amendment, event, facts)
   },
 }
 
 /** The limits that an amendment leaves. */
-function limitsOf({ limits }: MandateRow, { terms }: TermsCall): readonly Limit[] | null {
+function limitsOf({ limits }: MandateRow, { terms }: Amendment): readonly Limit[] | null {
   if (terms.limits === undefined) return limits
   return terms.limits === null || terms.limits.length === 0 ? null : keepIds(terms.limits, limits ?? [])
 }
 
-/** The decision on an amendment of a mandate that is locked and not revoked. */
-export function amendTerms(mandate: MandateRow, call: TermsCall, facts: Facts): Decision<AmendOutcome> {
-  const { terms, expectedVersion, mayWiden, event } = call
+/**
+ * The decision on an amendment of a mandate that is locked and not revoked. The event gets the version, what has changed, and
+ * how many open payments have ended.
+ */
+export function amendTerms(
+  mandate: MandateRow,
+  amendment: Amendment,
+  event: AuditEvent,
+  facts: Facts,
+): Decision<Awaited<ReturnType<PortOperations['amendMandate']>>> {
+  const { terms, expectedVersion, mayWiden, endsHolds } = amendment
   const budgetPath =
     terms.budgetPath === undefined ? mandate.budgetPath : pathOf({ ...mandate, ...terms }, facts)
   if (budgetPath === 'budget_not_found') return refused(budgetPath)
-  const wanted = { ...mandate, ...terms, limits: limitsOf(mandate, call), budgetPath }
+  const wanted = { ...mandate, ...terms, limits: limitsOf(mandate, amendment), budgetPath }
   const changed = changesOfTerms(mandate, wanted)
-  const endsOpen = call.endsHolds && mandate.openPayments > 0
+  const endsOpen = endsHolds && mandate.openPayments > 0
   // Also the answer to a retry: RFC 9110 allows it whatever the version. It never says that open proofs have ended.
-  if (!changed && !endsOpen) return unchanged({ outcome: 'amended', mandate })
+  if (!changed && !endsOpen) return unchanged(amendedTo(mandate))
   if (mandate.version !== expectedVersion) return refused('version_mismatch')
   if (!mayWiden && widensTerms(mandate, wanted)) return refused('widening_needs_owner')
   const bookings = new Bookings(mandate, facts)
-  const ended = makeRoom(bookings, call, facts)
+  const ended = makeRoom(bookings, amendment, event.createdAtMs, facts)
   if (!(committedOf(bookings.mandate) <= wanted.maxTotalMicro)) {
     const { spentMicro, heldMicro, authorizedMicro } = mandate
     return unchanged({ outcome: 'below_committed', spentMicro, heldMicro, authorizedMicro })
@@ -96,16 +95,20 @@ export function amendTerms(mandate: MandateRow, call: TermsCall, facts: Facts): 
   const { before, after } = changed ?? { before: {}, after: {} }
   const data = { ...event.data, version, before, after, voided_holds: ended }
   return {
-    outcome: { outcome: 'amended', mandate: amended },
+    outcome: amendedTo(amended),
     changes: [
       ...bookings.changes,
       ...(mandate.version === 1 ? [put(mandateVersions, versionOf(mandate, null, mandate.createdAtMs))] : []),
       put(mandateVersions, versionOf(amended, event.actor, event.createdAtMs)),
-      ...sellersPaidBefore(mandate, amended, call.paidDomains),
+      ...sellersPaidBefore(mandate, amended, amendment.paidDomains),
       ...(asksMorePeople(mandate, terms) ? approvalChanges(amended, facts) : []),
       put(auditEvents, { ...event, data }),
     ],
   }
+}
+
+function amendedTo(mandate: MandateRow) {
+  return { outcome: 'amended' as const, mandate: toMandate(mandate) }
 }
 
 /** Counts earlier payments in limits that are added; whether there were few enough. Forgets limits that are removed. */
@@ -128,7 +131,7 @@ function countEarlier(
 }
 
 /** Whether an amendment requires more people than before to approve a payment. */
-function asksMorePeople(before: MandateRow, { approval }: TermsCall['terms']): boolean {
+function asksMorePeople(before: MandateRow, { approval }: Amendment['terms']): boolean {
   return approval !== undefined && peopleOf(approval) > peopleOf(before.approval)
 }
 
@@ -163,8 +166,7 @@ function sellersPaidBefore(
 }
 
 /** Ends the open payments, or only expired ones that would stand in the way; returns how many unexpired ones it ended. */
-function makeRoom(bookings: Bookings, { terms, endsHolds, event }: TermsCall, facts: Facts): number {
-  const nowMs = event.createdAtMs
+function makeRoom(bookings: Bookings, { terms, endsHolds }: Amendment, nowMs: number, facts: Facts): number {
   if (endsHolds) return endPayments(bookings, facts, nowMs)
   const { maxTotalMicro = bookings.mandate.maxTotalMicro } = terms
   if (!(committedOf(bookings.mandate) <= maxTotalMicro)) releaseExpired(bookings, facts, nowMs)
@@ -174,12 +176,4 @@ function makeRoom(bookings: Bookings, { terms, endsHolds, event }: TermsCall, fa
 function versionOf(mandate: MandateRow, changedBy: string | null, createdAtMs: number): MandateVersionRow {
   const { accountId, id: mandateId, version } = mandate
   return { accountId, mandateId, version, terms: wireTermsOf(mandate), changedBy, createdAtMs }
-}
-
-function keyOf({ accountId, mandateId: id }: AmendCall) {
-  return { accountId, id }
-}
-
-function refused(code: Extract<AmendmentRefusal, { outcome: 'refused' }>['code']): Decision<AmendOutcome> {
-  return unchanged({ outcome: 'refused', code })
 }

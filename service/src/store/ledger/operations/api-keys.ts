@@ -1,18 +1,13 @@
-import type { ApiKey, AuditEvent } from '../../../domain/records.ts'
+import type { ApiKey } from '../../../domain/records.ts'
 import type { NewApiKey } from '../../store.ts'
-import { lock, look, put, unchanged, type Change, type Operation } from '../operation.ts'
-import { accounts, agents, apiKeys, auditEvents, keyHashes, type ApiKeyRow } from '../tables.ts'
+import { lock, look, put, unchanged, type Change, type PortOperation } from '../operation.ts'
+import { toApiKey } from '../reads/records.ts'
+import { accounts, agents, apiKeys, auditEvents, keyHashes } from '../tables.ts'
 
-export interface KeyIssue {
-  readonly key: NewApiKey
-  readonly event: AuditEvent
-}
-
-/** Records a key. `not_found`: no such account, or no such agent in the key's scope. */
-export const issueApiKey: Operation<KeyIssue, 'created' | 'not_found' | 'agent_revoked'> = {
+export const issueApiKey: PortOperation<'issueApiKey'> = {
   name: 'issueApiKey',
 
-  reads: ({ key }) => {
+  reads: ([key]) => {
     const account = { id: key.accountId }
     return [
       // The account counts its working owner keys.
@@ -21,7 +16,7 @@ export const issueApiKey: Operation<KeyIssue, 'created' | 'not_found' | 'agent_r
     ]
   },
 
-  decide({ key, event }, facts) {
+  decide([key, event], facts) {
     if (facts.isRerun && facts.row(apiKeys, key)) return unchanged('created')
     const account = facts.row(accounts, { id: key.accountId })
     if (!account) return unchanged('not_found')
@@ -35,31 +30,22 @@ export const issueApiKey: Operation<KeyIssue, 'created' | 'not_found' | 'agent_r
   },
 }
 
-export interface KeyRevocation {
-  readonly accountId: string
-  readonly id: string
-  /** Whether it may be the last owner key. */
-  readonly mayBeLast?: boolean
-  readonly event: AuditEvent
-}
-
-/** Revokes a key permanently. Refuses to revoke the last owner key, unless `mayBeLast`. */
-export const revokeApiKey: Operation<KeyRevocation, ApiKeyRow | 'not_found' | 'last_owner_key'> = {
+export const revokeApiKey: PortOperation<'revokeApiKey'> = {
   name: 'revokeApiKey',
 
   // If two owners revoke each other's keys, one must see that the other key is gone: lock the account.
-  reads: ({ accountId, id }) => [lock(accounts, { id: accountId }), lock(apiKeys, { accountId, id })],
+  reads: ([{ accountId, id }]) => [lock(accounts, { id: accountId }), lock(apiKeys, { accountId, id })],
 
-  decide({ accountId, id, mayBeLast = false, event }, facts) {
+  decide([{ accountId, id, mayBeLast = false }, event], facts) {
     const key = facts.row(apiKeys, { accountId, id })
     const account = facts.row(accounts, { id: accountId })
     if (!key || !account) return unchanged('not_found')
-    if (key.revokedAtMs !== null) return unchanged(key)
+    if (key.revokedAtMs !== null) return unchanged(toApiKey(key))
     if (isOwnerKey(key) && !mayBeLast && account.ownerKeys <= 1) return unchanged('last_owner_key')
     const revoked = { ...key, revokedAtMs: event.createdAtMs }
     const counted = isOwnerKey(key) ? [put(accounts, { ...account, ownerKeys: account.ownerKeys - 1 })] : []
     return {
-      outcome: revoked,
+      outcome: toApiKey(revoked),
       changes: [
         put(apiKeys, revoked),
         ...counted,

@@ -7,14 +7,8 @@ import {
 } from '../../../domain/approval.ts'
 import { keepIds } from '../../../domain/limit-terms.ts'
 import { widensTerms } from '../../../domain/mandate-terms.ts'
-import type { AuditEvent, Scope } from '../../../domain/records.ts'
-import type {
-  AgentFilter,
-  ApprovalRefusal,
-  ApprovalVerdictCall,
-  IncreaseRefusal,
-  IncreaseRequest,
-} from '../../store.ts'
+import type { AuditEvent } from '../../../domain/records.ts'
+import type { ApprovalRefusal, ApprovalVerdictCall, IncreaseRequest } from '../../store.ts'
 import {
   lock,
   look,
@@ -24,7 +18,8 @@ import {
   type Change,
   type Decision,
   type Facts,
-  type Operation,
+  type PortOperation,
+  type PortOperations,
 } from '../operation.ts'
 import {
   agents,
@@ -36,8 +31,9 @@ import {
   type MandateRow,
   type OpenApprovalRow,
 } from '../tables.ts'
-import { amendTerms, type TermsCall } from './amendments.ts'
+import { amendTerms } from './amendments.ts'
 import {
+  eventDataOf,
   hasTooManyPending,
   openApprovalsOf,
   openOf,
@@ -48,53 +44,41 @@ import {
 
 // Decisions by people. A decision locks the mandate, like every operation that changes an approval.
 
-export interface DecideCall extends Scope, ApprovalVerdictCall {
-  readonly approvalId: string
-  readonly mandateId: string
-  /** The store adds what was decided about. */
-  readonly event: AuditEvent
-  /** Recorded if an increase takes effect. */
-  readonly amendedEvent: AuditEvent
-}
+type DecideCall = Parameters<PortOperations['decideApproval']>
 
-/** Records a person's decision. An approved increase takes effect in the same transaction. */
-export const decideApproval: Operation<DecideCall, ApprovalRow | ApprovalRefusal> = {
+type DecideDecision = Decision<ApprovalRow | ApprovalRefusal>
+
+export const decideApproval: PortOperation<'decideApproval'> = {
   name: 'decideApproval',
 
-  reads: (call) => [
-    lock(mandates, mandateOf(call)),
-    look(approvals, keyOf(call)),
-    look(openApprovals, keyOf(call)),
-  ],
+  reads: ([key]) => [lock(mandates, mandateOf(key)), look(approvals, key), look(openApprovals, key)],
 
   decide(call, facts) {
-    const approval = facts.row(approvals, keyOf(call))
-    if (approval?.environment !== call.environment || approval.mandateId !== call.mandateId)
+    const [key, verdict, { decided: event }] = call
+    const approval = facts.row(approvals, key)
+    if (approval?.environment !== key.environment || approval.mandateId !== key.mandateId)
       return unchanged('not_found')
     // Decided by an earlier attempt whose response was lost.
-    if (facts.isRerun && facts.row(auditEvents, call.event)) return unchanged(approval)
-    const mandate = facts.row(mandates, mandateOf(call))
+    if (facts.isRerun && facts.row(auditEvents, event)) return unchanged(approval)
+    const mandate = facts.row(mandates, mandateOf(key))
     if (!mandate) return unchanged('not_found')
-    if (isRepeated(approval, call)) return unchanged(approval)
-    if (approval.requester === call.person) return unchanged('own_request')
-    return call.verdict === 'approved' ? approve(approval, mandate, call, facts) : deny(approval, call, facts)
+    if (isRepeated(approval, verdict)) return unchanged(approval)
+    if (approval.requester === verdict.person) return unchanged('own_request')
+    const decide = verdict.verdict === 'approved' ? approve : deny
+    return decide(approval, mandate, call, facts)
   },
 }
 
 /** Whether this person has already decided the same, or anyone has denied it: then nothing changes. */
-function isRepeated({ status, decisions }: ApprovalRow, { person, verdict }: DecideCall): boolean {
+function isRepeated({ status, decisions }: ApprovalRow, { person, verdict }: ApprovalVerdictCall): boolean {
   if (verdict === 'denied' || status === 'denied') return verdict === 'denied' && status === 'denied'
   return decisions.some((one) => one.person === person && one.decision === 'approved')
 }
 
-function approve(
-  approval: ApprovalRow,
-  mandate: MandateRow,
-  call: DecideCall,
-  facts: Facts,
-): Decision<ApprovalRow | ApprovalRefusal> {
-  const nowMs = call.event.createdAtMs
-  if (approval.kind === 'increase' && !call.isOwner) return unchanged('widening_needs_owner')
+function approve(approval: ApprovalRow, mandate: MandateRow, call: DecideCall, facts: Facts): DecideDecision {
+  const [, { isOwner }, { decided: event, amended }] = call
+  const nowMs = event.createdAtMs
+  if (approval.kind === 'increase' && !isOwner) return unchanged('widening_needs_owner')
   const status = approvalStatusAt(approval, nowMs)
   if (status === 'expired') return unchanged('approval_expired')
   if (status !== 'pending') return unchanged('approval_decided')
@@ -109,29 +93,18 @@ function approve(
     return decided({ ...approved, expiresAtMs: nowMs + approvalWindowMs }, call, facts)
   }
   if (mandate.version !== approval.mandateVersion) return unchanged('version_mismatch')
-  const { outcome, changes } = amendTerms(mandate, amendmentOf(approval, call), facts)
+  const terms = termsOfIncrease(approval.change ?? {})
+  const amendment = { terms, expectedVersion: mandate.version, mayWiden: true, endsHolds: false }
+  const amendedEvent = { ...amended, data: { approval_id: approval.id } }
+  const { outcome, changes } = amendTerms(mandate, amendment, amendedEvent, facts)
   if (outcome.outcome === 'refused' && outcome.code === 'history_too_long') return unchanged(outcome.code)
   if (outcome.outcome !== 'amended') throw new Error(`an increase was refused: ${outcome.outcome}`)
   return decided(approved, call, facts, changes)
 }
 
-/** An increase as an amendment of its mandate. */
-function amendmentOf({ id, change, mandateVersion }: ApprovalRow, call: DecideCall): TermsCall {
-  return {
-    terms: termsOfIncrease(change ?? {}),
-    expectedVersion: mandateVersion,
-    mayWiden: true,
-    endsHolds: false,
-    event: { ...call.amendedEvent, data: { approval_id: id } },
-  }
-}
-
-function deny(
-  approval: ApprovalRow,
-  call: DecideCall,
-  facts: Facts,
-): Decision<ApprovalRow | ApprovalRefusal> {
-  const status = approvalStatusAt(approval, call.event.createdAtMs)
+function deny(approval: ApprovalRow, _mandate: MandateRow, call: DecideCall, facts: Facts): DecideDecision {
+  const [, , { decided: event }] = call
+  const status = approvalStatusAt(approval, event.createdAtMs)
   if (status === 'expired') return unchanged('approval_expired')
   const canBeTakenBack = status === 'approved' && approval.kind === 'payment'
   if (status !== 'pending' && !canBeTakenBack) return unchanged('approval_decided')
@@ -141,28 +114,19 @@ function deny(
 
 function decided(
   row: ApprovalRow,
-  call: DecideCall,
+  [key, { note }, { decided: event }]: DecideCall,
   facts: Facts,
   others: readonly Change[] = [],
 ): Decision<ApprovalRow> {
-  const open = facts.row(openApprovals, keyOf(call))
-  const data = {
-    ...call.event.data,
-    kind: row.kind,
-    status: row.status,
-    mandate_id: row.mandateId,
-    agent_id: row.agentId,
-    amount: row.amountText,
-    resource_url: row.resourceUrl,
-    note: call.note,
-  }
+  const open = facts.row(openApprovals, key)
+  const data = { ...event.data, kind: row.kind, status: row.status, ...eventDataOf(row), note }
   return {
     outcome: row,
     changes: [
       ...others,
       put(approvals, row),
       ...(open ? [openChange(row, open)] : []),
-      put(auditEvents, { ...call.event, data }),
+      put(auditEvents, { ...event, data }),
     ],
   }
 }
@@ -173,76 +137,58 @@ function openChange(row: ApprovalRow, open: OpenApprovalRow): Change {
   return isDone ? remove(openApprovals, open) : put(openApprovals, openRowOf(row, open.question))
 }
 
-function decisionOf({ verdict: decision, actor, person, note, event }: DecideCall): ApprovalDecision {
+function decisionOf([, verdict, { decided: event }]: DecideCall): ApprovalDecision {
+  const { verdict: decision, actor, person, note } = verdict
   return { actor, person, decision, note, atMs: event.createdAtMs }
 }
 
-/** The key of the approval, also while it is open. */
-function keyOf({ accountId, mandateId, approvalId: id }: DecideCall) {
-  return { accountId, mandateId, id }
-}
-
-function mandateOf({ accountId, mandateId: id }: DecideCall) {
+function mandateOf({ accountId, mandateId: id }: DecideCall[0]) {
   return { accountId, id }
 }
 
-export interface IncreaseCall extends Scope, AgentFilter, IncreaseRequest {
-  readonly mandateId: string
-  /** The store adds what is requested. */
-  readonly event: AuditEvent
-}
-
-/** Requests wider terms for a mandate. Repeating the request returns the first one. */
-export const requestIncrease: Operation<IncreaseCall, ApprovalRow | IncreaseRefusal> = {
+/** Repeating the request returns the first one. */
+export const requestIncrease: PortOperation<'requestIncrease'> = {
   name: 'requestIncrease',
 
-  reads: ({ accountId, mandateId }) => {
-    const key = { accountId, id: mandateId }
-    return [lock(mandates, key), openOf(key)]
-  },
+  reads: ([key]) => [lock(mandates, key), openOf(key)],
 
-  decide(call, facts) {
-    const { accountId, environment, mandateId, agentId, approvalId, increase } = call
-    const mandate = facts.row(mandates, { accountId, id: mandateId })
-    if (mandate?.environment !== environment) return unchanged('not_found')
+  decide([key, { agentId }, request, event], facts) {
+    const { accountId } = key
+    const mandate = facts.row(mandates, key)
+    if (mandate?.environment !== key.environment) return unchanged('not_found')
     if (agentId !== undefined && mandate.agentId !== agentId) return unchanged('not_found')
-    const made = facts.isRerun ? facts.row(approvals, { accountId, id: approvalId }) : undefined
+    const made = facts.isRerun ? facts.row(approvals, { accountId, id: request.approvalId }) : undefined
     if (made) return unchanged(made)
     if (mandate.status === 'revoked') return unchanged('mandate_revoked')
-    if (facts.row(agents, agentOf(mandate))?.status === 'revoked') return unchanged('agent_revoked')
-    const wanted = { ...mandate, ...termsOfIncrease(increase) }
+    if (facts.row(agents, { accountId, id: mandate.agentId })?.status === 'revoked')
+      return unchanged('agent_revoked')
+    const wanted = { ...mandate, ...termsOfIncrease(request.increase) }
     if (wanted.maxTotalMicro < mandate.maxTotalMicro || !widensTerms(mandate, wanted))
       return unchanged('nothing_to_increase')
-    const nowMs = call.event.createdAtMs
-    const { open, over } = openApprovalsOf(mandate, nowMs, facts)
-    const same = sameRequest(open, call)
+    const { open, over } = openApprovalsOf(mandate, event.createdAtMs, facts)
+    const question = questionOf(request)
+    const same = open.findLast((one) => one.question === question && one.status === 'pending')
     const first = same && facts.row(approvals, same)
     if (first?.mandateVersion === mandate.version) return unchanged(first)
     if (hasTooManyPending(open)) return unchanged('too_many_approvals')
-    const row = newRequest(call, mandate)
-    const data = { kind: row.kind, mandate_id: mandateId, agent_id: row.agentId, message: row.message }
-    const event = { ...call.event, data: { ...call.event.data, ...data } }
-    return { outcome: row, changes: requestChanges(row, questionOf(call), { over, event }) }
+    const row = newRequest(request, mandate, event)
+    const { kind, mandateId: mandate_id, agentId: agent_id, message } = row
+    const data = { ...event.data, kind, mandate_id, agent_id, message }
+    return { outcome: row, changes: requestChanges(row, question, { over, event: { ...event, data } }) }
   },
 }
 
-function agentOf({ accountId, agentId: id }: MandateRow) {
-  return { accountId, id }
-}
-
-function sameRequest(open: readonly OpenApprovalRow[], call: IncreaseCall): OpenApprovalRow | undefined {
-  const question = questionOf(call)
-  return open.findLast((one) => one.question === question && one.status === 'pending')
-}
-
 /** No URL equals this value. It leaves out the ids of limits, because new limits get new ones in each request. */
-function questionOf({ increase: { limits, ...others } }: IncreaseCall): string {
+function questionOf({ increase: { limits, ...others } }: IncreaseRequest): string {
   const withoutIds = limits?.map((limit) => ({ ...limit, id: '' }))
   return `increase ${JSON.stringify({ ...others, limits: withoutIds })}`
 }
 
-function newRequest(call: IncreaseCall, mandate: MandateRow): ApprovalRow {
-  const { approvalId, increase, message, requester, event } = call
+function newRequest(
+  { approvalId, increase, message, requester }: IncreaseRequest,
+  mandate: MandateRow,
+  event: AuditEvent,
+): ApprovalRow {
   const { limits } = increase
   return {
     ...pendingApproval(mandate, requester, event.createdAtMs),

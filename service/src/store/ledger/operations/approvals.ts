@@ -122,20 +122,18 @@ export function askForApproval(
     return { approval: undefined, remark, changes: [] }
   }
   const row = newApproval(call, mandate, reason)
-  const data = {
-    kind: row.kind,
-    mandate_id: row.mandateId,
-    agent_id: row.agentId,
-    amount: row.amountText,
-    resource_url: row.resourceUrl,
-    reason_code: row.reasonCode,
-  }
+  const data = { kind: row.kind, ...eventDataOf(row), reason_code: row.reasonCode }
   const event = eventOf('approval.requested', row, call, data)
   return {
     approval: askedOf(row, hold.issuedAtMs),
     remark: remarkOn('pending'),
     changes: requestChanges(row, hold.resourceUrl, { over, event }),
   }
+}
+
+/** What audit events say about an approval. */
+export function eventDataOf({ mandateId, agentId, amountText, resourceUrl }: ApprovalRow) {
+  return { mandate_id: mandateId, agent_id: agentId, amount: amountText, resource_url: resourceUrl }
 }
 
 /** The approval that an earlier attempt of this call has found or made; undefined if there is none. */

@@ -11,7 +11,7 @@ import { evaluate } from './evaluations.ts'
 import { readMandateUsage } from './limits/limit-usage.ts'
 import { createMandate, moveMandate, releaseExpiredPayments } from './mandates.ts'
 import { issueProof } from './payments.ts'
-import { voidPayment } from './voids.ts'
+import { voidProof } from './voids.ts'
 
 type Setup = MemoryLedger
 
@@ -32,7 +32,7 @@ async function mandateWith(setup: Setup, limits: readonly Partial<Limit>[]): Pro
       ...limit,
     })),
   })
-  await setup.run(createMandate, { mandate, event: setup.event('mandate.created', mandate.id) })
+  await setup.run(createMandate, [mandate, setup.event('mandate.created', mandate.id)])
   return mandate
 }
 
@@ -82,7 +82,7 @@ test('Voided and expired payments release amount and count, and a stop releases 
   await pay(setup, mandate)
   assert.equal((await pay(setup, mandate)).outcome.decision, 'denied')
   const event = setup.event('proof.voided', first.hold.nonce)
-  await setup.run(voidPayment, { ...first.hold, agentId: undefined, event })
+  await setup.run(voidProof, [first.hold, {}, event])
   await pay(setup, mandate)
   assert.equal((await pay(setup, mandate)).outcome.decision, 'denied')
   setup.clock.nowMs += hourMs + 1
@@ -90,11 +90,11 @@ test('Voided and expired payments release amount and count, and a stop releases 
   assert.equal((await pay(setup, mandate)).outcome.decision, 'approved')
   assert.equal((await pay(setup, mandate)).outcome.decision, 'approved')
   for (const to of ['paused', 'active'] as const) {
-    await setup.run(moveMandate, {
+    await setup.run(moveMandate, [
       mandate,
       to,
-      event: setup.event(`mandate.${to === 'paused' ? 'paused' : 'resumed'}`, mandate.id),
-    })
+      setup.event(`mandate.${to === 'paused' ? 'paused' : 'resumed'}`, mandate.id),
+    ])
   }
   const { usage } = setup.row(mandates, mandate)
   assert.deepEqual(usage?.open, {})
@@ -111,7 +111,7 @@ test('What has expired does not count in an evaluation or in the usage, even bef
   const look = async () => {
     const createdAtMs = setup.clock.nowMs
     const proposal = { ...hold, id: 'unused', merchantDomain: 'shop.example', createdAtMs, isDryRun: true }
-    const [usage] = await setup.run(readMandateUsage, { mandate: key, atMs: createdAtMs })
+    const [usage] = await setup.run(readMandateUsage, [key, createdAtMs])
     return [(await setup.run(evaluate, proposal)).decision, usage?.committed?.amountMicro]
   }
   assert.deepEqual(await look(), ['denied', 2_000_000n])
@@ -128,7 +128,7 @@ test('A limit per seller counts each host separately, also after a stop', async 
   const { accountId, id: mandateId } = mandate
   assert.ok(setup.row(subjectUsage, { accountId, mandateId, subject: 'seller:one.example' }))
   for (const to of ['paused', 'active'] as const) {
-    await setup.run(moveMandate, { mandate, to, event: setup.event('mandate.paused', mandate.id) })
+    await setup.run(moveMandate, [mandate, to, setup.event('mandate.paused', mandate.id)])
   }
   assert.equal((await pay(setup, mandate, '1.00', 'https://one.example/b')).outcome.decision, 'approved')
   assert.equal((await pay(setup, mandate, '1.00', 'https://one.example/b')).outcome.decision, 'denied')
@@ -147,7 +147,7 @@ test('A slow clock never books a payment in an earlier period', async () => {
 test('A mandate without limits has no usage', async () => {
   const setup = await openMemoryLedger()
   const mandate = setup.newMandate()
-  await setup.run(createMandate, { mandate, event: setup.event('mandate.created', mandate.id) })
+  await setup.run(createMandate, [mandate, setup.event('mandate.created', mandate.id)])
   const { hold } = await pay(setup, mandate)
   assert.equal(setup.row(mandates, mandate).usage, null)
   const { accountId, id: mandateId } = mandate
@@ -196,8 +196,8 @@ test('A payment that fits a limit without the expired ones uses up no approval',
   const approvalId = outcome.approval!.id
   const event = setup.event('approval.approved', approvalId)
   const verdict = { verdict: 'approved', actor: 'ada', person: 'ada', note: null, isOwner: true } as const
-  const of = { accountId, environment, mandateId, approvalId, event, amendedEvent: event }
-  await setup.run(decideApproval, { ...of, ...verdict })
+  const key = { accountId, environment, mandateId, id: approvalId }
+  await setup.run(decideApproval, [key, verdict, { decided: event, amended: event }])
   setup.clock.nowMs += 60_001
   const hold = setup.newHold(mandate, '1.00')
   assert.equal((await setup.run(issueProof, { hold, approvalId })).decision, 'approved')

@@ -1,29 +1,19 @@
-import type { MandateStatus } from '@purser/wire/mandates'
-
-import type { AuditEvent, Mandate, Scope } from '../../../domain/records.ts'
-import type { RecordKey } from '../../store.ts'
-import { lock, look, put, range, unchanged, type Operation } from '../operation.ts'
+import type { Mandate, Scope } from '../../../domain/records.ts'
+import { lock, look, put, range, unchanged, type Operation, type PortOperation } from '../operation.ts'
+import { toMandate } from '../reads/records.ts'
 import { agents, auditEvents, mandateAccounts, mandates, type MandateRow } from '../tables.ts'
 import { Bookings, isEndedByBudget } from './bookings.ts'
 import { pathOf } from './limits/budgets.ts'
 import { closeMinute } from './denials.ts'
 import { endPayments, expiredReads, releaseExpired, type Released } from './ended-payments.ts'
 
-export interface NewMandate {
-  readonly mandate: Mandate
-  readonly event: AuditEvent
-}
-
-export type NewMandateOutcome = 'created' | 'not_found' | 'budget_not_found' | 'agent_revoked'
-
-/** Creates a mandate. Its `budgetPath` names only its budget; the budgets above it are added. */
-export const createMandate: Operation<NewMandate, NewMandateOutcome> = {
+export const createMandate: PortOperation<'createMandate'> = {
   name: 'createMandate',
 
   // A concurrent revocation of the agent must see the mandate.
-  reads: ({ mandate: { accountId, agentId } }) => [lock(agents, { accountId, id: agentId })],
+  reads: ([{ accountId, agentId }]) => [lock(agents, { accountId, id: agentId })],
 
-  decide({ mandate, event }, facts) {
+  decide([mandate, event], facts) {
     if (facts.isRerun && facts.row(mandates, mandate)) return unchanged('created')
     const agent = facts.row(agents, { accountId: mandate.accountId, id: mandate.agentId })
     if (agent?.environment !== mandate.environment) return unchanged('not_found')
@@ -58,37 +48,29 @@ function newRowOf(mandate: Mandate): MandateRow {
   }
 }
 
-export interface MandateMove {
-  readonly mandate: RecordKey
-  readonly to: MandateStatus
-  readonly event: AuditEvent
-}
-
-/** Changes the status of a mandate. Leaving `active` ends its open payments; `revoked` is permanent. */
-export const moveMandate: Operation<MandateMove, MandateRow | 'not_found' | 'mandate_revoked'> = {
+export const moveMandate: PortOperation<'moveMandate'> = {
   name: 'moveMandate',
 
-  reads: ({ mandate }) => [lock(mandates, mandate)],
+  reads: ([key]) => [lock(mandates, key)],
 
-  decide({ mandate: key, to, event }, facts) {
+  decide([key, to, event], facts) {
     const mandate = facts.row(mandates, key)
     if (mandate?.environment !== key.environment) return unchanged('not_found')
     // Changed by an earlier attempt whose response was lost.
-    if (facts.isRerun && facts.row(auditEvents, event)) return unchanged(mandate)
+    if (facts.isRerun && facts.row(auditEvents, event)) return unchanged(toMandate(mandate))
     if (mandate.status === to) {
+      if (mandate.stoppedBy === null) return unchanged(toMandate(mandate))
       // Pausing a mandate that a stop has already paused keeps it paused after the stop is undone.
-      const kept = { ...mandate, stoppedBy: null }
-      return mandate.stoppedBy === null
-        ? unchanged(mandate)
-        : { outcome: kept, changes: [put(mandates, kept)] }
+      return { outcome: toMandate(mandate), changes: [put(mandates, { ...mandate, stoppedBy: null })] }
     }
     if (mandate.status === 'revoked') return unchanged('mandate_revoked')
     const bookings = new Bookings(mandate, facts)
     const voided = to === 'active' ? 0 : endPayments(bookings, facts, event.createdAtMs)
-    const moved = { ...bookings.mandate, status: to, stoppedBy: null, updatedAtMs: event.createdAtMs }
-    bookings.mandate = moved
+    const now = { status: to, stoppedBy: null, updatedAtMs: event.createdAtMs }
+    bookings.mandate = { ...bookings.mandate, ...now }
     const data = { ...event.data, voided_holds: voided }
-    return { outcome: moved, changes: [...bookings.changes, put(auditEvents, { ...event, data })] }
+    const changes = [...bookings.changes, put(auditEvents, { ...event, data })]
+    return { outcome: toMandate(bookings.mandate), changes }
   },
 }
 

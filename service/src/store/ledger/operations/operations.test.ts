@@ -15,7 +15,7 @@ import { authorize, captureAuthorized, voidAuthorized } from './authorizations.t
 import { capture, settleLate } from './captures.ts'
 import { refund } from './refunds.ts'
 import { createSeller, releaseDomain } from './sellers.ts'
-import { voidPayment } from './voids.ts'
+import { voidProof } from './voids.ts'
 import { changeTransactions } from '../../../../testing/transactions.ts'
 
 test('A stop ends any number of open payments by changing one row', async () => {
@@ -23,20 +23,17 @@ test('A stop ends any number of open payments by changing one row', async () => 
   const mandate = await ledger.mandate()
   for (let count = 0; count < 200; count++) await ledger.proof(mandate, '0.10')
   assert.equal(ledger.row(mandates, mandate).openPayments, 200)
-  const moved = await ledger.run(moveMandate, {
-    mandate,
-    to: 'paused',
-    event: ledger.event('mandate.paused', mandate.id),
-  })
+  const moved = await ledger.run(moveMandate, [mandate, 'paused', ledger.event('mandate.paused', mandate.id)])
   assert(typeof moved === 'object')
-  assert.deepEqual([moved.heldMicro, moved.openPayments], [0n, 0])
+  const row = ledger.row(mandates, mandate)
+  assert.deepEqual([moved.heldMicro, row.openPayments], [0n, 0])
   const held = ledger.rows(payments)
   // No payment row was written.
   assert.ok(held.every(({ status }) => status === 'open'))
-  assert.ok(held.every((payment) => statusOf(payment, moved, ledger.clock.nowMs) === 'voided'))
+  assert.ok(held.every((payment) => statusOf(payment, row, ledger.clock.nowMs) === 'voided'))
   const [event] = ledger.rows(auditEvents).filter(({ type }) => type === 'mandate.paused')
   assert.deepEqual(event?.data, { voided_holds: 200 })
-  await ledger.run(moveMandate, { mandate, to: 'active', event: ledger.event('mandate.resumed', mandate.id) })
+  await ledger.run(moveMandate, [mandate, 'active', ledger.event('mandate.resumed', mandate.id)])
   assert.deepEqual(await ledger.capture(held[0] ?? assert.fail()), {
     outcome: 'failed',
     reason: 'proof_expired',
@@ -48,10 +45,11 @@ test('A voided payment releases its amount once and records one event', async ()
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate()
   const { nonce } = await ledger.proof(mandate, '1.00')
-  const wish = { ...scope, nonce, event: ledger.event('proof.voided', nonce) }
-  assert.equal((await ledger.run(voidPayment, { ...wish, agentId: 'agent_other' }))?.status, undefined)
-  assert.equal((await ledger.run(voidPayment, wish))?.status, 'voided')
-  assert.equal((await ledger.run(voidPayment, wish))?.status, 'voided')
+  const event = ledger.event('proof.voided', nonce)
+  const voided = (agentId?: string) => ledger.run(voidProof, [{ ...scope, nonce }, { agentId }, event])
+  assert.equal(await voided('agent_other'), undefined)
+  assert.equal((await voided())?.status, 'voided')
+  assert.equal((await voided())?.status, 'voided')
   assert.equal(ledger.row(mandates, mandate).heldMicro, 0n)
   const events = ledger.rows(auditEvents).filter(({ type }) => type === 'proof.voided')
   assert.deepEqual(
@@ -63,10 +61,10 @@ test('A voided payment releases its amount once and records one event', async ()
 test('No payment of a disabled account can be captured', async () => {
   const ledger = await openMemoryLedger()
   const payment = await ledger.proof(await ledger.mandate(), '1.00')
-  const move = { id: scope.accountId, atMs: ledger.clock.nowMs, events: [] }
-  assert(typeof (await ledger.run(moveAccount, { ...move, to: 'disabled' })) === 'object')
+  const move = { atMs: ledger.clock.nowMs, events: [] }
+  assert(typeof (await ledger.run(moveAccount, [scope.accountId, 'disabled', move])) === 'object')
   assert.deepEqual(await ledger.capture(payment), { outcome: 'refused', code: 'invalid_api_key' })
-  await ledger.run(moveAccount, { ...move, to: 'active' })
+  await ledger.run(moveAccount, [scope.accountId, 'active', move])
   assert.equal(ledger.row(accounts, { id: scope.accountId }).disabledAtMs, null)
   assert.equal((await ledger.capture(payment)).outcome, 'captured')
 })
@@ -74,7 +72,7 @@ test('No payment of a disabled account can be captured', async () => {
 test('A revoked key gets no answer to its earlier capture and cannot end a payment', async () => {
   const ledger = await openMemoryLedger()
   const merchant = ledger.newKey(scope, 'merchant')
-  await ledger.run(issueApiKey, { key: merchant, event: ledger.event('api_key.created', merchant.id) })
+  await ledger.run(issueApiKey, [merchant, ledger.event('api_key.created', merchant.id)])
   const mandate = await ledger.mandate()
   const [captured, open] = [await ledger.proof(mandate, '1.00'), await ledger.proof(mandate, '2.00')]
   const attemptOf = ({ nonce, agentId, mandateId, amountText, currency, resourceUrl }: Hold) => {
@@ -87,11 +85,10 @@ test('A revoked key gets no answer to its earlier capture and cannot end a payme
   await ledger.run(capture, { ...attemptOf(captured), transactionId })
   ledger.clock.nowMs += hourMs / 2
   assert.deepEqual(await ledger.run(settleLate, attemptOf(captured)), { outcome: 'replayed', transactionId })
-  await ledger.run(revokeApiKey, {
-    ...scope,
-    id: merchant.id,
-    event: ledger.event('api_key.revoked', merchant.id),
-  })
+  await ledger.run(revokeApiKey, [
+    { ...scope, id: merchant.id },
+    ledger.event('api_key.revoked', merchant.id),
+  ])
   for (const hold of [captured, open]) {
     const outcome = await ledger.run(settleLate, attemptOf(hold))
     assert.deepEqual(outcome, { outcome: 'failed', reason: 'proof_expired' })
@@ -108,20 +105,21 @@ test('A domain has one seller at a time, and a released one is free', async () =
     domain: 'shop.example',
     priceConfig: '{}',
     createdAtMs: ledger.clock.nowMs,
+    isPending: false,
   }
   const event = () => ledger.event('seller.created', seller.id)
-  assert.equal(await ledger.run(createSeller, { seller, event: event() }), 'created')
+  assert.equal(await ledger.run(createSeller, [seller, event()]), 'created')
   const other = { ...seller, id: 'seller_2' }
-  assert.equal(await ledger.run(createSeller, { seller: other, event: event() }), 'seller_exists')
+  assert.equal(await ledger.run(createSeller, [other, event()]), 'seller_exists')
   const registration = { environment: scope.environment, domain: seller.domain }
   const events = { own: ledger.event('seller.released', ''), theirs: ledger.event('seller.released', '') }
-  assert.deepEqual(await ledger.run(releaseDomain, { registration, events }), {
+  assert.deepEqual(await ledger.run(releaseDomain, [registration, events]), {
     accountId: scope.accountId,
     id: 'seller_1',
   })
   assert.deepEqual([ledger.rows(sellerDomains), ledger.rows(sellers)], [[], []])
-  assert.equal(await ledger.run(releaseDomain, { registration, events }), undefined)
-  assert.equal(await ledger.run(createSeller, { seller: other, event: event() }), 'created')
+  assert.equal(await ledger.run(releaseDomain, [registration, events]), undefined)
+  assert.equal(await ledger.run(createSeller, [other, event()]), 'created')
 })
 
 test('Concurrent calls share one transaction, and each is decided on the result of the earlier ones', async () => {
@@ -175,11 +173,11 @@ test('If facts are read again and change the decision, the earlier changes are n
   })
   const hold = await ledger.proof(await ledger.mandate(), '1.00')
   const other = await ledger.proof(await ledger.mandate(), '1.00')
-  const move = { id: scope.accountId, to: 'disabled' as const, atMs: ledger.clock.nowMs, events: [] }
-  meanwhile = () => beside?.run(moveAccount, move) ?? assert.fail()
+  const move = { atMs: ledger.clock.nowMs, events: [] }
+  meanwhile = () => beside?.run(moveAccount, [scope.accountId, 'disabled', move]) ?? assert.fail()
   // The second call reads in two steps, so both are decided twice.
-  const wish = { ...scope, nonce: other.nonce, event: ledger.event('proof.voided', other.nonce) }
-  const [outcome] = await Promise.all([ledger.capture(hold), ledger.run(voidPayment, wish)])
+  const event = ledger.event('proof.voided', other.nonce)
+  const [outcome] = await Promise.all([ledger.capture(hold), ledger.run(voidProof, [other, {}, event])])
   assert.deepEqual(outcome, { outcome: 'refused', code: 'invalid_api_key' })
   assert.deepEqual(ledger.rows(entries), [])
 })
@@ -203,10 +201,11 @@ async function openLosingLedger() {
       }))
     },
   })
-  const move = { id: scope.accountId, to: 'disabled' as const, atMs: ledger.clock.nowMs, events: [] }
+  const move = { atMs: ledger.clock.nowMs, events: [] }
   return {
     ...ledger,
-    loseNextAnswer: () => void (meanwhile = () => beside?.run(moveAccount, move) ?? assert.fail()),
+    loseNextAnswer: () =>
+      void (meanwhile = () => beside?.run(moveAccount, [scope.accountId, 'disabled', move]) ?? assert.fail()),
   }
 }
 

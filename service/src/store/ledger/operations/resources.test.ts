@@ -53,7 +53,7 @@ test('An interrupted revocation is completed by the sweep or by a retry, and mea
     const mandate = await ledger.mandate()
     const hold = await ledger.proof(mandate, '1.00')
     const event = ledger.event('agent.revoked', ledger.agent.id)
-    const first = await ledger.run(revokeAgentAtFirst, { agent: ledger.agent, event })
+    const first = await ledger.run(revokeAgentAtFirst, [ledger.agent, event])
     assert(typeof first === 'object')
     assert.equal(ledger.row(mandates, mandate).openPayments, 1)
     assert.deepEqual(await ledger.capture(hold), { outcome: 'failed', reason: 'proof_expired' })
@@ -75,18 +75,15 @@ test('An agent is revoked only in its own account and environment, and then gets
     { id: 'agent_none' },
   ]) {
     const event = ledger.event('agent.revoked', agent.id)
-    assert.equal(
-      await ledger.run(revokeAgentAtFirst, { agent: { ...agent, ...foreign }, event }),
-      'not_found',
-    )
+    assert.equal(await ledger.run(revokeAgentAtFirst, [{ ...agent, ...foreign }, event]), 'not_found')
   }
   await revoke(ledger)
   const mandate = ledger.newMandate()
-  const created = { mandate, event: ledger.event('mandate.created', mandate.id) }
-  assert.equal(await ledger.run(createMandate, created), 'agent_revoked')
+  const created = ledger.event('mandate.created', mandate.id)
+  assert.equal(await ledger.run(createMandate, [mandate, created]), 'agent_revoked')
   const key = ledger.newKey(scope, 'agent', agent.id)
-  const issued = { key, event: ledger.event('api_key.created', key.id) }
-  assert.equal(await ledger.run(issueApiKey, issued), 'agent_revoked')
+  const issued = ledger.event('api_key.created', key.id)
+  assert.equal(await ledger.run(issueApiKey, [key, issued]), 'agent_revoked')
   assert.deepEqual([ledger.rows(mandates), ledger.rows(apiKeys)], [[], []])
 })
 
@@ -118,16 +115,11 @@ for (const losesAnswers of [false, true]) {
     const issue = async (role: 'owner' | 'operator' | 'merchant') => {
       const key = ledger.newKey(of, role)
       const event = ledger.event('api_key.created', key.id, of)
-      assert.equal(await ledger.run(issueApiKey, { key, event }), 'created')
+      assert.equal(await ledger.run(issueApiKey, [key, event]), 'created')
       return key
     }
     const revokeKey = (key: { id: string }, fields: { accountId?: string; mayBeLast?: boolean } = {}) =>
-      ledger.run(revokeApiKey, {
-        ...of,
-        id: key.id,
-        event: ledger.event('api_key.revoked', key.id),
-        ...fields,
-      })
+      ledger.run(revokeApiKey, [{ ...of, id: key.id, ...fields }, ledger.event('api_key.revoked', key.id)])
     const merchant = await issue('merchant')
     assert.equal(await revokeKey(first), 'last_owner_key')
     assert.equal(await revokeKey(first, { accountId: 'acct_1' }), 'not_found')
@@ -148,11 +140,11 @@ test('A pending seller has no domain until it claims a free one', async () => {
   const create = (of: typeof other | typeof scope, isPending: boolean) => {
     const fields = { name: 'Shop', domain: 'shop.example', priceConfig: '{}', createdAtMs: 1 }
     const seller = { ...of, id: ledger.nextId('seller'), ...fields, isPending }
-    return ledger.run(createSeller, { seller, event: ledger.event('seller.created', seller.id, of) })
+    return ledger.run(createSeller, [seller, ledger.event('seller.created', seller.id, of)])
   }
   const claim = (of: typeof other | typeof scope) => {
     const event = ledger.event('seller.created', '', of)
-    return ledger.run(claimDomain, { own: { ...of, domain: 'shop.example' }, event })
+    return ledger.run(claimDomain, [{ ...of, domain: 'shop.example' }, event])
   }
   assert.equal(await claim(scope), 'not_found')
   assert.deepEqual([await create(scope, true), await create(other, true)], ['created', 'created'])
@@ -168,9 +160,9 @@ test('A pending seller has no domain until it claims a free one', async () => {
 
 test('Tallies are added once even if the answer is lost, and only for domains of the account', async () => {
   const ledger = await openMemoryLedger({ losesAnswers: true })
-  const fields = { name: 'Shop', domain: 'shop.example', priceConfig: '{}', createdAtMs: 1 }
+  const fields = { name: 'Shop', domain: 'shop.example', priceConfig: '{}', createdAtMs: 1, isPending: false }
   const seller = { ...scope, id: 'seller_1', ...fields }
-  await ledger.run(createSeller, { seller, event: ledger.event('seller.created', seller.id) })
+  await ledger.run(createSeller, [seller, ledger.event('seller.created', seller.id)])
   const refusal = { ...scope, subject: 'shop.example', reason: 'nonce_reused' } as const
   const counted = { ...refusal, startsAtMs: 900_000, count: 2 }
   const use = { accountId: scope.accountId, keyId: 'key_1', usedAtMs: 7 }
@@ -197,9 +189,9 @@ test('Tallies are added once if the answer is lost and another process adds to t
   const ledger = await openMemoryLedger({
     changeDriver: (own) => losingAnswerOnce((driver = own), () => meanwhile),
   })
-  const fields = { name: 'Shop', domain: 'shop.example', priceConfig: '{}', createdAtMs: 1 }
+  const fields = { name: 'Shop', domain: 'shop.example', priceConfig: '{}', createdAtMs: 1, isPending: false }
   const seller = { ...scope, id: 'seller_1', ...fields }
-  await ledger.run(createSeller, { seller, event: ledger.event('seller.created', seller.id) })
+  await ledger.run(createSeller, [seller, ledger.event('seller.created', seller.id)])
   const refusal = {
     ...scope,
     subject: 'shop.example',
@@ -251,7 +243,7 @@ test('A clock that is ahead releases payments early, and those issued after it i
 
 function revoke(ledger: MemoryLedger) {
   const { agent } = ledger
-  return revokeAgent(ledger.ledger, { agent, event: ledger.event('agent.revoked', agent.id) })
+  return revokeAgent(ledger.ledger, agent, ledger.event('agent.revoked', agent.id))
 }
 
 /** A driver that commits, lets others run, and then loses the answer. */

@@ -1,28 +1,18 @@
-import type { AuditEvent, ListedSeller, RegisteredSeller } from '../../../domain/records.ts'
 import { eventsOfRelease } from '../../released-domain.ts'
-import type { OwnDomain, Registration, ReleaseEvents } from '../../store.ts'
-import { lock, look, put, range, remove, unchanged, type Facts, type Operation } from '../operation.ts'
+import type { OwnDomain } from '../../store.ts'
+import { lock, look, put, range, remove, unchanged, type Facts, type PortOperation } from '../operation.ts'
 import { accounts, auditEvents, sellerDomains, sellers } from '../tables.ts'
 
-export interface NewSeller {
-  readonly seller: Omit<ListedSeller, 'isPending'> & { readonly isPending?: boolean }
-  readonly event: AuditEvent
-}
-
-/**
- * Registers a seller under its domain, unless the domain is taken. A pending seller is stored without the
- * domain, so that it cannot collect and others can claim the domain too.
- */
-export const createSeller: Operation<NewSeller, 'created' | 'seller_exists'> = {
+export const createSeller: PortOperation<'createSeller'> = {
   name: 'createSeller',
 
   // If an account creates two pending sellers at once, one must see the other: lock the account.
-  reads: ({ seller }) => [
+  reads: ([seller]) => [
     ...(seller.isPending ? [lock(accounts, { id: seller.accountId }), ownOf(seller)] : []),
     look(sellerDomains, seller),
   ],
 
-  decide({ seller: { isPending = false, ...seller }, event }, facts) {
+  decide([{ isPending, ...seller }, event], facts) {
     if (facts.isRerun && facts.row(sellers, seller)) return unchanged('created')
     if (facts.row(sellerDomains, seller)) return unchanged('seller_exists')
     if (isPending && ownIn(facts, seller)) return unchanged('seller_exists')
@@ -35,20 +25,12 @@ export const createSeller: Operation<NewSeller, 'created' | 'seller_exists'> = {
   },
 }
 
-export interface DomainClaim {
-  readonly own: OwnDomain
-  readonly event: AuditEvent
-}
-
-/**
- * Assigns a domain to the account's pending seller, unless it is taken; `claimed` again if the seller already has it.
- */
-export const claimDomain: Operation<DomainClaim, 'claimed' | 'seller_exists' | 'not_found'> = {
+export const claimDomain: PortOperation<'claimDomain'> = {
   name: 'claimDomain',
 
-  reads: ({ own }) => [ownOf(own), look(sellerDomains, own)],
+  reads: ([own]) => [ownOf(own), look(sellerDomains, own)],
 
-  decide({ own, event }, facts) {
+  decide([own, event], facts) {
     const seller = ownIn(facts, own)
     if (!seller) return unchanged('not_found')
     const registered = facts.row(sellerDomains, own)
@@ -64,18 +46,12 @@ export const claimDomain: Operation<DomainClaim, 'claimed' | 'seller_exists' | '
   },
 }
 
-export interface DomainRelease {
-  readonly registration: Registration
-  readonly events: ReleaseEvents
-}
-
-/** Removes the seller under a domain, whoever owns it; undefined if there is none. Payments keep its id. */
-export const releaseDomain: Operation<DomainRelease, RegisteredSeller | undefined> = {
+export const releaseDomain: PortOperation<'releaseDomain'> = {
   name: 'releaseDomain',
 
-  reads: ({ registration }) => [lock(sellerDomains, registration)],
+  reads: ([registration]) => [lock(sellerDomains, registration)],
 
-  decide({ registration, events }, facts) {
+  decide([registration, events], facts) {
     // Released by an earlier attempt whose response was lost.
     const earlier = facts.isRerun ? facts.row(auditEvents, events.own) : undefined
     if (earlier) return unchanged({ accountId: String(earlier.data['account_id']), id: earlier.subjectId })

@@ -20,10 +20,10 @@ test('Using a session only ever moves its end forward', async () => {
   const ledger = await openMemoryLedger()
   const session = await begin(ledger)
   for (const usedAtMs of [session.usedAtMs + 5, session.usedAtMs + 3]) {
-    await ledger.run(touchSession, { session, usedAtMs })
+    await ledger.run(touchSession, [session, usedAtMs])
     assert.equal(ledger.row(sessions, session).usedAtMs, session.usedAtMs + 5)
   }
-  await ledger.run(touchSession, { session: { ...session, accountId: 'acct_2' }, usedAtMs: 1e15 })
+  await ledger.run(touchSession, [{ ...session, accountId: 'acct_2' }, 1e15])
   assert.equal(ledger.rows(sessions).length, 1)
 })
 
@@ -32,15 +32,15 @@ for (const losesAnswers of [false, true]) {
     const ledger = await openMemoryLedger({ losesAnswers })
     const [first, second, link] = [await begin(ledger), await begin(ledger), await begin(ledger)]
     const event = () => ledger.event('session.ended', 'session')
-    assert.equal(await ledger.run(endSession, { session: first, event: event() }), true)
-    assert.equal(await ledger.run(endSession, { session: first, event: event() }), false)
+    assert.equal(await ledger.run(endSession, [first, event()]), true)
+    assert.equal(await ledger.run(endSession, [first, event()]), false)
     const byId = { accountId: scope.accountId, id: second.id }
     const foreign = { ...byId, accountId: 'acct_2' }
-    assert.equal(await ledger.run(endSessionById, { session: foreign, event: event() }), false)
-    assert.equal(await ledger.run(endSessionById, { session: byId, event: event() }), true)
-    assert.equal(await ledger.run(endSessionById, { session: byId, event: event() }), false)
+    assert.equal(await ledger.run(endSessionById, [foreign, event()]), false)
+    assert.equal(await ledger.run(endSessionById, [byId, event()]), true)
+    assert.equal(await ledger.run(endSessionById, [byId, event()]), false)
     // A link signs in at most once: if in doubt, not at all.
-    assert.equal(await ledger.run(endSession, { session: link, event: undefined }), !losesAnswers)
+    assert.equal(await ledger.run(endSession, [link, undefined]), !losesAnswers)
     assert.deepEqual(ledger.rows(sessions), [])
     const events = ledger.rows(auditEvents).filter(({ type }) => type === 'session.ended')
     assert.equal(events.length, 2)
@@ -63,6 +63,6 @@ async function begin(ledger: MemoryLedger, fields: { accountId?: string; endsAtM
     endsAtMs: nowMs + hourMs,
     ...fields,
   } as const
-  await ledger.run(createSession, { session, event: undefined })
+  await ledger.run(createSession, [session, undefined])
   return session
 }

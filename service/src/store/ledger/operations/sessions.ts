@@ -1,23 +1,17 @@
 import type { AuditEvent } from '../../../domain/records.ts'
-import type { SessionKey, StoredSession } from '../../console/store.ts'
-import { lock, put, range, remove, unchanged, type Facts, type Operation } from '../operation.ts'
+import type { StoredSession } from '../../console/store.ts'
+import { lock, put, range, remove, unchanged, type Facts, type PortOperation } from '../operation.ts'
 import { auditEvents, sessions, type SessionRow } from '../tables.ts'
-
-export interface NewSession {
-  readonly session: StoredSession
-  readonly event: AuditEvent | undefined
-}
 
 /** How many ended sessions a new one removes. */
 const maxRemoved = 100
 
-/** Records a session, and removes some ended ones of the account. */
-export const createSession: Operation<NewSession, undefined> = {
+export const createSession: PortOperation<'createSession'> = {
   name: 'createSession',
 
-  reads: ({ session }) => [endedUpTo(session)],
+  reads: ([session]) => [endedUpTo(session)],
 
-  decide({ session, event }, facts) {
+  decide([session, event], facts) {
     if (facts.isRerun && facts.row(sessions, session)) return unchanged(undefined)
     const ended = facts.rows(endedUpTo(session))
     return {
@@ -27,49 +21,32 @@ export const createSession: Operation<NewSession, undefined> = {
   },
 }
 
-export interface SessionUse {
-  readonly session: SessionKey
-  readonly usedAtMs: number
-}
-
-/** Extends a session that is used. */
-export const touchSession: Operation<SessionUse, undefined> = {
+export const touchSession: PortOperation<'touchSession'> = {
   name: 'touchSession',
-  reads: ({ session }) => [lock(sessions, session)],
-  decide({ session, usedAtMs }, facts) {
+  reads: ([session]) => [lock(sessions, session)],
+  decide([session, usedAtMs], facts) {
     const row = facts.row(sessions, session)
     if (!row || row.usedAtMs >= usedAtMs) return unchanged(undefined)
     return { outcome: undefined, changes: [put(sessions, { ...row, usedAtMs })] }
   },
 }
 
-export interface SessionEnd {
-  readonly session: SessionKey
-  readonly event: AuditEvent | undefined
-}
-
 /**
- * Ends a session once; returns whether it existed. Without an event, a rerun cannot know whether an earlier attempt
- * ended it, and returns false: a one-time link signs in at most once.
+ * Without an event, a rerun cannot know whether an earlier attempt ended the session, and returns false: a one-time link signs
+ * in at most once.
  */
-export const endSession: Operation<SessionEnd, boolean> = {
+export const endSession: PortOperation<'endSession'> = {
   name: 'endSession',
-  reads: ({ session }) => [lock(sessions, session)],
-  decide: ({ session, event }, facts) => end(facts.row(sessions, session), event, facts),
+  reads: ([session]) => [lock(sessions, session)],
+  decide: ([session, event], facts) => end(facts.row(sessions, session), event, facts),
 }
 
-export interface SessionEndById {
-  readonly session: { readonly accountId: string; readonly id: string }
-  readonly event: AuditEvent
-}
-
-/** Ends a session of an account by its id, once; returns whether it existed. */
-export const endSessionById: Operation<SessionEndById, boolean> = {
+export const endSessionById: PortOperation<'endSessionById'> = {
   name: 'endSessionById',
 
-  reads: ({ session }) => [byId(session)],
+  reads: ([session]) => [byId(session)],
 
-  decide({ session, event }, facts) {
+  decide([session, event], facts) {
     const [row] = facts.rows(byId(session))
     return end(row, row ? { ...event, environment: row.environment ?? event.environment } : event, facts)
   },
@@ -89,6 +66,6 @@ function endedUpTo({ accountId, createdAtMs: upTo }: StoredSession) {
   return range(sessions, { where, orderBy: 'endsAtMs', upTo, limit: maxRemoved, isLocked: true })
 }
 
-function byId({ accountId, id }: SessionEndById['session']) {
+function byId({ accountId, id }: Pick<SessionRow, 'accountId' | 'id'>) {
   return range(sessions, { where: { accountId, id }, orderBy: 'endsAtMs', limit: 1, isLocked: true })
 }

@@ -26,11 +26,7 @@ test('A stop does not change expired mandates or those paused by someone else', 
   const ledger = await openMemoryLedger()
   const expired = await ledger.mandate({ expiresAtMs: ledger.clock.nowMs })
   const paused = await ledger.mandate()
-  await ledger.run(moveMandate, {
-    mandate: paused,
-    to: 'paused',
-    event: ledger.event('mandate.paused', paused.id),
-  })
+  await ledger.run(moveMandate, [paused, 'paused', ledger.event('mandate.paused', paused.id)])
   assert.deepEqual((await ledger.stop('stop_1')).mandateIds, [])
   assert.equal(ledger.row(mandates, expired).status, 'active')
   assert.deepEqual(await ledger.resume(null), [])

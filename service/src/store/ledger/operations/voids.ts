@@ -1,37 +1,28 @@
 import type { AuditEvent, Scope } from '../../../domain/records.ts'
-import type { AgentFilter } from '../../store.ts'
-import { lock, look, put, unchanged, type Change, type Operation } from '../operation.ts'
-import { auditEvents, mandates, payments, type BudgetUsageRow, type PaymentRow } from '../tables.ts'
+import { lock, look, put, unchanged, type Change, type Operation, type PortOperation } from '../operation.ts'
+import { toHold } from '../reads/records.ts'
+import { auditEvents, mandates, payments, type BudgetUsageRow } from '../tables.ts'
 import { bookingReads, Bookings, statusBelowBudgets } from './bookings.ts'
 import { endPayment, endPayments } from './ended-payments.ts'
 import { mandatesIn } from './mandates.ts'
 import { eventDataOf } from './payment-rows.ts'
 
-export interface VoidCall extends Scope, AgentFilter {
-  readonly nonce: string
-  readonly event: AuditEvent
-}
+export const voidProof: PortOperation<'voidProof'> = {
+  name: 'voidProof',
 
-/**
- * Ends an open payment and releases its amount at once. The outcome is the resulting payment; undefined if there is
- * none.
- */
-export const voidPayment: Operation<VoidCall, PaymentRow | undefined> = {
-  name: 'voidPayment',
+  reads: ([key]) => [look(payments, key)],
 
-  reads: ({ accountId, nonce }) => [look(payments, { accountId, nonce })],
-
-  decide({ accountId, environment, nonce, agentId, event }, facts) {
-    const payment = facts.row(payments, { accountId, nonce })
-    if (payment?.environment !== environment) return unchanged(undefined)
+  decide([key, { agentId }, event], facts) {
+    const payment = facts.row(payments, key)
+    if (payment?.environment !== key.environment) return unchanged(undefined)
     if (agentId !== undefined && payment.agentId !== agentId) return unchanged(undefined)
-    const mandate = facts.lockedRow(mandates, { accountId, id: payment.mandateId })
+    const mandate = facts.lockedRow(mandates, { accountId: key.accountId, id: payment.mandateId })
     if (!mandate) return unchanged(undefined)
     facts.read(bookingReads(mandate, [payment]))
     const status = statusBelowBudgets(payment, mandate, event.createdAtMs, facts)
     // Also a payment that has expired holds its amount until it is released.
     const isHeld = payment.status === 'open' && (status === 'open' || status === 'expired')
-    if (!isHeld) return unchanged({ ...payment, status })
+    if (!isHeld) return unchanged(toHold({ ...payment, status }, payment.epoch))
     const endedAs = status === 'open' ? 'voided' : 'expired'
     const bookings = new Bookings(mandate, facts)
     endPayment(bookings, payment, endedAs, facts)
@@ -39,7 +30,7 @@ export const voidPayment: Operation<VoidCall, PaymentRow | undefined> = {
     if (status === 'open') {
       changes.push(put(auditEvents, { ...event, data: { ...event.data, ...eventDataOf(payment) } }))
     }
-    return { outcome: { ...payment, status: endedAs }, changes }
+    return { outcome: toHold({ ...payment, status: endedAs }, payment.epoch), changes }
   },
 }
 

@@ -503,19 +503,19 @@ async function writeLedger({ driver }: Bed): Promise<string> {
   const shop = await LedgerTenant.create({ ledger, ids, clock })
   const { accountId, environment } = shop.caller
   const seller = { accountId, environment, id: ids.next('seller'), name: 'Shop', domain: 'shop.example' }
-  await ledger.run(createSeller, {
-    seller: { ...seller, priceConfig: '{}', createdAtMs: clock.ms },
-    event: shop.event('seller.created', seller.id),
-  })
+  await ledger.run(createSeller, [
+    { ...seller, priceConfig: '{}', createdAtMs: clock.ms, isPending: false },
+    shop.event('seller.created', seller.id),
+  ])
   const id = await payer.mandate()
   const mandate = { accountId: payer.caller.accountId, environment, id }
   await Promise.all([payer.proof(id), payer.proof(id)])
   for (const to of ['paused', 'active'] as const) {
-    await ledger.run(moveMandate, { mandate, to, event: payer.event('mandate.paused', id) })
+    await ledger.run(moveMandate, [mandate, to, payer.event('mandate.paused', id)])
   }
   const event = payer.event('mandate.amended', id)
   const amendment = { terms: { purpose: 'Maps' }, expectedVersion: 1, mayWiden: true, endsHolds: false }
-  await ledger.run(amendMandate, { ...mandate, mandateId: id, ...amendment, event })
+  await ledger.run(amendMandate, [mandate, {}, amendment, event])
   await ledger.run(evaluate, payer.proposal(id))
   const captured = await payer.proof(id)
   await ledger.run(capture, { ...payer.captureCall(captured), caller: shop.caller })
@@ -548,16 +548,16 @@ async function writeLedger({ driver }: Bed): Promise<string> {
 async function writeApprovals(ledger: Ledger, tenant: LedgerTenant): Promise<void> {
   const mandateId = await tenant.mandate()
   const { accountId, environment } = tenant.caller
-  const scope = { accountId, environment, mandateId }
+  const scope = { accountId, environment }
   const terms = { approval: { above: '0.00', firstPurchaseAtSeller: false, required: 1 } }
   const event = tenant.event('mandate.amended', mandateId)
   const amendment = { terms, expectedVersion: 1, mayWiden: true, endsHolds: false }
-  await ledger.run(amendMandate, { ...scope, ...amendment, event })
+  await ledger.run(amendMandate, [{ ...scope, id: mandateId }, {}, amendment, event])
   const asked = await ledger.run(issueProof, { hold: tenant.hold(mandateId) })
   const approvalId = asked.decision === 'denied' ? (asked.approval?.id ?? '') : ''
   const verdict = { actor: 'ada', person: 'ada', verdict: 'approved', note: null, isOwner: true } as const
-  const events = { event: tenant.event('approval.approved', approvalId), amendedEvent: event }
-  await ledger.run(decideApproval, { ...scope, approvalId, ...verdict, ...events })
+  const events = { decided: tenant.event('approval.approved', approvalId), amended: event }
+  await ledger.run(decideApproval, [{ ...scope, mandateId, id: approvalId }, verdict, events])
   const used = await ledger.run(issueProof, { hold: tenant.hold(mandateId), approvalId })
   assert.equal(used.decision, 'approved')
   await ledger.run(issueProof, { hold: tenant.hold(mandateId) })
@@ -582,7 +582,7 @@ async function writeLimits(ledger: Ledger, tenant: LedgerTenant): Promise<void> 
   }
   const ofTeam = [limit('team', { calendar: 'year', timeZone })]
   const event = tenant.event('budget.created', budget.id)
-  await ledger.run(createBudget, { budget: { ...budget, ...times, limits: ofTeam }, event })
+  await ledger.run(createBudget, [{ ...budget, ...times, limits: ofTeam }, event])
   const mandateId = await tenant.mandate(undefined, { limits, budgetPath: [budget.id] })
   await tenant.proof(mandateId)
   const captured = await tenant.capture(await tenant.proof(mandateId))

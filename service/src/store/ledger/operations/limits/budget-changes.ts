@@ -1,18 +1,18 @@
 import { keepIds, toWireLimit } from '../../../../domain/limit-terms.ts'
 import { changesBetween } from '../../../../domain/mandate-terms.ts'
 import { committedAt, exceedsMax, usageOf, type Limit, type LimitUsage } from '../../../../domain/limits.ts'
-import type { AuditEvent } from '../../../../domain/records.ts'
-import type { BudgetChange, BudgetChangeOutcome, RecordKey } from '../../../store.ts'
+import type { BudgetChange, RecordKey } from '../../../store.ts'
 import {
   lock,
   look,
   put,
+  refused,
   unchanged,
   type Change,
-  type Decision,
   type Facts,
-  type Operation,
+  type PortOperation,
 } from '../../operation.ts'
+import { toBudget } from '../../reads/records.ts'
 import {
   auditEvents,
   budgets,
@@ -29,33 +29,24 @@ import { endOpen } from './budgets.ts'
 /** Max mandates of an environment whose payments an added limit searches. */
 const maxMandates = 10_000
 
-export interface BudgetChangeCall extends BudgetChange {
-  readonly budget: RecordKey
-  readonly event: AuditEvent
-}
-
-type ChangeOutcome =
-  | { readonly outcome: 'changed'; readonly budget: BudgetRow }
-  | Exclude<BudgetChangeOutcome, { readonly outcome: 'changed' }>
-
 /**
- * Changes the name and the limits of a budget. An added limit counts what was booked in its current period:
- * every mandate of the environment is locked, so that no payment is booked meanwhile.
+ * An added limit counts what was booked in its current period: every mandate of the environment is locked, so that no payment
+ * is booked meanwhile.
  */
-export const changeBudget: Operation<BudgetChangeCall, ChangeOutcome> = {
+export const changeBudget: PortOperation<'changeBudget'> = {
   name: 'changeBudget',
 
-  reads: ({ budget }) => [look(budgets, budget)],
+  reads: ([key]) => [look(budgets, key)],
 
-  decide(call, facts) {
-    const { budget: key, expectedVersion, name, endsHolds, event } = call
-    const budget = lockedBudget(call, facts)
+  decide([key, change, event], facts) {
+    const { expectedVersion, name, endsHolds } = change
+    const budget = lockedBudget(key, change, facts)
     if (budget?.environment !== key.environment) return refused('not_found')
-    if (facts.isRerun && facts.row(auditEvents, event)) return unchanged({ outcome: 'changed', budget })
-    const wanted = { ...budget, name: name ?? budget.name, limits: limitsOf(budget, call) }
+    if (facts.isRerun && facts.row(auditEvents, event)) return unchanged(changedTo(budget))
+    const wanted = { ...budget, name: name ?? budget.name, limits: limitsOf(budget, change) }
     const changed = changesBetween(termsOf(budget), termsOf(wanted))
     // Also the answer to a retry: RFC 9110 allows it whatever the version.
-    if (!changed) return unchanged({ outcome: 'changed', budget })
+    if (!changed) return unchanged(changedTo(budget))
     if (budget.version !== expectedVersion) return refused('version_mismatch')
     const usage = facts.row(budgetUsage, usageKey(key))
     const atMs = event.createdAtMs
@@ -70,25 +61,22 @@ export const changeBudget: Operation<BudgetChangeCall, ChangeOutcome> = {
     }
     const data = { ...event.data, version: row.version, ...changed }
     return {
-      outcome: { outcome: 'changed', budget: row },
+      outcome: changedTo(row),
       changes: [...counted, put(budgets, row), put(auditEvents, { ...event, data })],
     }
   },
 }
 
-/** The budget. If limits are added, its mandates are locked before it, as in every operation. */
-function lockedBudget(call: BudgetChangeCall, facts: Facts): BudgetRow | undefined {
-  const { budget: key } = call
-  const seen = facts.row(budgets, key)
-  if (seen && addedLimits(limitsOf(seen, call), seen.limits).length > 0) facts.read([mandatesOf(seen)])
-  facts.read([lock(budgets, key), lock(budgetUsage, usageKey(key))])
-  return facts.row(budgets, key)
+function changedTo(budget: BudgetRow) {
+  return { outcome: 'changed' as const, budget: toBudget(budget) }
 }
 
-type Refusal = Extract<BudgetChangeOutcome, { readonly outcome: 'refused' }>['code']
-
-function refused(code: Refusal): Decision<ChangeOutcome> {
-  return unchanged({ outcome: 'refused', code })
+/** The budget. If limits are added, its mandates are locked before it, as in every operation. */
+function lockedBudget(key: RecordKey, change: BudgetChange, facts: Facts): BudgetRow | undefined {
+  const seen = facts.row(budgets, key)
+  if (seen && addedLimits(limitsOf(seen, change), seen.limits).length > 0) facts.read([mandatesOf(seen)])
+  facts.read([lock(budgets, key), lock(budgetUsage, usageKey(key))])
+  return facts.row(budgets, key)
 }
 
 /** The limits that a change leaves. */
@@ -116,7 +104,7 @@ function countEarlier(
   { id, limits }: BudgetRow,
   { usage, atMs }: { readonly usage: BudgetUsageRow | undefined; readonly atMs: number },
   facts: Facts,
-): readonly Change[] | Refusal {
+): readonly Change[] | 'history_too_long' | 'version_mismatch' {
   const { accountId } = before
   const none = { accountId, budgetId: id, bookedAtMs: 0, counted: {}, reported: null }
   const kept = {

@@ -1,6 +1,13 @@
-import { usageOf, type LimitFacts, type LimitUsage } from '../../../../domain/limits.ts'
-import type { ProposedBooking, RecordKey } from '../../../store.ts'
-import { look, unchanged, type Facts, type Operation, type Read } from '../../operation.ts'
+import { usageOf, type LimitFacts } from '../../../../domain/limits.ts'
+import type { ProposedBooking } from '../../../store.ts'
+import {
+  look,
+  unchanged,
+  type Facts,
+  type Operation,
+  type PortOperation,
+  type Read,
+} from '../../operation.ts'
 import { agents, budgets, budgetUsage, mandates, type AgentRow, type MandateRow } from '../../tables.ts'
 import { bookingReads, Bookings, isCounted, isEndedByBudget } from '../bookings.ts'
 import { endPayments, expiredReads, releaseExpired } from '../ended-payments.ts'
@@ -54,18 +61,12 @@ export const readLimits: Operation<ProposedBooking, LimitFacts | undefined> = {
   decide: (proposed, facts) => unchanged(proposedLimits(proposed, facts)),
 }
 
-export interface UsageQuestion {
-  readonly mandate: RecordKey
-  readonly atMs: number
-}
-
-/** The usage of the limits of a mandate and of its budgets. */
-export const readMandateUsage: Operation<UsageQuestion, readonly LimitUsage[]> = {
+export const readMandateUsage: PortOperation<'readMandateUsage'> = {
   name: 'readMandateUsage',
 
-  reads: ({ mandate }) => [look(mandates, mandate)],
+  reads: ([mandate]) => [look(mandates, mandate)],
 
-  decide({ mandate: key, atMs }, facts) {
+  decide([key, atMs], facts) {
     const mandate = facts.row(mandates, key)
     if (mandate?.environment !== key.environment) return unchanged([])
     const { accountId, agentId, id: mandateId } = mandate
@@ -80,21 +81,12 @@ export const readMandateUsage: Operation<UsageQuestion, readonly LimitUsage[]> =
   },
 }
 
-export interface BudgetQuestion {
-  readonly budget: RecordKey
-  readonly atMs: number
-}
-
-/** The usage of the limits of a budget. */
-export const readBudgetUsage: Operation<BudgetQuestion, readonly LimitUsage[]> = {
+export const readBudgetUsage: PortOperation<'readBudgetUsage'> = {
   name: 'readBudgetUsage',
 
-  reads: ({ budget: key }) => [
-    look(budgets, key),
-    look(budgetUsage, { accountId: key.accountId, budgetId: key.id }),
-  ],
+  reads: ([key]) => [look(budgets, key), look(budgetUsage, { accountId: key.accountId, budgetId: key.id })],
 
-  decide({ budget: key, atMs }, facts) {
+  decide([key, atMs], facts) {
     const budget = facts.row(budgets, key)
     if (budget?.environment !== key.environment) return unchanged([])
     const usage = facts.row(budgetUsage, { accountId: key.accountId, budgetId: key.id })

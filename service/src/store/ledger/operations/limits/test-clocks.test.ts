@@ -39,7 +39,7 @@ test('Production has no test clock', async () => {
   const ledger = await openMemoryLedger()
   const live = { ...scope, environment: 'production' as const }
   const event = ledger.event('test_clock.advanced', scope.accountId, live)
-  const outcome = await ledger.run(advanceClock, { scope: live, byMs: dayMs, event })
+  const outcome = await ledger.run(advanceClock, [live, dayMs, event])
   assert.deepEqual(outcome, { outcome: 'refused', code: 'not_found' })
   assert.equal(ledger.row(accounts, { id: scope.accountId }).clockOffsetMs, null)
 })
@@ -71,5 +71,5 @@ test('The transaction of a capture decides by the test clock of the account that
 
 function advance(ledger: MemoryLedger, byMs: number) {
   const event = ledger.event('test_clock.advanced', scope.accountId)
-  return ledger.run(advanceClock, { scope, byMs, event })
+  return ledger.run(advanceClock, [scope, byMs, event])
 }

@@ -1,23 +1,15 @@
 import { clockOffsetOf, maxClockOffsetMs } from '../../../../domain/clock/test-clock.ts'
-import type { AuditEvent, Scope } from '../../../../domain/records.ts'
+import type { Scope } from '../../../../domain/records.ts'
 import type { ClockOutcome } from '../../../store.ts'
-import { lock, look, put, unchanged, type Operation } from '../../operation.ts'
+import { lock, look, put, refused, unchanged, type Operation, type PortOperation } from '../../operation.ts'
 import { accounts, auditEvents } from '../../tables.ts'
 
-export interface ClockAdvance {
-  readonly scope: Scope
-  readonly byMs: number
-  /** In the time before the advance. */
-  readonly event: AuditEvent
-}
-
-/** Advances the clock of an account's sandbox. It never goes back. */
-export const advanceClock: Operation<ClockAdvance, ClockOutcome> = {
+export const advanceClock: PortOperation<'advanceClock'> = {
   name: 'advanceClock',
 
-  reads: ({ scope }) => [lock(accounts, { id: scope.accountId })],
+  reads: ([scope]) => [lock(accounts, { id: scope.accountId })],
 
-  decide({ scope, byMs, event }, facts) {
+  decide([scope, byMs, event], facts) {
     const account = facts.row(accounts, { id: scope.accountId })
     if (!account || scope.environment !== 'sandbox') return refused('not_found')
     const beforeMs = account.clockOffsetMs ?? 0
@@ -43,8 +35,4 @@ export const readClock: Operation<Scope, number> = {
 
 function advanced(offsetMs: number): ClockOutcome {
   return { outcome: 'advanced', offsetMs }
-}
-
-function refused(code: 'not_found' | 'test_clock_too_far') {
-  return unchanged<ClockOutcome>({ outcome: 'refused', code })
 }
