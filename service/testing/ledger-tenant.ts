@@ -11,9 +11,9 @@ import { createAccount } from '../src/store/ledger/operations/accounts.ts'
 import { createAgent } from '../src/store/ledger/operations/agents.ts'
 import { createBudget } from '../src/store/ledger/operations/limits/budgets.ts'
 import { createMandate } from '../src/store/ledger/operations/mandates.ts'
-import { capture, type CaptureCall } from '../src/store/ledger/operations/captures.ts'
+import { capture, type Payer } from '../src/store/ledger/operations/captures.ts'
 import { issueProof } from '../src/store/ledger/operations/payments.ts'
-import type { ProposedTransaction } from '../src/store/store.ts'
+import type { Capture, ProposedTransaction } from '../src/store/store.ts'
 
 export interface TenantOptions {
   readonly ledger: Ledger
@@ -165,7 +165,7 @@ export class LedgerTenant {
     return hold
   }
 
-  captureCall({ nonce, mandateId, amountText, currency, resourceUrl }: Hold): CaptureCall {
+  captureCall({ nonce, mandateId, amountText, currency, resourceUrl }: Hold): Capture & Payer {
     return {
       payerId: this.caller.accountId,
       caller: this.caller,

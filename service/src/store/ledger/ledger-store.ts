@@ -3,7 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { auditEvent, dataOfStop } from '../../domain/audit.ts'
 import { timeIn } from '../../domain/clock/test-clock.ts'
 import type { IdKind } from '../../domain/type-id.ts'
-import { StoreUnavailableError, type Capture, type CaptureAttempt, type CaptureOutcome } from '../store.ts'
+import {
+  StoreUnavailableError,
+  type AuthorizedPayment,
+  type Capture,
+  type CaptureAttempt,
+  type CaptureOutcome,
+} from '../store.ts'
 import { issueProof, revokeAgent, voidAll } from './several-transactions.ts'
 import type { Ledger } from './ledger.ts'
 import type { Operation, PortOperation, PortOperations } from './operation.ts'
@@ -16,10 +22,9 @@ import {
   captureAuthorized,
   settleLateAuthorization,
   voidAuthorized,
-  type AuthorizedCall,
   type PaidElsewhere,
 } from './operations/authorizations.ts'
-import { capture, settleLate } from './operations/captures.ts'
+import { capture, settleLate, type Payer } from './operations/captures.ts'
 import { decideApproval, requestIncrease } from './operations/approval-decisions.ts'
 import { changeBudget } from './operations/limits/budget-changes.ts'
 import { assignAgent, createBudget, freezeBudget } from './operations/limits/budgets.ts'
@@ -128,14 +133,11 @@ export function createLedgerOperations({
   /** The methods of the port that only run their operations. */
   function methodsOf<Name extends keyof PortOperations>(
     operations: { readonly [Key in Name]: PortOperation<Key> },
-    onEnd: () => void = () => undefined,
+    run = (operation: Operation<unknown, unknown>, args: unknown) => ledger.run(operation, args),
   ): Pick<PortOperations, Name> {
-    const entries = Object.entries(operations as Readonly<Record<string, Operation<unknown, unknown>>>).map(
-      ([name, operation]) => [
-        name,
-        (...args: unknown[]) => track(() => ledger.run(operation, args).finally(onEnd)),
-      ],
-    )
+    const entries = Object.entries<unknown>(operations).map(([name, operation]) => {
+      return [name, (...args: unknown[]) => track(() => run(operation as Operation<unknown, unknown>, args))]
+    })
     return Object.fromEntries(entries) as Pick<PortOperations, Name>
   }
 
@@ -157,8 +159,8 @@ export function createLedgerOperations({
   }
 
   /** Runs an operation on an authorized payment for the account that pays, which may be another one. */
-  async function runForPayer<Call extends Omit<AuthorizedCall, 'payerId'>, Outcome extends object>(
-    operation: Operation<Call & { readonly payerId: string }, Outcome | PaidElsewhere>,
+  async function runForPayer<Call extends AuthorizedPayment, Outcome extends object>(
+    operation: Operation<Call & Payer, Outcome | PaidElsewhere>,
     call: Call,
   ): Promise<Outcome> {
     const found = await ledger.run(operation, { ...call, payerId: call.caller.accountId })
@@ -171,13 +173,13 @@ export function createLedgerOperations({
   /** Continues a stop; resolves to the number of mandates that it paused. */
   async function resumeStop(running: RunningStop, now: () => number): Promise<number> {
     const { accountId, environment, stopId, actor, press } = running
-    const scope = { accountId, environment }
+    const clockOffsetMs = await ledger.run(readClock, { accountId, environment })
+    const scope = { accountId, environment, clockOffsetMs }
     const nextEventId = () => nextId('auditEvent', now())
-    const clockOffsetMs = await ledger.run(readClock, scope)
-    const stop = { stopId, actor, now, clockOffsetMs, nextEventId }
+    const stop = { stopId, actor, now, nextEventId }
     const outcome = await continueStop({ ...stop, ledger, scope, press, isClosing: () => isClosing })
     if (!outcome || outcome.pausedNow === 0) return 0
-    const atMs = timeIn({ clockOffsetMs }, now)
+    const atMs = timeIn(scope, now)
     const details = { id: nextEventId(), subjectId: stopId, data: dataOfStop(outcome), atMs }
     await ledger.run(recordEvent, auditEvent({ keyId: actor }, scope, { ...details, type: 'agents.stopped' }))
     return outcome.pausedNow
@@ -224,15 +226,13 @@ export function createLedgerOperations({
     releaseExpiredHolds: (nowMs, maxMandates) =>
       sweep.releaseSome({ nowMs, maxMandates, nextCountId: () => nextId('transaction', nowMs) }),
 
-    stopMandates: ({ accountId, environment, clockOffsetMs }, stop) =>
-      stopAll({ ...stop, clockOffsetMs, ledger, scope: { accountId, environment } }),
+    stopMandates: (scope, stop) => stopAll({ ...stop, ledger, scope }),
     continueStops: async (now) => {
       const due = await sweep.dueStops(now())
       const paused = await Promise.all(due.map((running) => resumeStop(running, now)))
       return paused.reduce((sum, one) => sum + one, 0)
     },
-    resumeMandates: ({ accountId, environment, clockOffsetMs }, undo) =>
-      resumeAll({ ...undo, clockOffsetMs, ledger, scope: { accountId, environment } }),
+    resumeMandates: (scope, undo) => resumeAll({ ...undo, ledger, scope }),
 
     recordEvent: (event) => ledger.run(recordEvent, event),
     addUpActivity: (leastLength = 0) => rollup.addSome(leastLength),
@@ -245,7 +245,7 @@ export function createLedgerOperations({
 
   return {
     ...operations,
-    ...methodsOf(ofKeys, onKeysChanged),
+    ...methodsOf(ofKeys, (operation, args) => ledger.run(operation, args).finally(onKeysChanged)),
     ...methodsOf(plain),
     capture: captureOnce,
     close: async () => {

@@ -98,6 +98,8 @@ interface Traits {
   readonly group: string | number
 }
 
+const defaults = { maxBatch: 128, maxWaiting: 10_000, lanes: 1, maxBlockedRows: 4, patienceMs: 10_000 }
+
 /** A lane writes one batch after another. */
 interface Lane {
   batch: readonly Waiting[]
@@ -120,19 +122,7 @@ interface BlockedRow {
  * const outcome = await ledger.run(capture, { nonce, caller, nowMs: now() })
  */
 export class Ledger {
-  readonly #driver: Driver
-  readonly #stopwatch: Stopwatch
-  readonly #random: () => number
-  readonly #maxBatch: number
-  readonly #maxWaiting: number
-  readonly #lanes: number
-  readonly #beside: BesideOptions | undefined
-  readonly #groupOf: LedgerOptions['groupOf']
-  readonly #maxBlockedRows: number
-  readonly #patienceMs: number
-  readonly #onWritten: LedgerOptions['onWritten']
-  readonly #onFailed: LedgerOptions['onFailed']
-  readonly #afterBatch: LedgerOptions['afterBatch']
+  readonly #options: typeof defaults & LedgerOptions
   readonly #queue: Waiting[] = []
   readonly #blockedRows = new Map<string, BlockedRow>()
   readonly #laterLocks = new LaterLocks()
@@ -147,19 +137,7 @@ export class Ledger {
   #waiting = 0
 
   constructor(options: LedgerOptions) {
-    this.#driver = options.driver
-    this.#stopwatch = options.stopwatch
-    this.#random = options.random
-    this.#maxBatch = options.maxBatch ?? 128
-    this.#maxWaiting = options.maxWaiting ?? 10_000
-    this.#lanes = options.lanes ?? 1
-    this.#beside = options.beside
-    this.#groupOf = options.groupOf
-    this.#maxBlockedRows = options.maxBlockedRows ?? 4
-    this.#patienceMs = options.patienceMs ?? 10_000
-    this.#onWritten = options.onWritten
-    this.#onFailed = options.onFailed
-    this.#afterBatch = options.afterBatch
+    this.#options = { ...defaults, ...options }
   }
 
   /** Calls that have not been answered. */
@@ -188,9 +166,9 @@ export class Ledger {
     operation: Operation<Call, Outcome>,
     call: Call,
     settle: Settle<Outcome>,
-    { patienceMs = this.#patienceMs }: RunOptions = {},
+    { patienceMs = this.#options.patienceMs }: RunOptions = {},
   ): void {
-    if (this.#waiting >= this.#maxWaiting) {
+    if (this.#waiting >= this.#options.maxWaiting) {
       settle.reject(unavailable('too many calls wait for it'))
       return
     }
@@ -199,7 +177,7 @@ export class Ledger {
       operation: operation as Operation<unknown, unknown>,
       call,
       settle: settle as Settle<unknown>,
-      deadlineMs: this.#stopwatch.nowMs() + patienceMs,
+      deadlineMs: this.#options.stopwatch.nowMs() + patienceMs,
       isRerun: false,
       delays: 0,
       reads: [],
@@ -232,14 +210,14 @@ export class Ledger {
   }
 
   #startLane(): void {
-    if (this.#running.size >= this.#lanes) return
+    if (this.#running.size >= this.#options.lanes) return
     if (this.#running.size === 0 || this.#hasEnoughForAnother()) void this.#runLane()
-    else if (this.#beside && !this.#isWatched) void this.#startLaneOnceStalled(this.#beside)
+    else if (this.#options.beside && !this.#isWatched) void this.#startLaneOnceStalled(this.#options.beside)
   }
 
   #hasEnoughForAnother(): boolean {
-    if (!this.#beside) return true
-    return this.#queue.length >= this.#beside.least && this.#begun !== this.#begunWhenNoneWasFree
+    if (!this.#options.beside) return true
+    return this.#queue.length >= this.#options.beside.least && this.#begun !== this.#begunWhenNoneWasFree
   }
 
   async #startLaneOnceStalled({ stalledAfterMs }: BesideOptions): Promise<void> {
@@ -247,10 +225,10 @@ export class Ledger {
     let begun: number
     do {
       begun = this.#begun
-      await this.#stopwatch.sleep(stalledAfterMs)
+      await this.#options.stopwatch.sleep(stalledAfterMs)
     } while (this.#begun !== begun && this.#queue.length > 0)
     this.#isWatched = false
-    if (this.#queue.length > 0 && this.#running.size < this.#lanes) void this.#runLane()
+    if (this.#queue.length > 0 && this.#running.size < this.#options.lanes) void this.#runLane()
   }
 
   async #runLane(): Promise<void> {
@@ -269,22 +247,23 @@ export class Ledger {
       await this.#write(lane.batch, undefined)
       lane.batch = []
       lane.locks = undefined
-      await this.#afterBatch?.()
+      await this.#options.afterBatch?.()
       // Another lane has begun a batch since, and continues with the few waiting calls.
       if (this.#begun > begun && !this.#hasEnoughForAnother()) break
     }
     this.#running.delete(lane)
-    if (this.#beside && this.#queue.length > 0) this.#startLane()
+    if (this.#options.beside && this.#queue.length > 0) this.#startLane()
   }
 
   /** The next calls, without those for rows that another lane is writing. */
   #takeBatch(lane: Lane): readonly Waiting[] {
-    if (this.#running.size === 1 && !this.#groupOf) return this.#queue.splice(0, this.#maxBatch)
+    if (this.#running.size === 1 && !this.#options.groupOf)
+      return this.#queue.splice(0, this.#options.maxBatch)
     const taken = [...this.#running].filter((other) => other !== lane).map((other) => this.#locksOf(other))
     const batch: Waiting[] = []
     const left: Waiting[] = []
     // The look-ahead is limited, because any number of calls may be for one row.
-    for (const one of this.#queue.splice(0, this.#maxBatch * 4)) {
+    for (const one of this.#queue.splice(0, this.#options.maxBatch * 4)) {
       ;(this.#mayJoin(one, batch, taken) ? batch : left).push(one)
     }
     this.#queue.unshift(...left)
@@ -292,7 +271,7 @@ export class Ledger {
   }
 
   #mayJoin(one: Waiting, batch: readonly Waiting[], taken: readonly ReadonlySet<string>[]): boolean {
-    if (batch.length >= this.#maxBatch) return false
+    if (batch.length >= this.#options.maxBatch) return false
     const { locks, group } = this.#traitsOf(one)
     if (taken.some((names) => locks.some((name) => names.has(name)))) return false
     const [first] = batch
@@ -305,12 +284,26 @@ export class Ledger {
   }
 
   #traitsOf(one: Waiting): Traits {
-    return (one.traits ??= findTraits(one, { groupOf: this.#groupOf, laterLocks: this.#laterLocks }))
+    return (one.traits ??= this.#findTraits(one))
+  }
+
+  #findTraits({ operation, call }: Waiting): Traits {
+    const { groupOf } = this.#options
+    const reads = operation.reads(call)
+    const locked = reads.filter(({ isLocked }) => isLocked)
+    const read = locked[0] ?? reads[0]
+    const values = read?.kind === 'range' ? read.where : read?.key
+    const names = locked.map(readText)
+    const locks = [...names, ...names.flatMap((name) => this.#laterLocks.of(operation.name, name))]
+    if (!groupOf) return { locks, group: '' }
+    const account = values?.['accountId'] ?? values?.['id']
+    const group = typeof account === 'string' ? groupOf(account) : ''
+    return { locks: [...locks, `group ${group}`], group }
   }
 
   /** Writes the calls for one row, batch after batch, and waits for its lock each time. */
   async #runBlockedRow(row: BlockedRow): Promise<void> {
-    while (row.queue.length > 0) await this.#write(row.queue.splice(0, this.#maxBatch), row)
+    while (row.queue.length > 0) await this.#write(row.queue.splice(0, this.#options.maxBatch), row)
     this.#blockedRows.delete(row.name)
   }
 
@@ -328,7 +321,7 @@ export class Ledger {
         avoidsCache = false
         continue
       } catch (thrown) {
-        const error = this.#onFailed ? this.#onFailed(thrown) : thrown
+        const error = this.#options.onFailed ? this.#options.onFailed(thrown) : thrown
         lastError = error
         avoidsCache = error instanceof StaleRowsError
         if (avoidsCache) continue
@@ -337,42 +330,28 @@ export class Ledger {
         } else if (error instanceof StoreUnavailableError) {
           for (const one of left) this.#reject(one, error)
           return
-        } else if (error instanceof RowLockedError && !row) {
-          await this.#writeAround(left)
-          return
-        } else if (!(error instanceof RolledBackError)) {
+        } else if (!(error instanceof RolledBackError) || (error instanceof RowLockedError && !row)) {
           await this.#writeOneByOne(left, row, error)
           return
         }
-        await this.#stopwatch.sleep(this.#pauseAfter(pauses++))
+        await this.#options.stopwatch.sleep(this.#pauseAfter(pauses++))
       }
     }
   }
 
-  /** A call that cannot be written fails alone. */
+  /** A call that cannot be written fails alone, or is retried separately if another transaction is adding its row. */
   async #writeOneByOne(
     batch: readonly Waiting[],
     row: BlockedRow | undefined,
     error: unknown,
   ): Promise<void> {
-    if (batch.length === 1) {
-      this.#reject(batch[0]!, error)
-      return
-    }
-    for (const one of batch) await this.#write([one], row)
-  }
-
-  /**
-   * Calls that conflict with a row that another transaction is adding are retried separately; the others continue.
-   */
-  async #writeAround(batch: readonly Waiting[]): Promise<void> {
-    const [one] = batch
-    if (batch.length === 1 && one) this.#moveToRow(one, `a row that call ${++this.#stuckCalls} adds`)
-    else for (const each of batch) await this.#write([each], undefined)
+    if (batch.length > 1) for (const one of batch) await this.#write([one], row)
+    else if (!(error instanceof RowLockedError)) this.#reject(batch[0]!, error)
+    else this.#moveToRow(batch[0]!, `a row that call ${++this.#stuckCalls} adds`)
   }
 
   #rejectLate(batch: readonly Waiting[], lastError: unknown): readonly Waiting[] {
-    const nowMs = this.#stopwatch.nowMs()
+    const nowMs = this.#options.stopwatch.nowMs()
     return batch.filter((one) => {
       if (one.deadlineMs > nowMs) return true
       this.#reject(one, unavailable('it could not be done in time', lastError))
@@ -388,8 +367,8 @@ export class Ledger {
   ): Promise<readonly Waiting[]> {
     // The deadline is that of the first call to expire.
     const deadlineMs = batch.reduce((first, one) => Math.min(first, one.deadlineMs), Infinity)
-    const startedAtMs = this.#stopwatch.nowMs()
-    const transaction = this.#driver.begin({ patienceMs: deadlineMs - startedAtMs, ...options })
+    const startedAtMs = this.#options.stopwatch.nowMs()
+    const transaction = this.#options.driver.begin({ patienceMs: deadlineMs - startedAtMs, ...options })
     let attempt: Attempt
     try {
       attempt = await decideAndCommit(transaction, batch, { waitsForLocks: row !== undefined })
@@ -398,15 +377,15 @@ export class Ledger {
       throw error
     }
     const { answers, blocked } = attempt
-    this.#onWritten?.({
+    this.#options.onWritten?.({
       size: answers.size,
-      waitedMs: Math.max(0, startedAtMs - (deadlineMs - this.#patienceMs)),
-      tookMs: this.#stopwatch.nowMs() - startedAtMs,
+      waitedMs: Math.max(0, startedAtMs - (deadlineMs - this.#options.patienceMs)),
+      tookMs: this.#options.stopwatch.nowMs() - startedAtMs,
     })
     this.#waiting -= answers.size
     for (const [one, outcome] of answers) one.settle.resolve(outcome)
     for (const [one, name] of blocked) this.#moveToRow(one, name)
-    if (this.#lanes > 1) for (const one of batch) this.#noteLocks(one)
+    if (this.#options.lanes > 1) for (const one of batch) this.#noteLocks(one)
     return batch.filter((one) => !answers.has(one) && !blocked.has(one))
   }
 
@@ -423,7 +402,7 @@ export class Ledger {
       known.queue.push(one)
       return
     }
-    if (this.#blockedRows.size >= this.#maxBlockedRows) {
+    if (this.#blockedRows.size >= this.#options.maxBlockedRows) {
       void this.#tryLater(one)
       return
     }
@@ -433,30 +412,14 @@ export class Ledger {
   }
 
   async #tryLater(one: Waiting): Promise<void> {
-    const leftMs = Math.max(0, one.deadlineMs - this.#stopwatch.nowMs())
-    await this.#stopwatch.sleep(Math.min(this.#pauseAfter(one.delays++), leftMs))
+    const leftMs = Math.max(0, one.deadlineMs - this.#options.stopwatch.nowMs())
+    await this.#options.stopwatch.sleep(Math.min(this.#pauseAfter(one.delays++), leftMs))
     this.#enqueue(one)
   }
 
   #pauseAfter(earlierPauses: number): number {
-    return Math.min(maxPauseMs, minPauseMs * 2 ** earlierPauses) * (0.5 + this.#random())
+    return Math.min(maxPauseMs, minPauseMs * 2 ** earlierPauses) * (0.5 + this.#options.random())
   }
-}
-
-function findTraits(
-  { operation, call }: Waiting,
-  { groupOf, laterLocks }: { readonly groupOf: LedgerOptions['groupOf']; readonly laterLocks: LaterLocks },
-): Traits {
-  const reads = operation.reads(call)
-  const locked = reads.filter(({ isLocked }) => isLocked)
-  const read = locked[0] ?? reads[0]
-  const values = read?.kind === 'range' ? read.where : read?.key
-  const names = locked.map(readText)
-  const locks = [...names, ...names.flatMap((name) => laterLocks.of(operation.name, name))]
-  if (!groupOf) return { locks, group: '' }
-  const account = values?.['accountId'] ?? values?.['id']
-  const group = typeof account === 'string' ? groupOf(account) : ''
-  return { locks: [...locks, `group ${group}`], group }
 }
 
 const minPauseMs = 2

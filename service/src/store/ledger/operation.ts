@@ -118,10 +118,13 @@ export function unchanged<Outcome>(outcome: Outcome): Decision<Outcome> {
   return { outcome, changes: [] }
 }
 
+export interface Refusal<Code> {
+  readonly outcome: 'refused'
+  readonly code: Code
+}
+
 /** The decision of an operation that is refused. */
-export function refused<const Code extends string>(
-  code: Code,
-): Decision<{ readonly outcome: 'refused'; readonly code: Code }> {
+export function refused<const Code extends string>(code: Code): Decision<Refusal<Code>> {
   return unchanged({ outcome: 'refused', code })
 }
 

@@ -5,7 +5,7 @@ import { revokeAgent as revokeAgentAtFirst } from './operations/agents.ts'
 import { recordStrayDenial } from './operations/denials.ts'
 import { issueProof as issue, type ProofCall } from './operations/payments.ts'
 import { listMandatesOf, type MandatePage } from './operations/mandates.ts'
-import { voidPayments, voidPaymentsOfRevoked, type VoidProgress } from './operations/voids.ts'
+import { voidPayments, voidPaymentsOfRevoked, type VoidStep } from './operations/voids.ts'
 import type { MandateRow } from './tables.ts'
 
 // Operations that take several short transactions.
@@ -56,8 +56,8 @@ export async function voidAll(
 ): Promise<void> {
   let afterId: string | undefined = ''
   while (afterId !== undefined) {
-    const progress: VoidProgress = await ledger.run(voidPayments, { scope, afterId, event: nextEvent() })
-    afterId = progress.lastId
+    const step: VoidStep = { scope, afterId, event: nextEvent() }
+    afterId = await ledger.run(voidPayments, step)
   }
 }
 

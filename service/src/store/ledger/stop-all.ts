@@ -19,12 +19,10 @@ import {
 /** `now` is the time of the service: it decides when a stop is continued. Mandates and events have the account's time. */
 export type StopAllOptions = StopCall & {
   readonly ledger: Pick<Ledger, 'run'>
-  readonly scope: Pick<Scope, 'accountId' | 'environment'>
-  /** How far the account's test clock is ahead. */
-  readonly clockOffsetMs?: number | undefined
+  readonly scope: Scope
 }
 
-export type ResumeAllOptions = UndoCall & Pick<StopAllOptions, 'ledger' | 'scope' | 'clockOffsetMs'>
+export type ResumeAllOptions = UndoCall & Pick<StopAllOptions, 'ledger' | 'scope'>
 
 /** How long a stop waits for one mandate, while its caller waits for the response. */
 const stopPatienceMs = 4_000
@@ -90,7 +88,7 @@ export async function resumeAll(options: ResumeAllOptions): Promise<readonly str
   let failure: unknown
   await forEachMandate(ledger, scope, async ({ id, status, stoppedBy }) => {
     if (status !== 'paused' || stoppedBy === null) return
-    const atMs = timeIn(options, now)
+    const atMs = timeIn(scope, now)
     const call = { mandate: { ...scope, id }, stopId, actor, atMs, eventId: nextEventId() }
     try {
       if (await ledger.run(resumeMandate, { ...call, press: last.presses })) resumedIds.push(id)
@@ -186,12 +184,11 @@ function outcomeOf({ covered, failed, paused, voidedHolds, outstanding }: Looks)
 }
 
 function stopOne(
-  { ledger, scope, actor, stopId, now, clockOffsetMs, nextEventId }: StopAllOptions,
+  { ledger, scope, actor, stopId, now, nextEventId }: StopAllOptions,
   id: string,
   press: number | null,
 ): Promise<StoppedMandate> {
   const mandate = { accountId: scope.accountId, environment: scope.environment, id }
-  const atMs = timeIn({ clockOffsetMs }, now)
-  const call = { mandate, stopId, actor, atMs, eventId: nextEventId(), press }
+  const call = { mandate, stopId, actor, atMs: timeIn(scope, now), eventId: nextEventId(), press }
   return ledger.run(stopMandate, call, { patienceMs: stopPatienceMs })
 }

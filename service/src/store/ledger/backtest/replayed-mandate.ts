@@ -1,10 +1,9 @@
-import { addMicro, type MicroUsdc } from '../../../domain/money.ts'
+import { addMicro, subtractMicro, type MicroUsdc } from '../../../domain/money.ts'
 import { checkPolicy, type PolicyDecision, type PolicyPayment } from '../../../domain/policy.ts'
 import { subjectOf } from '../../../domain/subjects.ts'
 import type { Change, Facts, RangeRead } from '../operation.ts'
 import { Bookings } from '../operations/bookings.ts'
 import { releaseExpired } from '../operations/ended-payments.ts'
-import { refundPayment } from '../operations/payment-rows.ts'
 import { keyText, type Table, type TableKey, type TableRow } from '../table.ts'
 import {
   mandates,
@@ -122,7 +121,7 @@ export class ReplayedMandate {
     const payment = this.#payments.get(nonce)
     this.#payments.delete(nonce)
     if (!payment || !this.#isHeld(payment)) {
-      this.#mandate = { ...this.#mandate, spentMicro: addMicro(this.#mandate.spentMicro, amountMicro) }
+      this.#addSpent(amountMicro)
       return
     }
     this.#change((bookings) =>
@@ -130,6 +129,10 @@ export class ReplayedMandate {
         ? bookings.settle(payment, { spentMicro: amountMicro })
         : bookings.close(payment, { to: 'spent' }),
     )
+  }
+
+  #addSpent(amountMicro: MicroUsdc): void {
+    this.#mandate = { ...this.#mandate, spentMicro: addMicro(this.#mandate.spentMicro, amountMicro) }
   }
 
   /** Ends a payment without charging it. */
@@ -140,7 +143,7 @@ export class ReplayedMandate {
     this.#change((bookings) =>
       payment.status === 'authorized'
         ? bookings.settle(payment, { spentMicro: 0n as MicroUsdc })
-        : bookings.release(payment),
+        : bookings.close(payment, { to: 'released' }),
     )
   }
 
@@ -150,7 +153,7 @@ export class ReplayedMandate {
    */
   refund(payment: PaymentRow | undefined, amountMicro: MicroUsdc): void {
     if (payment) this.#change((bookings) => bookings.refund(payment, { amountMicro }))
-    else this.#mandate = refundPayment(this.#mandate, { amountMicro })
+    else this.#addSpent(subtractMicro(0n as MicroUsdc, amountMicro))
   }
 
   /** Ends all open payments. */

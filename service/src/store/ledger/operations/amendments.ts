@@ -30,7 +30,7 @@ import {
 import { openOf, openRowOf } from './approvals.ts'
 import { Bookings } from './bookings.ts'
 import { endPayments, releaseExpired } from './ended-payments.ts'
-import { addedLimits, bookedSince, countsFromMs, subjectReads } from './limits/booked-before.ts'
+import { addedLimits, bookedSince, countsFromMs } from './limits/booked-before.ts'
 import { pathOf } from './limits/budgets.ts'
 import { committedOf } from './payment-rows.ts'
 
@@ -124,7 +124,6 @@ function countEarlier(
   if (added.length === 0) return true
   const booked = bookedSince(before, countsFromMs(added, nowMs), facts, bookings)
   if (!booked) return false
-  facts.read(subjectReads(before, added, booked))
   const lastMs = booked.reduce((last, { bookedAtMs }) => Math.max(last, bookedAtMs), nowMs)
   bookings.countEarlier(added, booked, Math.max(lastMs, before.usage?.bookedAtMs ?? 0))
   return true

@@ -92,7 +92,8 @@ export function changesOfIssue(
   const changes: Change[] = [...sellerChanges(hold, mandate, seller)]
   if (!usable) return changes
   changes.push(put(approvals, { ...usable, status: 'consumed', nonce: hold.nonce }))
-  changes.push(...removalOf(usable, facts))
+  const open = facts.row(openApprovals, usable)
+  if (open) changes.push(remove(openApprovals, open))
   const data = { mandate_id: usable.mandateId, agent_id: usable.agentId, nonce: hold.nonce }
   return [...changes, put(auditEvents, eventOf('approval.consumed', usable, { hold, requester }, data))]
 }
@@ -284,11 +285,6 @@ export function openRowOf(row: ApprovalRow, question: string): OpenApprovalRow {
   const { accountId, mandateId, id, environment, status, amountMicro, expiresAtMs } = row
   if (status === 'consumed') throw new TypeError('a consumed approval is not open')
   return { accountId, mandateId, id, environment, status, question, amountMicro, expiresAtMs }
-}
-
-function removalOf(row: ApprovalRow, facts: Facts): readonly Change[] {
-  const open = facts.rows(openOf({ accountId: row.accountId, id: row.mandateId }))
-  return open.filter(({ id }) => id === row.id).map((one) => remove(openApprovals, one))
 }
 
 function askedOf(

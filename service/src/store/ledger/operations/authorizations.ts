@@ -13,11 +13,14 @@ import {
   lock,
   look,
   put,
+  refused,
   unchanged,
   type Change,
+  type Decision,
   type Facts,
   type Operation,
   type Read,
+  type Refusal,
 } from '../operation.ts'
 import {
   auditEvents,
@@ -40,20 +43,22 @@ import {
   readsOfCollector,
   readsOfLateAttempt,
   settleLateAttempt,
-  timeOfPayer,
+  timeIn,
   timesOf,
   type AttemptCall,
   type Collectable,
+  type Payer,
 } from './captures.ts'
 import { authorizationOf, endAuthorized, endPayment } from './ended-payments.ts'
 import { capturedOf, eventDataOf, isRefunded, statusOf } from './payment-rows.ts'
 
-export interface AuthorizeCall extends AttemptCall, Authorization {
+/** The event is recorded in the account that pays. */
+interface Recorded {
   readonly event: AuditEvent
 }
 
 /** Reserves the amount of an open payment for a merchant, who captures or voids it before a deadline. */
-export const authorize: Operation<AuthorizeCall, AuthorizeOutcome> = {
+export const authorize: Operation<Authorization & Payer & Recorded, AuthorizeOutcome> = {
   name: 'authorize',
 
   reads: readsOfAttempt,
@@ -66,8 +71,8 @@ export const authorize: Operation<AuthorizeCall, AuthorizeOutcome> = {
     }
     const checked = checkAttempt(call, facts, replayOfAuthorization)
     if ('outcome' in checked) return unchanged(checked)
-    const nowMs = timeOfPayer(call, facts)
-    const authorized = authorizedBy({ ...call, nowMs }, checked)
+    const nowMs = timeIn(call.payerId, call, facts)
+    const authorized = authorizedBy(call, nowMs, checked)
     const { accountId, nonce } = authorized
     checked.bookings.close(authorized, { to: 'authorized' })
     const changes: Change[] = [
@@ -93,14 +98,18 @@ export const settleLateAuthorization: Operation<AttemptCall, LateAuthorizationOu
   decide: (call, facts) => settleLateAttempt(call, facts, replayOfAuthorization),
 }
 
-function authorizedBy(call: AuthorizeCall, { payment, bookings, seller }: Collectable): PaymentRow {
+function authorizedBy(
+  call: Authorization,
+  nowMs: number,
+  { payment, bookings, seller }: Collectable,
+): PaymentRow {
   const seconds = Math.min(call.captureSeconds, bookings.mandate.maxCaptureSeconds)
   return {
     ...payment,
     status: 'authorized',
     authorizedBy: call.caller.keyId,
     authorizationKey: call.idempotencyKey,
-    captureDeadlineMs: call.nowMs + seconds * 1_000,
+    captureDeadlineMs: nowMs + seconds * 1_000,
     ...collectedBy(call, seller),
   }
 }
@@ -114,15 +123,12 @@ function replayOfAuthorization(payment: PaymentRow, call: AttemptCall, { epoch }
   return isRetry ? { outcome: 'replayed' as const, hold: toHold(payment, epoch) } : undefined
 }
 
-function eventOf({ payerId: accountId, event: { id } }: AuthorizeCall | VoidAuthorizedCall) {
+function eventOf({ payerId: accountId, event: { id } }: Payer & Recorded) {
   return { accountId, id }
 }
 
-/** A merchant's call for a payment that it has authorized. */
-export interface AuthorizedCall extends AuthorizedPayment {
-  /** The account that pays; the caller's own account until it is known. */
-  readonly payerId: string
-}
+/** A merchant's call for a payment that it has authorized. The caller's own account pays until the payer is known. */
+type AuthorizedCall = AuthorizedPayment & Payer
 
 /** Another account pays: repeat the call for that account. */
 export interface PaidElsewhere {
@@ -133,7 +139,7 @@ export interface PaidElsewhere {
 /**
  * Captures an authorized payment once, up to its amount, and releases the rest. A stop does not prevent it.
  */
-export const captureAuthorized: Operation<AuthorizedCall & Settlement, SettleOutcome | PaidElsewhere> = {
+export const captureAuthorized: Operation<Settlement & Payer, SettleOutcome | PaidElsewhere> = {
   name: 'captureAuthorized',
 
   reads: readsOfAuthorized,
@@ -143,7 +149,7 @@ export const captureAuthorized: Operation<AuthorizedCall & Settlement, SettleOut
     const earlier = facts.row(payments, { accountId: call.payerId, nonce: call.nonce })
     if (earlier?.transactionId === call.transactionId) return unchanged(settled('captured', earlier))
     const found = findAuthorized(call, facts)
-    if ('outcome' in found) return unchanged(found)
+    if ('changes' in found) return found
     const { payment, mandate } = found
     const amountMicro = call.amountMicro ?? payment.amountMicro
     const times = timesOf(call, facts)
@@ -153,11 +159,11 @@ export const captureAuthorized: Operation<AuthorizedCall & Settlement, SettleOut
         isRequestOf(call, { callerId: payment.capturedBy, idempotencyKey: payment.idempotencyKey }) &&
         capturedOf(payment) === amountMicro &&
         !isRefunded(payment)
-      return unchanged(isRetry ? settled('replayed', payment) : refused('already_captured'))
+      return isRetry ? unchanged(settled('replayed', payment)) : refused('already_captured')
     }
-    if (status === 'voided') return unchanged(refused('authorization_voided'))
-    if (status !== 'authorized') return unchanged(refused('authorization_expired'))
-    if (amountMicro > payment.amountMicro) return unchanged(refused('amount_exceeds_authorization'))
+    if (status === 'voided') return refused('authorization_voided')
+    if (status !== 'authorized') return refused('authorization_expired')
+    if (amountMicro > payment.amountMicro) return refused('amount_exceeds_authorization')
     const captured = {
       ...payment,
       status: 'captured' as const,
@@ -176,13 +182,8 @@ export const captureAuthorized: Operation<AuthorizedCall & Settlement, SettleOut
   },
 }
 
-export interface VoidAuthorizedCall extends AuthorizedCall {
-  /** Recorded in the account that pays. */
-  readonly event: AuditEvent
-}
-
 /** Ends an authorized payment for its merchant, and releases its amount at once. Idempotent. */
-export const voidAuthorized: Operation<VoidAuthorizedCall, VoidOutcome | PaidElsewhere> = {
+export const voidAuthorized: Operation<AuthorizedCall & Recorded, VoidOutcome | PaidElsewhere> = {
   name: 'voidAuthorized',
 
   reads: readsOfAuthorized,
@@ -194,11 +195,11 @@ export const voidAuthorized: Operation<VoidAuthorizedCall, VoidOutcome | PaidEls
       return unchanged(ended(earlier))
     }
     const found = findAuthorized(call, facts)
-    if ('outcome' in found) return unchanged(found)
+    if ('changes' in found) return found
     const { payment, mandate } = found
-    const nowMs = timeOfPayer(call, facts)
+    const nowMs = timeIn(call.payerId, call, facts)
     const status = statusOf(payment, mandate, nowMs)
-    if (status === 'captured') return unchanged(refused('already_captured'))
+    if (status === 'captured') return refused('already_captured')
     if (payment.status !== 'authorized') return unchanged(ended(payment))
     const endedAs = status === 'authorized' ? 'voided' : 'expired'
     const bookings = new Bookings(mandate, facts)
@@ -213,11 +214,7 @@ function ended(payment: PaymentRow): VoidOutcome {
 }
 
 /** The event of a call, in the account that pays. */
-function eventOfMerchant(
-  { event }: { readonly event: AuditEvent },
-  payment: PaymentRow,
-  createdAtMs: number,
-): Change {
+function eventOfMerchant({ event }: Recorded, payment: PaymentRow, createdAtMs: number): Change {
   const { accountId, merchantDomain } = payment
   const data = { ...event.data, ...eventDataOf(payment), merchant_domain: merchantDomain }
   return put(auditEvents, { ...event, accountId, data, createdAtMs })
@@ -236,11 +233,10 @@ function findAuthorized(
   facts: Facts,
 ):
   | { readonly payment: PaymentRow; readonly mandate: MandateRow }
-  | PaidElsewhere
-  | { readonly outcome: 'refused'; readonly code: 'not_found' | 'invalid_api_key' } {
+  | Decision<PaidElsewhere | Refusal<'not_found' | 'invalid_api_key'>> {
   const key = { accountId: payerId, nonce }
   const elsewhere = payerId === caller.accountId && facts.row(authorizationPayers, key)
-  if (elsewhere) return { outcome: 'elsewhere', payerId: elsewhere.payerId }
+  if (elsewhere) return unchanged({ outcome: 'elsewhere', payerId: elsewhere.payerId })
   if (!mayCollect(caller, facts)) return refused('invalid_api_key')
   const payment = facts.row(payments, key)
   const isOwn =
@@ -258,8 +254,4 @@ function settled(outcome: 'captured' | 'replayed', payment: PaymentRow): SettleO
   const { transactionId } = payment
   if (transactionId === null) throw new Error(`${payment.nonce} has no transaction`)
   return { outcome, transactionId, amountText: capturedTextOf(payment) }
-}
-
-function refused<Code extends Extract<SettleOutcome, { readonly outcome: 'refused' }>['code']>(code: Code) {
-  return { outcome: 'refused' as const, code }
 }

@@ -14,7 +14,7 @@ import {
   type LimitFacts,
   type Tally,
 } from '../../../domain/limits.ts'
-import { subtractMicro, type MicroUsdc } from '../../../domain/money.ts'
+import { addMicro, subtractMicro, type MicroUsdc } from '../../../domain/money.ts'
 import { subjectOf } from '../../../domain/subjects.ts'
 import { bookedBySubject, tallyBooked, withoutLimits, type Booked } from './limits/booked-before.ts'
 import { lock, look, put, type Change, type Facts, type Read } from '../operation.ts'
@@ -30,7 +30,7 @@ import {
   type PaymentRow,
   type SubjectUsageRow,
 } from '../tables.ts'
-import { holdPayment, refundPayment, releasePayment, settlePayment, statusOf } from './payment-rows.ts'
+import { statusOf } from './payment-rows.ts'
 
 /** What limits need to know about a payment. */
 export type BookedPayment = Pick<
@@ -238,14 +238,21 @@ export class Bookings {
     payment: Pick<PaymentRow, 'amountMicro' | 'resourceUrl' | 'issuedAtMs' | 'expiresAtMs'>,
     agent: Agent | undefined,
   ): Booking {
-    const wasOpen = this.#mandate.openPayments > 0
+    const { amountMicro, expiresAtMs } = payment
+    const { heldMicro, openPayments, releasedUntilMs } = this.#mandate
     const atMs = this.bookingTimeAt(payment.issuedAtMs, agent)
     const path = budgetPathOf(this.#mandate, agent)
-    this.#mandate = holdPayment(this.#mandate, payment)
+    this.#mandate = {
+      ...this.#mandate,
+      heldMicro: addMicro(heldMicro, amountMicro),
+      openPayments: openPayments + 1,
+      // It may be the next one to expire.
+      releasedUntilMs: openPayments === 0 ? expiresAtMs - 1 : Math.min(releasedUntilMs, expiresAtMs - 1),
+    }
     if (!isCounted(this.#mandate, agent)) return { bookedAtMs: null, budgetPath: null }
     const usage = this.#mandate.usage ?? unused
     // The epochs of budgets matter only for open payments.
-    const used = { ...usage, bookedAtMs: atMs, budgets: wasOpen ? { ...usage.budgets } : {} }
+    const used = { ...usage, bookedAtMs: atMs, budgets: openPayments > 0 ? { ...usage.budgets } : {} }
     for (const id of path) {
       const { accountId } = this.#mandate
       const epoch = this.#facts.row(budgets, { accountId, id })?.epoch ?? 0
@@ -254,8 +261,7 @@ export class Bookings {
       this.#budgets.set(id, { ...own, bookedAtMs: atMs })
     }
     this.#mandate = { ...this.#mandate, usage: used }
-    const add: TallyChange = (tally, limit) =>
-      addToTally(tally, limit, atMs, { amountMicro: payment.amountMicro, count: 1 })
+    const add: TallyChange = (tally, limit) => addToTally(tally, limit, atMs, { amountMicro, count: 1 })
     this.#changeTallies(payment.resourceUrl, path, { counted: add, open: add })
     return {
       bookedAtMs: atMs === payment.issuedAtMs ? null : atMs,
@@ -285,26 +291,34 @@ export class Bookings {
     })
   }
 
-  /** Releases an open payment of the mandate's epoch that was not captured: it no longer counts. */
-  release(payment: BookedPayment): void {
-    this.#mandate = releasePayment(this.#mandate, payment)
-    const take = takeOf(payment, { amountMicro: payment.amountMicro, count: 1 })
-    this.#changeTallies(payment.resourceUrl, payment.budgetPath ?? [], { counted: take, open: take })
-  }
-
   /**
-   * Spends or authorizes an open payment of the mandate's epoch. What counts in limits does not change, except that a new
-   * epoch no longer ends it. Needs only `captureReads`.
+   * Ends an open payment of the mandate's epoch. If it is released, it no longer counts in limits. If it is spent or
+   * authorized, what counts does not change, except that a new epoch no longer ends it; that needs only `captureReads`.
    */
-  close(payment: BookedPayment, { to }: { readonly to: 'spent' | 'authorized' }): void {
-    this.#mandate = releasePayment(this.#mandate, payment, { to })
-    const open = takeOf(payment, { amountMicro: payment.amountMicro, count: 1 })
-    this.#changeTallies(payment.resourceUrl, payment.budgetPath ?? [], { open })
+  close(payment: BookedPayment, { to }: { readonly to: 'released' | 'spent' | 'authorized' }): void {
+    const { amountMicro } = payment
+    const { spentMicro, heldMicro, openPayments, authorizedMicro, authorizedPayments } = this.#mandate
+    this.#mandate = {
+      ...this.#mandate,
+      spentMicro: to === 'spent' ? addMicro(spentMicro, amountMicro) : spentMicro,
+      authorizedMicro: to === 'authorized' ? addMicro(authorizedMicro, amountMicro) : authorizedMicro,
+      authorizedPayments: to === 'authorized' ? authorizedPayments + 1 : authorizedPayments,
+      heldMicro: subtractMicro(heldMicro, amountMicro),
+      openPayments: openPayments - 1,
+    }
+    const open = takeOf(payment, { amountMicro, count: 1 })
+    const changes = to === 'released' ? { counted: open, open } : { open }
+    this.#changeTallies(payment.resourceUrl, payment.budgetPath ?? [], changes)
   }
 
   /** Ends an authorized payment: spends part of its amount, or none, and gives back the rest. */
   settle(payment: BookedPayment, { spentMicro }: { readonly spentMicro: MicroUsdc }): void {
-    this.#mandate = settlePayment(this.#mandate, payment, { spentMicro })
+    this.#mandate = {
+      ...this.#mandate,
+      spentMicro: addMicro(this.#mandate.spentMicro, spentMicro),
+      authorizedMicro: subtractMicro(this.#mandate.authorizedMicro, payment.amountMicro),
+      authorizedPayments: this.#mandate.authorizedPayments - 1,
+    }
     const amountMicro = subtractMicro(payment.amountMicro, spentMicro)
     // The whole amount may be spent without the locks of shared budgets.
     if (amountMicro > 0n) this.#giveBack(payment, { amountMicro, count: spentMicro > 0n ? 0 : 1 })
@@ -315,7 +329,7 @@ export class Bookings {
    * the period in which the payment was booked.
    */
   refund(payment: BookedPayment, { amountMicro }: Pick<PaymentRow, 'amountMicro'>): void {
-    this.#mandate = refundPayment(this.#mandate, { amountMicro })
+    this.#mandate = { ...this.#mandate, spentMicro: subtractMicro(this.#mandate.spentMicro, amountMicro) }
     this.#giveBack(payment, { amountMicro, count: 0 })
   }
 
@@ -346,9 +360,7 @@ export class Bookings {
     this.#mandate = { ...this.#mandate, usage: { ...usage, counted, open: {}, budgets: {} } }
   }
 
-  /**
-   * Counts the payments that were booked before some limits of the mandate were added. Needs `subjectReads`.
-   */
+  /** Counts the payments that were booked before some limits of the mandate were added. */
   countEarlier(added: readonly Limit[], booked: readonly Booked[], atMs: number): void {
     const { accountId, id: mandateId, epoch, usage } = this.#mandate
     const together = added.filter(({ per }) => per === null)
@@ -357,11 +369,11 @@ export class Bookings {
     for (const per of ['seller', 'resource'] as const) {
       const apart = added.filter((limit) => limit.per === per)
       if (apart.length === 0) continue
-      for (const [subject, own] of bookedBySubject(per, booked)) {
+      this.#facts.each([...bookedBySubject(per, booked)], ([subject, own]) => {
         const none = { accountId, mandateId, subject, epoch, counted: {}, open: {} }
         const row = this.#subjectUsage(subject) ?? none
         this.#subjects.set(subject, { ...row, ...tallyBooked(row, apart, own, atMs) })
-      }
+      })
     }
   }
 

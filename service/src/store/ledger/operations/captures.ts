@@ -3,7 +3,7 @@ import { normalizeHostName } from '../../../domain/host-name.ts'
 import { validityWindowMs } from '../../../domain/proof.ts'
 import { clockOffsetOf } from '../../../domain/clock/test-clock.ts'
 import type { Caller, Scope } from '../../../domain/records.ts'
-import type { AttemptRefusal, CaptureAttempt, CaptureOutcome, LateOutcome } from '../../store.ts'
+import type { AttemptRefusal, Capture, CaptureOutcome, LateAttempt, LateOutcome } from '../../store.ts'
 import {
   lock,
   look,
@@ -38,20 +38,17 @@ import {
 import { endPayment } from './ended-payments.ts'
 import { capturedOf, isIssuedFor, isRefunded } from './payment-rows.ts'
 
-/** An attempt to collect a payment: the proof as read from `X-Payment-Proof`, and its payee. */
-export interface AttemptCall extends CaptureAttempt {
+/** Who pays. */
+export interface Payer {
   /** The account that owns the mandate. */
   readonly payerId: string
-  /** The time of the machine, without any test clock. */
-  readonly nowMs: number
 }
 
-export interface CaptureCall extends AttemptCall {
-  readonly transactionId: string
-}
+/** An attempt to collect a payment. Its time is that of the machine, without any test clock. */
+export type AttemptCall = LateAttempt & Payer
 
 /** Captures a payment once: steps 4 to 8 of a verification. */
-export const capture: Operation<CaptureCall, CaptureOutcome> = {
+export const capture: Operation<Capture & Payer, CaptureOutcome> = {
   name: 'capture',
 
   reads: readsOfAttempt,
@@ -79,27 +76,41 @@ export interface Collectable {
   readonly seller: { readonly accountId: string; readonly sellerId: string } | undefined
 }
 
-/**
- * The payment that an attempt may collect now, or why it may not; shared by `capture` and `authorize`. An
- * attempt that `replayOf` recognizes as a retry gets its answer again.
- */
-export function checkAttempt<Replay extends { readonly outcome: 'replayed' }>(
+interface Replay {
+  readonly outcome: 'replayed'
+}
+
+/** Recognizes a retry, which gets its answer again. */
+type ReplayOf<Found> = (payment: PaymentRow, call: AttemptCall, mandate: MandateRow) => Found | undefined
+
+/** The payment of an attempt, with its mandate, unless it is a retry or names another payment. */
+function findPayment<Found extends Replay>(
   call: AttemptCall,
   facts: Facts,
-  replayOf: (payment: PaymentRow, call: AttemptCall, mandate: MandateRow) => Replay | undefined,
-): Collectable | Replay | AttemptRefusal {
-  const { payerId, caller } = call
-  const nowMs = timeOfPayer(call, facts)
+  replayOf: ReplayOf<Found>,
+): { readonly payment: PaymentRow; readonly mandate: MandateRow } | Found | AttemptRefusal {
+  if (!mayCollect(call.caller, facts)) return { outcome: 'refused', code: 'invalid_api_key' }
   const payment = knownPayment(call, facts)
-  if (!mayCollect(caller, facts)) return { outcome: 'refused', code: 'invalid_api_key' }
   // A signed proof without a payment was issued before the ledger was restored: nothing is held for it.
   if (!payment) return failed('proof_expired')
   // Signed with our secret, but not the issued proof: the secret has leaked.
   if (!isIssuedFor(payment, call)) return failed('invalid_signature')
-  const mandate = facts.row(mandates, { accountId: payerId, id: call.mandateId })
+  const mandate = facts.row(mandates, { accountId: call.payerId, id: call.mandateId })
   if (!mandate) return failed('proof_expired')
-  const replay = replayOf(payment, call, mandate)
-  if (replay) return replay
+  return replayOf(payment, call, mandate) ?? { payment, mandate }
+}
+
+/** The payment that an attempt may collect now, or why it may not; shared by `capture` and `authorize`. */
+export function checkAttempt<Found extends Replay>(
+  call: AttemptCall,
+  facts: Facts,
+  replayOf: ReplayOf<Found>,
+): Collectable | Found | AttemptRefusal {
+  const { payerId, caller } = call
+  const found = findPayment(call, facts, replayOf)
+  if ('outcome' in found) return found
+  const { payment, mandate } = found
+  const nowMs = timeIn(payerId, call, facts)
   // The route has checked the window by the clock of the machine, which is the right one without a test clock.
   const isInWindow = nowMs === call.nowMs || Math.abs(nowMs - payment.issuedAtMs) <= validityWindowMs
   if (!isInWindow) return failed('proof_expired')
@@ -157,21 +168,17 @@ export function readsOfCollector(call: Pick<AttemptCall, 'payerId' | 'caller' | 
 /**
  * Answers a retry again; otherwise ends the payment, unless it has not expired by the clock that issued it.
  */
-export function settleLateAttempt<Replay>(
+export function settleLateAttempt<Found extends Replay>(
   call: AttemptCall,
   facts: Facts,
-  replayOf: (payment: PaymentRow, call: AttemptCall, mandate: MandateRow) => Replay | undefined,
-): Decision<Replay | { readonly outcome: 'failed'; readonly reason: 'proof_expired' }> {
+  replayOf: ReplayOf<Found>,
+): Decision<Found | { readonly outcome: 'failed'; readonly reason: 'proof_expired' }> {
   const expired = { outcome: 'failed', reason: 'proof_expired' } as const
-  const payment = knownPayment(call, facts)
-  if (!payment || !isIssuedFor(payment, call)) return unchanged(expired)
-  if (!mayCollect(call.caller, facts)) return unchanged(expired)
-  const mandate = facts.row(mandates, { accountId: call.payerId, id: call.mandateId })
-  if (!mandate) return unchanged(expired)
-  const replay = replayOf(payment, call, mandate)
-  if (replay) return unchanged(replay)
+  const found = findPayment(call, facts, replayOf)
+  if ('outcome' in found) return unchanged(found.outcome === 'replayed' ? found : expired)
+  const { payment, mandate } = found
   // If the clock that issued the proof is ahead of this service's, its payment may still be captured.
-  const isOver = timeOfPayer(call, facts) > payment.issuedAtMs + validityWindowMs
+  const isOver = timeIn(call.payerId, call, facts) > payment.issuedAtMs + validityWindowMs
   if (!isOver || payment.status !== 'open' || payment.epoch !== mandate.epoch) return unchanged(expired)
   facts.read(bookingReads(mandate, [payment]))
   if (isEndedByBudget(mandate, facts)) return unchanged(expired)
@@ -190,22 +197,23 @@ export function readsOfAttempt(call: AttemptCall): readonly Read[] {
 }
 
 function changesOfCapture(
-  call: CaptureCall,
+  call: Capture & Payer,
   { payment, bookings, seller }: Collectable,
   facts: Facts,
 ): Change[] {
   const { transactionId, caller } = call
+  const times = timesOf(call, facts)
   const captured = {
     ...payment,
     status: 'captured' as const, // 5
     transactionId,
     capturedBy: caller.keyId,
-    capturedAtMs: timeOfPayer(call, facts),
+    capturedAtMs: times.payerMs,
     ...collectedBy(call, seller),
     idempotencyKey: call.idempotencyKey,
   }
   bookings.close(payment, { to: 'spent' }) // 6
-  return [put(payments, captured), ...bookings.changes, ...entriesOf(captured, timesOf(call, facts))] // 7, 8
+  return [put(payments, captured), ...bookings.changes, ...entriesOf(captured, times)] // 7, 8
 }
 
 /** Who collects a payment, as stored in its row. */
@@ -227,16 +235,15 @@ export interface PartyTimes {
 }
 
 /** What a call for a payment says about its time. */
-export type TimedCall = Pick<AttemptCall, 'payerId' | 'caller' | 'nowMs'>
+type TimedCall = Pick<AttemptCall, 'caller' | 'nowMs'>
 
-/** The time in the account that pays, whose test clock may be ahead; it decides about windows and deadlines. */
-export function timeOfPayer({ payerId, caller, nowMs }: TimedCall, facts: Facts): number {
-  return nowMs + clockOffsetOf(facts.row(accounts, { id: payerId }), caller.environment)
+/** The time in an account, whose test clock may be ahead. That of the payer decides about windows and deadlines. */
+export function timeIn(accountId: string, { caller, nowMs }: TimedCall, facts: Facts): number {
+  return nowMs + clockOffsetOf(facts.row(accounts, { id: accountId }), caller.environment)
 }
 
-export function timesOf(call: TimedCall, facts: Facts): PartyTimes {
-  const { accountId } = call.caller
-  return { payerMs: timeOfPayer(call, facts), callerMs: timeOfPayer({ ...call, payerId: accountId }, facts) }
+export function timesOf(call: TimedCall & Payer, facts: Facts): PartyTimes {
+  return { payerMs: timeIn(call.payerId, call, facts), callerMs: timeIn(call.caller.accountId, call, facts) }
 }
 
 /** The entries of a captured payment: one in each account that it concerns. */

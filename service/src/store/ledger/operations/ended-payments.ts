@@ -113,7 +113,7 @@ function releaseExpiredHolds(bookings: Bookings, facts: Facts, nowMs: number): R
   const expired = found.filter(({ status }) => status === 'open')
   facts.read(bookingReads(mandate, expired))
   for (const payment of expired) {
-    bookings.release(payment)
+    bookings.close(payment, { to: 'released' })
     bookings.add(put(payments, { ...payment, status: 'expired' }))
   }
   bookings.mandate = { ...bookings.mandate, releasedUntilMs: nextMs - 1 }
@@ -138,7 +138,7 @@ export function endPayment(
   const ended = { ...payment, status }
   if (payment.status === 'authorized') return endAuthorized(bookings, payment, ended, facts)
   facts.read(bookingReads(bookings.mandate, [payment]))
-  bookings.release(payment)
+  bookings.close(payment, { to: 'released' })
   bookings.add(put(payments, ended))
 }
 

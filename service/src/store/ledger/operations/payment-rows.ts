@@ -1,6 +1,6 @@
 import type { ProofStatus } from '@purser/wire/payments'
 
-import { addMicro, subtractMicro, type MicroUsdc } from '../../../domain/money.ts'
+import { addMicro, type MicroUsdc } from '../../../domain/money.ts'
 import type { MandateRow, PaymentRow } from '../tables.ts'
 
 /** The status of a payment: one that was open when all open payments of its mandate ended is void. */
@@ -54,58 +54,4 @@ export function eventDataOf({
 /** What is not available for new payments: spent, held and authorized amounts. */
 export function committedOf({ spentMicro, heldMicro, authorizedMicro }: MandateRow): MicroUsdc {
   return addMicro(addMicro(spentMicro, heldMicro), authorizedMicro)
-}
-
-/** The mandate when an open payment of its epoch ends: its amount is released, spent or authorized. */
-export function releasePayment(
-  mandate: MandateRow,
-  { amountMicro }: Pick<PaymentRow, 'amountMicro'>,
-  { to }: { readonly to?: 'spent' | 'authorized' } = {},
-): MandateRow {
-  const { spentMicro, authorizedMicro, authorizedPayments } = mandate
-  return {
-    ...mandate,
-    spentMicro: to === 'spent' ? addMicro(spentMicro, amountMicro) : spentMicro,
-    authorizedMicro: to === 'authorized' ? addMicro(authorizedMicro, amountMicro) : authorizedMicro,
-    authorizedPayments: to === 'authorized' ? authorizedPayments + 1 : authorizedPayments,
-    heldMicro: subtractMicro(mandate.heldMicro, amountMicro),
-    openPayments: mandate.openPayments - 1,
-  }
-}
-
-/** The mandate when an authorized payment ends: a part of its amount is spent, the rest is released. */
-export function settlePayment(
-  mandate: MandateRow,
-  { amountMicro }: Pick<PaymentRow, 'amountMicro'>,
-  { spentMicro }: { readonly spentMicro: MicroUsdc },
-): MandateRow {
-  return {
-    ...mandate,
-    spentMicro: addMicro(mandate.spentMicro, spentMicro),
-    authorizedMicro: subtractMicro(mandate.authorizedMicro, amountMicro),
-    authorizedPayments: mandate.authorizedPayments - 1,
-  }
-}
-
-/** The mandate after a refund of part of what it has spent. */
-export function refundPayment(
-  mandate: MandateRow,
-  { amountMicro }: Pick<PaymentRow, 'amountMicro'>,
-): MandateRow {
-  return { ...mandate, spentMicro: subtractMicro(mandate.spentMicro, amountMicro) }
-}
-
-/** The mandate with the held amount of a new payment. */
-export function holdPayment(
-  mandate: MandateRow,
-  { amountMicro, expiresAtMs }: Pick<PaymentRow, 'amountMicro' | 'expiresAtMs'>,
-): MandateRow {
-  return {
-    ...mandate,
-    heldMicro: addMicro(mandate.heldMicro, amountMicro),
-    openPayments: mandate.openPayments + 1,
-    // It may be the next one to expire.
-    releasedUntilMs:
-      mandate.openPayments === 0 ? expiresAtMs - 1 : Math.min(mandate.releasedUntilMs, expiresAtMs - 1),
-  }
 }

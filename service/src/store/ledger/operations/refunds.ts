@@ -1,7 +1,7 @@
 import { addMicro, type MicroUsdc } from '../../../domain/money.ts'
 import type { AuditEvent } from '../../../domain/records.ts'
 import type { Refund, RefundOutcome } from '../../store.ts'
-import { lock, look, put, range, unchanged, type Change, type Operation } from '../operation.ts'
+import { lock, look, put, range, refused, unchanged, type Change, type Operation } from '../operation.ts'
 import {
   auditEvents,
   entries,
@@ -12,7 +12,15 @@ import {
   type PaymentRow,
 } from '../tables.ts'
 import { bookingReads, Bookings } from './bookings.ts'
-import { entryOf, mayCollect, partiesOf, readsOfCollector, timesOf, type PartyTimes } from './captures.ts'
+import {
+  entryOf,
+  mayCollect,
+  partiesOf,
+  readsOfCollector,
+  timesOf,
+  type PartyTimes,
+  type Payer,
+} from './captures.ts'
 import { capturedOf, eventDataOf } from './payment-rows.ts'
 
 /** Max refunds of one payment. */
@@ -26,9 +34,7 @@ export const findEntry: Operation<{ readonly accountId: string; readonly id: str
     decide: (key, facts) => unchanged(facts.row(entries, key)),
   }
 
-export interface RefundCall extends Omit<Refund, 'transactionId'> {
-  /** The account that has paid. */
-  readonly payerId: string
+interface RefundCall extends Omit<Refund, 'transactionId'>, Payer {
   readonly nonce: string
   /** One for the account that paid, and one for the account that refunds. */
   readonly events: { readonly payer: AuditEvent; readonly own: AuditEvent }
@@ -47,7 +53,7 @@ export const refund: Operation<RefundCall, RefundOutcome> = {
     const { caller, payerId, nonce, refundId, amountMicro } = call
     // Refunded by an earlier attempt whose response was lost, whatever has changed since.
     if (facts.isRerun && facts.row(refunds, { accountId: payerId, id: refundId }))
-      return done(refundId, { isReplay: false })
+      return unchanged({ outcome: 'refunded', refundId })
     if (!mayCollect(caller, facts)) return refused('invalid_api_key')
     const payment = facts.row(payments, { accountId: payerId, nonce })
     if (payment?.environment !== caller.environment) return refused('not_found')
@@ -62,7 +68,9 @@ export const refund: Operation<RefundCall, RefundOutcome> = {
     const same = earlier.find(({ idempotencyKey }) => idempotencyKey === call.idempotencyKey)
     if (same) {
       const isRetry = same.amountText === call.amountText && same.reason === call.reason
-      return isRetry ? done(same.id, { isReplay: true }) : refused('idempotency_key_reused')
+      return isRetry
+        ? unchanged({ outcome: 'replayed', refundId: same.id })
+        : refused('idempotency_key_reused')
     }
     const refundedMicro = addMicro(payment.refundedMicro ?? (0n as MicroUsdc), amountMicro)
     if (!(refundedMicro <= capturedOf(payment))) return refused('refund_exceeds_payment')
@@ -101,13 +109,4 @@ function recordsOf(call: RefundCall, payment: PaymentRow, times: PartyTimes): re
 /** The refunds of the payment so far. */
 function refundsOf({ payerId: accountId, nonce }: RefundCall) {
   return range(refunds, { where: { accountId, nonce }, orderBy: 'id', limit: maxRefunds })
-}
-
-function done(refundId: string, { isReplay }: { readonly isReplay: boolean }) {
-  const outcome = isReplay ? ('replayed' as const) : ('refunded' as const)
-  return unchanged<RefundOutcome>({ outcome, refundId })
-}
-
-function refused(code: Extract<RefundOutcome, { readonly outcome: 'refused' }>['code']) {
-  return unchanged<RefundOutcome>({ outcome: 'refused', code })
 }

@@ -2,6 +2,7 @@ import { auditEvent } from '../../../domain/audit.ts'
 import type { AuditEvent, Scope } from '../../../domain/records.ts'
 import type { RecordKey } from '../../store.ts'
 import { lock, look, put, remove, unchanged, type Facts, type Operation } from '../operation.ts'
+import type { TableRow } from '../table.ts'
 import { auditEvents, mandates, runningStops, stops, type MandateRow, type RunningStop } from '../tables.ts'
 import { Bookings } from './bookings.ts'
 import { endPayments } from './ended-payments.ts'
@@ -12,7 +13,7 @@ import { endPayments } from './ended-payments.ts'
 /** If a stop has not finished after this long, another service continues it. */
 const stopLeaseMs = 30_000
 
-export interface StopPress {
+interface StopPress {
   readonly scope: Scope
   readonly stopId: string
   readonly actor: string
@@ -32,14 +33,14 @@ export const pressStop: Operation<StopPress, number> = {
   },
 }
 
-export interface StopTurn {
+/** A stop of a scope, by its number. */
+interface Press {
   readonly scope: Scope
   readonly press: number
-  readonly atMs: number
 }
 
 /** Whether the caller should continue a stop: no other service does so for a while. */
-export const takeStop: Operation<StopTurn, boolean> = {
+export const takeStop: Operation<Press & { readonly atMs: number }, boolean> = {
   name: 'takeStop',
   reads: ({ scope }) => [lock(runningStops, scope)],
   decide({ scope, press, atMs }, facts) {
@@ -57,15 +58,10 @@ export function isDue({ tryAtMs }: Pick<RunningStop, 'tryAtMs'>, nowMs: number):
   return tryAtMs <= nowMs || tryAtMs > nowMs + 2 * stopLeaseMs
 }
 
-export interface StopEnd {
-  readonly scope: Scope
-  readonly press: number
-  /** When to retry mandates that could not be stopped; null if none is left. */
-  readonly tryAtMs: number | null
-}
-
-/** Records that a stop has gone through every mandate. */
-export const endStop: Operation<StopEnd, 'ended'> = {
+/**
+ * Records that a stop has gone through every mandate, and when to retry those that could not be stopped; null if none is left.
+ */
+export const endStop: Operation<Press & { readonly tryAtMs: number | null }, 'ended'> = {
   name: 'endStop',
   reads: ({ scope }) => [lock(runningStops, scope)],
   decide({ scope, press, tryAtMs }, facts) {
@@ -76,30 +72,17 @@ export const endStop: Operation<StopEnd, 'ended'> = {
   },
 }
 
-export interface StopState {
-  readonly presses: number
-  /** The last stop; null if there was none. */
-  readonly stopId: string | null
-  readonly undonePress: number
-}
-
-const noStop: StopState = { presses: 0, stopId: null, undonePress: 0 }
+const noStop = { presses: 0, stopId: null, undonePress: 0 }
 
 /** The current stops of a scope. */
-export const readStops: Operation<Scope, StopState> = {
+export const readStops: Operation<Scope, TableRow<typeof stops> | typeof noStop> = {
   name: 'readStops',
   reads: (scope) => [look(stops, scope)],
   decide: (scope, facts) => unchanged(facts.row(stops, scope) ?? noStop),
 }
 
-export interface StopUndo {
-  readonly scope: Scope
-  /** The last stop when the undo began. */
-  readonly press: number
-}
-
-/** Records that the last stop is undone; false if there was another stop in the meantime. */
-export const undoStop: Operation<StopUndo, boolean> = {
+/** Records that the stop that was the last when the undo began is undone; false if there was another in the meantime. */
+export const undoStop: Operation<Press, boolean> = {
   name: 'undoStop',
   reads: ({ scope }) => [lock(stops, scope), lock(runningStops, scope)],
   decide({ scope, press }, facts) {
@@ -111,12 +94,16 @@ export const undoStop: Operation<StopUndo, boolean> = {
   },
 }
 
-export interface MandateStop {
+/** What stops and undos do to a mandate. */
+interface MandateCall {
   readonly mandate: RecordKey
-  readonly stopId: string
   readonly actor: string
   readonly atMs: number
   readonly eventId: string
+}
+
+interface MandateStop extends MandateCall {
+  readonly stopId: string
   /** Stops only while this stop is the last and is not undone; null stops always. */
   readonly press: number | null
 }
@@ -180,13 +167,9 @@ export const stopMandate: Operation<MandateStop, StoppedMandate> = {
   },
 }
 
-export interface MandateResume {
-  readonly mandate: RecordKey
+interface MandateResume extends MandateCall {
   /** The stop that is undone; null means any. */
   readonly stopId: string | null
-  readonly actor: string
-  readonly atMs: number
-  readonly eventId: string
   /** Resumes only while this stop is the last. */
   readonly press: number
 }
@@ -223,13 +206,13 @@ function nothing(outcome: StoppedMandate['outcome']): StoppedMandate {
   return { outcome, voided: 0 }
 }
 
-function eventKey({ mandate, eventId }: Pick<MandateStop, 'mandate' | 'eventId'>) {
+function eventKey({ mandate, eventId }: MandateCall) {
   return { accountId: mandate.accountId, id: eventId }
 }
 
 function eventOf(
   type: 'mandate.paused' | 'mandate.resumed' | 'proofs.voided',
-  { mandate, actor, eventId, atMs }: Pick<MandateStop, 'mandate' | 'actor' | 'eventId' | 'atMs'>,
+  { mandate, actor, eventId, atMs }: MandateCall,
   data: AuditEvent['data'],
 ): AuditEvent {
   return auditEvent({ keyId: actor }, mandate, { id: eventId, type, subjectId: mandate.id, data, atMs })

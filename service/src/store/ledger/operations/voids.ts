@@ -45,14 +45,8 @@ export interface VoidStep {
   readonly event: AuditEvent
 }
 
-export interface VoidProgress {
-  readonly voided: number
-  /** The last mandate that was read; undefined if none is left. */
-  readonly lastId: string | undefined
-}
-
-/** Ends the open payments of a bounded number of mandates. */
-export const voidPayments: Operation<VoidStep, VoidProgress> = {
+/** Ends the open payments of a bounded number of mandates; returns the last one that was read, undefined if none is left. */
+export const voidPayments: Operation<VoidStep, string | undefined> = {
   name: 'voidPayments',
 
   reads: (step) => [mandatesAfter(step)],
@@ -73,7 +67,7 @@ export const voidPayments: Operation<VoidStep, VoidProgress> = {
     const lastId = found.length < range.limit ? undefined : found.at(-1)?.id
     if (voided > 0)
       changes.push(put(auditEvents, { ...event, data: { ...event.data, voided_holds: voided } }))
-    return { outcome: { voided, lastId }, changes }
+    return { outcome: lastId, changes }
   },
 }
 
@@ -81,7 +75,7 @@ function mandatesAfter({ scope: of, afterId }: VoidStep) {
   return mandatesIn({ of, afterId, limit: mandatesVoidedAtOnce }, { isLocked: true })
 }
 
-export interface RevocationStep {
+interface RevocationStep {
   readonly accountId: string
   readonly mandateId: string
   /** The event of the revocation, which counts what it has ended. */

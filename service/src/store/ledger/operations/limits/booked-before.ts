@@ -10,13 +10,12 @@ import { subtractMicro } from '../../../../domain/money.ts'
 import { clockOffsetOf } from '../../../../domain/clock/test-clock.ts'
 import { subjectOf } from '../../../../domain/subjects.ts'
 import { idText } from '../../../../domain/type-id.ts'
-import { look, range, type Change, type Facts, type Read } from '../../operation.ts'
+import { look, range, type Change, type Facts } from '../../operation.ts'
 import {
   accounts,
   authorizations,
   entries,
   payments,
-  subjectUsage,
   type MandateRow,
   type MandateUsage,
   type PaymentRow,
@@ -151,15 +150,4 @@ export function bookedBySubject(
   booked: readonly Booked[],
 ): ReadonlyMap<string, readonly Booked[]> {
   return Map.groupBy(booked, ({ payment }) => subjectOf(per, payment.resourceUrl))
-}
-
-/** The reads of the counters that some added limits keep per subject. */
-export function subjectReads(
-  { accountId, id: mandateId }: MandateRow,
-  limits: readonly Limit[],
-  booked: readonly Booked[],
-): readonly Read[] {
-  const kinds = new Set(limits.flatMap(({ per }) => per ?? []))
-  const subjects = [...kinds].flatMap((per) => [...bookedBySubject(per, booked).keys()])
-  return subjects.map((subject) => look(subjectUsage, { accountId, mandateId, subject }))
 }
