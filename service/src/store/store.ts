@@ -133,7 +133,7 @@ export interface StoreOperations {
     filter: AgentFilter,
     amendment: Amendment,
     event: AuditEvent,
-  ): Promise<{ readonly outcome: 'amended'; readonly mandate: Mandate } | AmendmentRefusal>
+  ): Promise<AmendmentOutcome>
 
   /** Records a person's decision. An approved increase takes effect in the same transaction. */
   decideApproval(
@@ -171,7 +171,10 @@ export interface StoreOperations {
    * The store adds the seller to the events: `own` is recorded in the operator's account, and `theirs` in the seller's, if
    * that is a different one.
    */
-  releaseDomain(registration: Registration, events: ReleaseEvents): Promise<RegisteredSeller | undefined>
+  releaseDomain(
+    registration: Pick<OwnDomain, 'environment' | 'domain'>,
+    events: ReleaseEvents,
+  ): Promise<RegisteredSeller | undefined>
 
   /**
    * Holds the amount of a proof if the policy approves it inside the transaction. If an earlier request with the same key made
@@ -256,8 +259,11 @@ export interface StoreReads {
   /** The domains that were paid under a mandate, a bounded number of them. */
   listPaidDomains(mandate: RecordKey): Promise<string[]>
 
-  /** The versions of a mandate, newest first; none if it was never amended. */
-  listMandateVersions(mandate: RecordKey, page: VersionPage): Promise<MandateVersion[]>
+  /** At most this many versions of a mandate, older than the one named, newest first; none if it was never amended. */
+  listMandateVersions(
+    mandate: RecordKey,
+    page: { readonly limit: number; readonly below?: number | undefined },
+  ): Promise<MandateVersion[]>
 
   /** The facts for verify-agent, from one snapshot. */
   readAgentFacts(question: AgentQuestion): Promise<AgentFacts>
@@ -309,17 +315,22 @@ export interface Amendment {
   readonly paidDomains?: readonly string[] | undefined
 }
 
-export type AmendmentRefusal =
-  | {
-      readonly outcome: 'refused'
-      readonly code:
-        | 'not_found'
-        | 'budget_not_found'
-        | 'mandate_revoked'
-        | 'version_mismatch'
-        | 'widening_needs_owner'
-        | 'history_too_long'
-    }
+/** An operation that changes nothing, and why. */
+export interface Refusal<Code> {
+  readonly outcome: 'refused'
+  readonly code: Code
+}
+
+export type AmendmentOutcome =
+  | { readonly outcome: 'amended'; readonly mandate: Mandate }
+  | Refusal<
+      | 'not_found'
+      | 'budget_not_found'
+      | 'mandate_revoked'
+      | 'version_mismatch'
+      | 'widening_needs_owner'
+      | 'history_too_long'
+    >
   /** The total budget would be below what is spent, held and authorized. */
   | {
       readonly outcome: 'below_committed'
@@ -348,14 +359,9 @@ export interface BudgetChange {
 
 export type BudgetChangeOutcome =
   | { readonly outcome: 'changed'; readonly budget: Budget }
-  | { readonly outcome: 'refused'; readonly code: 'not_found' | 'version_mismatch' | 'history_too_long' }
+  | Refusal<'not_found' | 'version_mismatch' | 'history_too_long'>
   /** A limit would be below what counts in it. */
   | { readonly outcome: 'below_committed'; readonly usage: LimitUsage }
-
-export interface Registration {
-  readonly environment: Environment
-  readonly domain: string
-}
 
 /** A domain in the environment of an account. */
 export interface OwnDomain extends Scope {
@@ -376,8 +382,7 @@ export interface NewApiKey extends ApiKey {
 }
 
 export type ClockOutcome =
-  | { readonly outcome: 'advanced'; readonly offsetMs: number }
-  | { readonly outcome: 'refused'; readonly code: 'not_found' | 'test_clock_too_far' }
+  { readonly outcome: 'advanced'; readonly offsetMs: number } | Refusal<'not_found' | 'test_clock_too_far'>
 
 /** An evaluation before its outcome is known; the store adds the seller. */
 export interface ProposedTransaction extends Omit<
@@ -445,40 +450,39 @@ export interface CaptureAttempt extends ProofTerms {
   readonly idempotencyKey: string | null
 }
 
-export interface Capture extends CaptureAttempt {
-  readonly transactionId: string
-  readonly nowMs: number
-}
-
 /** An attempt after the window of the proof has closed. */
 export interface LateAttempt extends CaptureAttempt {
   readonly nowMs: number
 }
 
+export interface Capture extends LateAttempt {
+  readonly transactionId: string
+}
+
 /** Why an attempt collects nothing. */
 export type AttemptRefusal =
-  | { readonly outcome: 'refused'; readonly code: CollectionRefusal | 'invalid_api_key' }
+  | Refusal<CollectionRefusal | 'invalid_api_key'>
   | { readonly outcome: 'failed'; readonly reason: 'invalid_signature' | 'nonce_reused' | 'proof_expired' }
 
 export type CaptureOutcome =
   { readonly outcome: 'captured' | 'replayed'; readonly transactionId: string } | AttemptRefusal
 
-export type LateOutcome =
-  | { readonly outcome: 'replayed'; readonly transactionId: string }
-  | { readonly outcome: 'failed'; readonly reason: 'proof_expired' }
+interface Expired {
+  readonly outcome: 'failed'
+  readonly reason: 'proof_expired'
+}
 
-export interface Authorization extends CaptureAttempt {
+export type LateOutcome = { readonly outcome: 'replayed'; readonly transactionId: string } | Expired
+
+export interface Authorization extends LateAttempt {
   /** How long the merchant may take to capture; the mandate limits it. */
   readonly captureSeconds: number
-  readonly nowMs: number
 }
 
 export type AuthorizeOutcome =
   { readonly outcome: 'authorized' | 'replayed'; readonly hold: Hold } | AttemptRefusal
 
-export type LateAuthorizationOutcome =
-  | { readonly outcome: 'replayed'; readonly hold: Hold }
-  | { readonly outcome: 'failed'; readonly reason: 'proof_expired' }
+export type LateAuthorizationOutcome = { readonly outcome: 'replayed'; readonly hold: Hold } | Expired
 
 /** A merchant's call for a payment that its account has authorized. */
 export interface AuthorizedPayment {
@@ -500,16 +504,14 @@ export type SettleOutcome =
       readonly transactionId: string
       readonly amountText: string
     }
-  | {
-      readonly outcome: 'refused'
-      readonly code:
-        | 'not_found'
-        | 'invalid_api_key'
-        | 'already_captured'
-        | 'authorization_voided'
-        | 'authorization_expired'
-        | 'amount_exceeds_authorization'
-    }
+  | Refusal<
+      | 'not_found'
+      | 'invalid_api_key'
+      | 'already_captured'
+      | 'authorization_voided'
+      | 'authorization_expired'
+      | 'amount_exceeds_authorization'
+    >
 
 /** A refund by the account that has collected a payment. */
 export interface Refund {
@@ -526,22 +528,20 @@ export interface Refund {
 
 export type RefundOutcome =
   | { readonly outcome: 'refunded' | 'replayed'; readonly refundId: string }
-  | {
-      readonly outcome: 'refused'
-      readonly code:
-        | 'not_found'
-        | 'invalid_api_key'
-        | 'seller_not_yours'
-        | 'not_refundable'
-        | 'idempotency_key_reused'
-        | 'refund_exceeds_payment'
-        | 'too_many_refunds'
-    }
+  | Refusal<
+      | 'not_found'
+      | 'invalid_api_key'
+      | 'seller_not_yours'
+      | 'not_refundable'
+      | 'idempotency_key_reused'
+      | 'refund_exceeds_payment'
+      | 'too_many_refunds'
+    >
 
 export type VoidOutcome =
   /** It is `voided`, now or before, or it had expired. */
   | { readonly outcome: 'ended'; readonly hold: Hold }
-  | { readonly outcome: 'refused'; readonly code: 'not_found' | 'invalid_api_key' | 'already_captured' }
+  | Refusal<'not_found' | 'invalid_api_key' | 'already_captured'>
 
 export interface AgentQuestion {
   readonly caller: Caller
@@ -588,12 +588,6 @@ export interface ApprovalFilter extends AgentFilter {
   /** The status at a time. */
   readonly status?: ApprovalStatus | undefined
   readonly nowMs: number
-}
-
-/** At most this many versions, older than the one named. */
-export interface VersionPage {
-  readonly limit: number
-  readonly below?: number | undefined
 }
 
 export interface AuditFilter {

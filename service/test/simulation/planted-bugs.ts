@@ -583,6 +583,7 @@ function seeing(table: Table, spoil: (row: Row) => Row): Spoiling {
 function seenWith(facts: Facts, spoil: (table: Table, row: Row) => Row): Facts {
   return {
     isRerun: facts.isRerun,
+    written: (of, key) => facts.written(of, key),
     rows: (range) => facts.rows(range),
     row: (of, key) => {
       const row = facts.row(of, key)

@@ -171,6 +171,10 @@ export class BatchFacts implements Facts {
     return place.now as TableRow<Of> | undefined
   }
 
+  written<Of extends Table>(table: Of, key: TableKey<Of>): TableRow<Of> | undefined {
+    return this.isRerun ? this.row(table, key) : undefined
+  }
+
   lockedRow<Of extends Table>(table: Of, key: TableKey<Of>): TableRow<Of> | undefined {
     this.read([lock(table, key)])
     return this.row(table, key)

@@ -1,5 +1,5 @@
 import type { ConsoleOperations } from '../console/store.ts'
-import type { StoreOperations } from '../store.ts'
+import type { Refusal, StoreOperations } from '../store.ts'
 import { keyText, type Table, type TableKey, type TableRow } from './table.ts'
 
 /** A row that an operation reads, by key. */
@@ -76,6 +76,8 @@ export function add<Of extends Table>(table: Of, row: TableRow<Of>): Change {
 export interface Facts {
   /** Undefined if there is none. */
   row<Of extends Table>(table: Of, key: TableKey<Of>): TableRow<Of> | undefined
+  /** The row, if this is a rerun: then an earlier attempt, whose response was lost, may have written it. */
+  written<Of extends Table>(table: Of, key: TableKey<Of>): TableRow<Of> | undefined
   /** The row, locked until the transaction ends. */
   lockedRow<Of extends Table>(table: Of, key: TableKey<Of>): TableRow<Of> | undefined
   rows<Of extends Table>(range: RangeRead<Of>): readonly TableRow<Of>[]
@@ -95,7 +97,10 @@ export interface Decision<Outcome> {
   readonly changes: readonly Change[]
 }
 
-/** One business operation in one transaction, as two pure functions: no SQL, no clock, no database. */
+/**
+ * One business operation in one transaction, as two pure functions: no SQL, no clock, no database. The port describes those that
+ * have the name of one of its methods.
+ */
 export interface Operation<Call, Outcome> {
   readonly name: string
   /** The rows that the call names: they are read in the first step, before it is decided. */
@@ -107,7 +112,7 @@ export interface Operation<Call, Outcome> {
 /** The methods of the port that change the ledger, or read it in a transaction. */
 export type PortOperations = StoreOperations & ConsoleOperations
 
-/** The operation behind a method of the port, which describes it. Its call is the method's arguments. */
+/** The operation behind a method of the port. Its call is the method's arguments. */
 export type PortOperation<Name extends keyof PortOperations> = Operation<
   Parameters<PortOperations[Name]>,
   Awaited<ReturnType<PortOperations[Name]>>
@@ -116,11 +121,6 @@ export type PortOperation<Name extends keyof PortOperations> = Operation<
 /** The decision of an operation that changes nothing. */
 export function unchanged<Outcome>(outcome: Outcome): Decision<Outcome> {
   return { outcome, changes: [] }
-}
-
-export interface Refusal<Code> {
-  readonly outcome: 'refused'
-  readonly code: Code
 }
 
 /** The decision of an operation that is refused. */

@@ -53,9 +53,7 @@ export async function stopAll(options: StopAllOptions): Promise<StopOutcome> {
     })
     if (!isMoved) break
   }
-  const press = pressed ?? (await ledger.run(pressStop, pressing))
-  await endLooks(options, press, looks)
-  return outcomeOf(looks)
+  return end(options, pressed ?? (await ledger.run(pressStop, pressing)), looks)
 }
 
 /**
@@ -69,8 +67,7 @@ export async function continueStop(
   if (!(await ledger.run(takeStop, { scope, press, atMs: now() }))) return undefined
   const looks = newLooks()
   await lookOnce(options, { press, own: 'counted', looks })
-  await endLooks(options, press, looks)
-  return outcomeOf(looks)
+  return end(options, press, looks)
 }
 
 /**
@@ -170,16 +167,14 @@ async function lookOnce(
   return isMoved
 }
 
-async function endLooks(
+/** Records that a stop has gone through every mandate. */
+async function end(
   { ledger, scope, now }: StopAllOptions,
   press: number,
-  { failed }: Looks,
-): Promise<void> {
+  { covered, failed, paused, voidedHolds, outstanding }: Looks,
+): Promise<StopOutcome> {
   const tryAtMs = failed.size === 0 ? null : now() + stopRetryMs
   await ledger.run(endStop, { scope, press, tryAtMs })
-}
-
-function outcomeOf({ covered, failed, paused, voidedHolds, outstanding }: Looks): StopOutcome {
   return { mandateIds: [...covered], pausedNow: paused, voidedHolds, failedIds: [...failed], outstanding }
 }
 

@@ -179,6 +179,7 @@ export class ReplayedMandate {
 
   readonly #facts: Facts = {
     isRerun: false,
+    written: () => undefined,
     row: (table, key) => this.#find(table, key),
     lockedRow: (table, key) => this.#find(table, key),
     rows: <Of extends Table>(range: RangeRead<Of>) => this.#expiringIn(range) as unknown as TableRow<Of>[],

@@ -5,7 +5,7 @@ export const createAgent: PortOperation<'createAgent'> = {
   name: 'createAgent',
   reads: () => [],
   decide([agent, event], facts) {
-    const earlier = facts.isRerun ? facts.row(agents, agent) : undefined
+    const earlier = facts.written(agents, agent)
     if (earlier && (earlier.name !== agent.name || earlier.environment !== agent.environment)) {
       throw new Error(`another agent has the id ${agent.id}`)
     }

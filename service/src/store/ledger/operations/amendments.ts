@@ -3,7 +3,7 @@ import type { Limit } from '../../../domain/limits.ts'
 import { changesOfTerms, widensTerms, wireTermsOf } from '../../../domain/mandate-terms.ts'
 import type { ApprovalTerms, AuditEvent } from '../../../domain/records.ts'
 import { subjectOfSeller } from '../../../domain/subjects.ts'
-import type { Amendment } from '../../store.ts'
+import type { Amendment, AmendmentOutcome } from '../../store.ts'
 import {
   lock,
   look,
@@ -14,7 +14,6 @@ import {
   type Decision,
   type Facts,
   type PortOperation,
-  type PortOperations,
 } from '../operation.ts'
 import { toMandate } from '../reads/records.ts'
 import {
@@ -44,8 +43,7 @@ export const amendMandate: PortOperation<'amendMandate'> = {
     const mandate = facts.row(mandates, key)
     if (mandate?.environment !== key.environment) return refused('not_found')
     if (agentId !== undefined && mandate.agentId !== agentId) return refused('not_found')
-    // Amended by an earlier attempt whose response was lost.
-    if (facts.isRerun && facts.row(auditEvents, event)) return unchanged(amendedTo(mandate))
+    if (facts.written(auditEvents, event)) return unchanged(amendedTo(mandate))
     if (mandate.status === 'revoked') return refused('mandate_revoked')
     return amendTerms(mandate, amendment, event, facts)
   },
@@ -66,7 +64,7 @@ export function amendTerms(
   amendment: Amendment,
   event: AuditEvent,
   facts: Facts,
-): Decision<Awaited<ReturnType<PortOperations['amendMandate']>>> {
+): Decision<AmendmentOutcome> {
   const { terms, expectedVersion, mayWiden, endsHolds } = amendment
   const budgetPath =
     terms.budgetPath === undefined ? mandate.budgetPath : pathOf({ ...mandate, ...terms }, facts)

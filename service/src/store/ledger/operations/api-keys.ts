@@ -17,7 +17,7 @@ export const issueApiKey: PortOperation<'issueApiKey'> = {
   },
 
   decide([key, event], facts) {
-    if (facts.isRerun && facts.row(apiKeys, key)) return unchanged('created')
+    if (facts.written(apiKeys, key)) return unchanged('created')
     const account = facts.row(accounts, { id: key.accountId })
     if (!account) return unchanged('not_found')
     if (key.agentId !== null) {

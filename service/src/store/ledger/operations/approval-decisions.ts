@@ -58,8 +58,7 @@ export const decideApproval: PortOperation<'decideApproval'> = {
     const approval = facts.row(approvals, key)
     if (approval?.environment !== key.environment || approval.mandateId !== key.mandateId)
       return unchanged('not_found')
-    // Decided by an earlier attempt whose response was lost.
-    if (facts.isRerun && facts.row(auditEvents, event)) return unchanged(approval)
+    if (facts.written(auditEvents, event)) return unchanged(approval)
     const mandate = facts.row(mandates, mandateOf(key))
     if (!mandate) return unchanged('not_found')
     if (isRepeated(approval, verdict)) return unchanged(approval)
@@ -157,7 +156,7 @@ export const requestIncrease: PortOperation<'requestIncrease'> = {
     const mandate = facts.row(mandates, key)
     if (mandate?.environment !== key.environment) return unchanged('not_found')
     if (agentId !== undefined && mandate.agentId !== agentId) return unchanged('not_found')
-    const made = facts.isRerun ? facts.row(approvals, { accountId, id: request.approvalId }) : undefined
+    const made = facts.written(approvals, { accountId, id: request.approvalId })
     if (made) return unchanged(made)
     if (mandate.status === 'revoked') return unchanged('mandate_revoked')
     if (facts.row(agents, { accountId, id: mandate.agentId })?.status === 'revoked')

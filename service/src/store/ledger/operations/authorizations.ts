@@ -5,6 +5,7 @@ import type {
   AuthorizedPayment,
   AuthorizeOutcome,
   LateAuthorizationOutcome,
+  Refusal,
   Settlement,
   SettleOutcome,
   VoidOutcome,
@@ -20,7 +21,6 @@ import {
   type Facts,
   type Operation,
   type Read,
-  type Refusal,
 } from '../operation.ts'
 import {
   auditEvents,
@@ -57,15 +57,13 @@ interface Recorded {
   readonly event: AuditEvent
 }
 
-/** Reserves the amount of an open payment for a merchant, who captures or voids it before a deadline. */
 export const authorize: Operation<Authorization & Payer & Recorded, AuthorizeOutcome> = {
   name: 'authorize',
 
   reads: readsOfAttempt,
 
   decide(call, facts) {
-    // Authorized by an earlier attempt whose response was lost.
-    if (facts.isRerun && facts.row(auditEvents, eventOf(call))) {
+    if (facts.written(auditEvents, eventOf(call))) {
       const payment = facts.row(payments, { accountId: call.payerId, nonce: call.nonce })!
       return unchanged({ outcome: 'authorized', hold: toHold(payment, payment.epoch) })
     }
@@ -88,10 +86,6 @@ export const authorize: Operation<Authorization & Payer & Recorded, AuthorizeOut
   },
 }
 
-/**
- * Answers an authorization after the proof's window: a retry gets its answer again; otherwise the payment
- * ends.
- */
 export const settleLateAuthorization: Operation<AttemptCall, LateAuthorizationOutcome> = {
   name: 'settleLateAuthorization',
   reads: readsOfLateAttempt,
@@ -136,9 +130,7 @@ export interface PaidElsewhere {
   readonly payerId: string
 }
 
-/**
- * Captures an authorized payment once, up to its amount, and releases the rest. A stop does not prevent it.
- */
+/** A stop does not prevent it. */
 export const captureAuthorized: Operation<Settlement & Payer, SettleOutcome | PaidElsewhere> = {
   name: 'captureAuthorized',
 
@@ -182,7 +174,6 @@ export const captureAuthorized: Operation<Settlement & Payer, SettleOutcome | Pa
   },
 }
 
-/** Ends an authorized payment for its merchant, and releases its amount at once. Idempotent. */
 export const voidAuthorized: Operation<AuthorizedCall & Recorded, VoidOutcome | PaidElsewhere> = {
   name: 'voidAuthorized',
 
@@ -190,7 +181,7 @@ export const voidAuthorized: Operation<AuthorizedCall & Recorded, VoidOutcome | 
 
   decide(call, facts) {
     // Voided by an earlier attempt whose response was lost, whatever has changed since.
-    if (facts.isRerun && facts.row(auditEvents, eventOf(call))) {
+    if (facts.written(auditEvents, eventOf(call))) {
       const earlier = facts.row(payments, { accountId: call.payerId, nonce: call.nonce })!
       return unchanged(ended(earlier))
     }

@@ -178,6 +178,14 @@ export class Bookings {
     this.#mandate = mandate
   }
 
+  get #usage(): MandateUsage {
+    return this.#mandate.usage ?? unused
+  }
+
+  set #usage(usage: MandateUsage) {
+    this.#mandate = { ...this.#mandate, usage }
+  }
+
   /** Adds what changes in the rows of payments. */
   add(...changes: readonly Change[]): void {
     this.#ofPayments.push(...changes)
@@ -197,7 +205,7 @@ export class Bookings {
   bookingTimeAt(nowMs: number, agent: Agent | undefined): number {
     if (!isCounted(this.#mandate, agent)) return nowMs
     const budgetTimes = budgetPathOf(this.#mandate, agent).map((id) => this.#budgetUsage(id).bookedAtMs)
-    return Math.max(nowMs, this.#mandate.usage?.bookedAtMs ?? 0, ...budgetTimes)
+    return Math.max(nowMs, this.#usage.bookedAtMs, ...budgetTimes)
   }
 
   /** What checks 10 and 11 compare for a new payment; undefined if nothing is counted. */
@@ -214,11 +222,10 @@ export class Bookings {
   }
 
   #limitsFor(resourceUrl: string): readonly CountedLimit[] {
-    const { limits, usage } = this.#mandate
-    return (limits ?? []).map((limit) => {
-      const counted =
-        limit.per === null ? usage?.counted : this.#subjectUsage(subjectOf(limit.per, resourceUrl))?.counted
-      return { limit, tally: counted ?? {} }
+    return (this.#mandate.limits ?? []).map((limit) => {
+      const { counted } =
+        limit.per === null ? this.#usage : this.#subjectUsage(subjectOf(limit.per, resourceUrl))
+      return { limit, tally: counted }
     })
   }
 
@@ -250,17 +257,15 @@ export class Bookings {
       releasedUntilMs: openPayments === 0 ? expiresAtMs - 1 : Math.min(releasedUntilMs, expiresAtMs - 1),
     }
     if (!isCounted(this.#mandate, agent)) return { bookedAtMs: null, budgetPath: null }
-    const usage = this.#mandate.usage ?? unused
     // The epochs of budgets matter only for open payments.
-    const used = { ...usage, bookedAtMs: atMs, budgets: openPayments > 0 ? { ...usage.budgets } : {} }
+    const shares = openPayments > 0 ? { ...this.#usage.budgets } : {}
     for (const id of path) {
       const { accountId } = this.#mandate
       const epoch = this.#facts.row(budgets, { accountId, id })?.epoch ?? 0
-      used.budgets = { ...used.budgets, [id]: used.budgets[id] ?? { epoch, open: {} } }
-      const own = this.#budgetUsage(id)
-      this.#budgets.set(id, { ...own, bookedAtMs: atMs })
+      shares[id] ??= { epoch, open: {} }
+      this.#budgets.set(id, { ...this.#budgetUsage(id), bookedAtMs: atMs })
     }
-    this.#mandate = { ...this.#mandate, usage: used }
+    this.#usage = { ...this.#usage, bookedAtMs: atMs, budgets: shares }
     const add: TallyChange = (tally, limit) => addToTally(tally, limit, atMs, { amountMicro, count: 1 })
     this.#changeTallies(payment.resourceUrl, path, { counted: add, open: add })
     return {
@@ -280,13 +285,12 @@ export class Bookings {
       const among = ofBudget ? this.#facts.row(budgets, { accountId, id: one.scopeId })?.limits : limits
       const window = among?.find(({ id }) => id === one.id)?.window
       if (window === undefined) return false
-      const usage = this.#mandate.usage ?? unused
-      const reported = (ofBudget ? ofBudget.reported : usage.reported) ?? {}
+      const reported = (ofBudget ?? this.#usage).reported ?? {}
       const period = reportPeriodAt(window, atMs)
       if (reported[one.id] === period) return false
       const raised = { ...reported, [one.id]: period }
       if (ofBudget) this.#budgets.set(one.scopeId, { ...ofBudget, reported: raised })
-      else this.#mandate = { ...this.#mandate, usage: { ...usage, reported: raised } }
+      else this.#usage = { ...this.#usage, reported: raised }
       return true
     })
   }
@@ -356,22 +360,19 @@ export class Bookings {
       this.#budgets.set(id, { ...own, counted: takeTally(own.counted, open) })
     }
     // Counters per subject notice the new epoch when they are next used.
-    const counted = takeTally(usage.counted, usage.open)
-    this.#mandate = { ...this.#mandate, usage: { ...usage, counted, open: {}, budgets: {} } }
+    this.#usage = { ...usage, counted: takeTally(usage.counted, usage.open), open: {}, budgets: {} }
   }
 
   /** Counts the payments that were booked before some limits of the mandate were added. */
   countEarlier(added: readonly Limit[], booked: readonly Booked[], atMs: number): void {
-    const { accountId, id: mandateId, epoch, usage } = this.#mandate
     const together = added.filter(({ per }) => per === null)
-    const tallies = tallyBooked(usage ?? unused, together, booked, atMs)
-    this.#mandate = { ...this.#mandate, usage: { ...(usage ?? unused), ...tallies, bookedAtMs: atMs } }
+    const tallies = tallyBooked(this.#usage, together, booked, atMs)
+    this.#usage = { ...this.#usage, ...tallies, bookedAtMs: atMs }
     for (const per of ['seller', 'resource'] as const) {
       const apart = added.filter((limit) => limit.per === per)
       if (apart.length === 0) continue
       this.#facts.each([...bookedBySubject(per, booked)], ([subject, own]) => {
-        const none = { accountId, mandateId, subject, epoch, counted: {}, open: {} }
-        const row = this.#subjectUsage(subject) ?? none
+        const row = this.#subjectUsage(subject)
         this.#subjects.set(subject, { ...row, ...tallyBooked(row, apart, own, atMs) })
       })
     }
@@ -381,11 +382,8 @@ export class Bookings {
   forget(removed: readonly Limit[]): void {
     const { usage } = this.#mandate
     if (!usage || removed.length === 0) return
-    const counted = withoutLimits(usage.counted, removed)
-    this.#mandate = {
-      ...this.#mandate,
-      usage: { ...usage, counted, open: withoutLimits(usage.open, removed) },
-    }
+    const [counted, open] = [withoutLimits(usage.counted, removed), withoutLimits(usage.open, removed)]
+    this.#usage = { ...usage, counted, open }
   }
 
   /** Changes what is counted in every limit that a payment counts in, and the open part of it. */
@@ -405,14 +403,12 @@ export class Bookings {
   }
 
   #changeOwn(limit: Limit, changes: TallyChanges): void {
-    const usage = this.#mandate.usage ?? unused
-    const changed = changeBoth(usage, limit, changes)
-    if (changed !== usage) this.#mandate = { ...this.#mandate, usage: changed }
+    const changed = changeBoth(this.#usage, limit, changes)
+    if (changed !== this.#usage) this.#usage = changed
   }
 
   #changeSubject(subject: string, limit: Limit, changes: TallyChanges): void {
-    const { accountId, id: mandateId, epoch } = this.#mandate
-    const row = this.#subjectUsage(subject) ?? { accountId, mandateId, subject, epoch, counted: {}, open: {} }
+    const row = this.#subjectUsage(subject)
     const changed = changeBoth(row, limit, changes)
     if (changed !== row) this.#subjects.set(subject, changed)
   }
@@ -423,21 +419,20 @@ export class Bookings {
       const counted = changeCounted(row.counted, limit)
       if (counted !== row.counted) this.#budgets.set(id, { ...row, counted })
     }
-    const usage = this.#mandate.usage ?? unused
-    const own = usage.budgets[id]
+    const shares = this.#usage.budgets
+    const own = shares[id]
     if (!own || !changeOpen) return
     const open = changeOpen(own.open, limit)
-    if (open === own.open) return
-    const changed = { ...usage, budgets: { ...usage.budgets, [id]: { ...own, open } } }
-    this.#mandate = { ...this.#mandate, usage: changed }
+    if (open !== own.open) this.#usage = { ...this.#usage, budgets: { ...shares, [id]: { ...own, open } } }
   }
 
   /** The counters of a subject. Counters of an earlier epoch drop their open part. */
-  #subjectUsage(subject: string): SubjectUsageRow | undefined {
+  #subjectUsage(subject: string): SubjectUsageRow {
     const { accountId, id: mandateId, epoch } = this.#mandate
-    const row =
-      this.#subjects.get(subject) ?? this.#facts.row(subjectUsage, { accountId, mandateId, subject })
-    if (!row || row.epoch === epoch) return row
+    const key = { accountId, mandateId, subject }
+    const row = this.#subjects.get(subject) ?? this.#facts.row(subjectUsage, key)
+    if (!row) return { ...key, epoch, counted: {}, open: {} }
+    if (row.epoch === epoch) return row
     return { ...row, epoch, counted: takeTally(row.counted, row.open), open: {} }
   }
 

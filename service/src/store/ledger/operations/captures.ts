@@ -47,7 +47,6 @@ export interface Payer {
 /** An attempt to collect a payment. Its time is that of the machine, without any test clock. */
 export type AttemptCall = LateAttempt & Payer
 
-/** Captures a payment once: steps 4 to 8 of a verification. */
 export const capture: Operation<Capture & Payer, CaptureOutcome> = {
   name: 'capture',
 
@@ -143,7 +142,6 @@ export function mayCollect(caller: Caller, facts: Facts): boolean {
   return !isDisabled(caller.accountId, facts) && !isRevoked(caller, facts)
 }
 
-/** Answers a verification after the proof's window, and ends the payment if it is still open. */
 export const settleLate: Operation<AttemptCall, LateOutcome> = {
   name: 'settleLate',
   reads: readsOfLateAttempt,

@@ -101,8 +101,7 @@ export const recordStrayDenial: Operation<{ readonly hold: Hold; readonly denial
 
   decide({ hold, denial }, facts) {
     const { accountId, environment } = hold
-    if (facts.isRerun && facts.row(evaluations, { accountId, id: denialId(hold) }))
-      return unchanged('recorded')
+    if (facts.written(evaluations, { accountId, id: denialId(hold) })) return unchanged('recorded')
     const row = facts.row(strayDenials, hold) ?? { accountId, environment, ...noDenials }
     const recorded = recordDenial(row, { hold, denial, agent: undefined }, facts)
     return { outcome: 'recorded', changes: [...recorded.changes, put(strayDenials, recorded.count)] }

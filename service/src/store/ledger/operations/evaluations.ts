@@ -7,7 +7,6 @@ import { domainOf } from './captures.ts'
 import { decisionOf, recordDecision } from './evaluation-rows.ts'
 import { proposalReads, proposedLimits } from './limits/limit-usage.ts'
 
-/** Records an evaluation with the policy's decision. A dry run records nothing. */
 export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
   name: 'evaluate',
 
@@ -19,7 +18,7 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
 
   decide(call, facts) {
     const { accountId, environment, merchantDomain, createdAtMs } = call
-    const recorded = facts.isRerun ? facts.row(evaluations, call) : undefined
+    const recorded = facts.written(evaluations, call)
     if (recorded) return unchanged(decisionOf(recorded))
     const foundAgent = facts.row(agents, { accountId, id: call.agentId })
     const agent = foundAgent?.environment === environment ? foundAgent : undefined

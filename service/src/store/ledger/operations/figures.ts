@@ -3,12 +3,11 @@ import type { Refusal, Tallies } from '../../console/store.ts'
 import { lock, look, put, unchanged, type Change, type Operation } from '../operation.ts'
 import { auditEvents, keyUses, refusals, sellerDomains } from '../tables.ts'
 
-/** Writes the summary event of an operation whose changes each have their own event. */
 export const recordEvent: Operation<AuditEvent, undefined> = {
   name: 'recordEvent',
   reads: () => [],
   decide: (event, facts) =>
-    facts.isRerun && facts.row(auditEvents, event)
+    facts.written(auditEvents, event)
       ? unchanged(undefined)
       : { outcome: undefined, changes: [put(auditEvents, event)] },
 }
@@ -20,7 +19,7 @@ export interface TalliesCall extends Tallies {
   readonly id: string
 }
 
-/** Adds the counters from memory. A refusal for a domain that the account does not own is omitted. */
+/** A refusal for a domain that the account does not own is omitted. */
 export const addTallies: Operation<TalliesCall, undefined> = {
   name: 'addTallies',
 

@@ -14,7 +14,7 @@ export const createMandate: PortOperation<'createMandate'> = {
   reads: ([{ accountId, agentId }]) => [lock(agents, { accountId, id: agentId })],
 
   decide([mandate, event], facts) {
-    if (facts.isRerun && facts.row(mandates, mandate)) return unchanged('created')
+    if (facts.written(mandates, mandate)) return unchanged('created')
     const agent = facts.row(agents, { accountId: mandate.accountId, id: mandate.agentId })
     if (agent?.environment !== mandate.environment) return unchanged('not_found')
     const budgetPath = pathOf(mandate, facts)
@@ -56,8 +56,7 @@ export const moveMandate: PortOperation<'moveMandate'> = {
   decide([key, to, event], facts) {
     const mandate = facts.row(mandates, key)
     if (mandate?.environment !== key.environment) return unchanged('not_found')
-    // Changed by an earlier attempt whose response was lost.
-    if (facts.isRerun && facts.row(auditEvents, event)) return unchanged(toMandate(mandate))
+    if (facts.written(auditEvents, event)) return unchanged(toMandate(mandate))
     if (mandate.status === to) {
       if (mandate.stoppedBy === null) return unchanged(toMandate(mandate))
       // Pausing a mandate that a stop has already paused keeps it paused after the stop is undone.
@@ -101,12 +100,11 @@ export const releaseExpiredPayments: Operation<ReleaseCall, Released> = {
     const bookings = new Bookings(found, facts)
     bookings.mandate = closed.count
     const isRevoked = facts.row(agents, agent)?.status === 'revoked'
-    if ((isRevoked && found.openPayments > 0) || isEndedByBudget(found, facts)) {
-      endPayments(bookings, facts, nowMs)
-      const outcome = { released: found.openPayments, isMoreLeft: false }
-      return { outcome, changes: [...closed.changes, ...bookings.changes] }
-    }
-    const outcome = releaseExpired(bookings, facts, nowMs)
+    const endsAll = (isRevoked && found.openPayments > 0) || isEndedByBudget(found, facts)
+    if (endsAll) endPayments(bookings, facts, nowMs)
+    const outcome = endsAll
+      ? { released: found.openPayments, isMoreLeft: false }
+      : releaseExpired(bookings, facts, nowMs)
     return { outcome, changes: [...closed.changes, ...bookings.changes] }
   },
 }

@@ -52,7 +52,7 @@ export interface ProofCall extends AskingCall {
 export type IssueOutcome =
   Exclude<ProofOutcome, Denial> | (Denial & Partial<Pick<Asked, 'approval'>> & { readonly isStray: boolean })
 
-/** Issues a proof: holds its amount if the policy approves, otherwise records a denial. */
+/** Records a denial if the policy does not approve the proof. */
 export const issueProof: Operation<ProofCall, IssueOutcome> = {
   name: 'issueProof',
 
@@ -70,9 +70,8 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
 
   decide(call, facts) {
     const { hold } = call
-    // Issued by an earlier attempt whose response was lost.
-    if (facts.isRerun && facts.row(payments, hold)) return unchanged({ decision: 'approved' })
-    const denied = facts.isRerun && facts.row(evaluations, denialOf(hold))
+    if (facts.written(payments, hold)) return unchanged({ decision: 'approved' })
+    const denied = facts.written(evaluations, denialOf(hold))
     if (denied) return unchanged(denyAgain(call, denied, facts))
     const request = requestOf(call)
     const asked = request && facts.row(proofRequests, request)

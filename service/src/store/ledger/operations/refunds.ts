@@ -52,7 +52,7 @@ export const refund: Operation<RefundCall, RefundOutcome> = {
   decide(call, facts) {
     const { caller, payerId, nonce, refundId, amountMicro } = call
     // Refunded by an earlier attempt whose response was lost, whatever has changed since.
-    if (facts.isRerun && facts.row(refunds, { accountId: payerId, id: refundId }))
+    if (facts.written(refunds, { accountId: payerId, id: refundId }))
       return unchanged({ outcome: 'refunded', refundId })
     if (!mayCollect(caller, facts)) return refused('invalid_api_key')
     const payment = facts.row(payments, { accountId: payerId, nonce })

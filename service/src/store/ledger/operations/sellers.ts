@@ -13,7 +13,7 @@ export const createSeller: PortOperation<'createSeller'> = {
   ],
 
   decide([{ isPending, ...seller }, event], facts) {
-    if (facts.isRerun && facts.row(sellers, seller)) return unchanged('created')
+    if (facts.written(sellers, seller)) return unchanged('created')
     if (facts.row(sellerDomains, seller)) return unchanged('seller_exists')
     if (isPending && ownIn(facts, seller)) return unchanged('seller_exists')
     const { environment, domain, accountId, id: sellerId } = seller
@@ -52,8 +52,7 @@ export const releaseDomain: PortOperation<'releaseDomain'> = {
   reads: ([registration]) => [lock(sellerDomains, registration)],
 
   decide([registration, events], facts) {
-    // Released by an earlier attempt whose response was lost.
-    const earlier = facts.isRerun ? facts.row(auditEvents, events.own) : undefined
+    const earlier = facts.written(auditEvents, events.own)
     if (earlier) return unchanged({ accountId: String(earlier.data['account_id']), id: earlier.subjectId })
     const registered = facts.row(sellerDomains, registration)
     if (!registered) return unchanged(undefined)

@@ -12,7 +12,7 @@ export const createSession: PortOperation<'createSession'> = {
   reads: ([session]) => [endedUpTo(session)],
 
   decide([session, event], facts) {
-    if (facts.isRerun && facts.row(sessions, session)) return unchanged(undefined)
+    if (facts.written(sessions, session)) return unchanged(undefined)
     const ended = facts.rows(endedUpTo(session))
     return {
       outcome: undefined,
@@ -53,7 +53,7 @@ export const endSessionById: PortOperation<'endSessionById'> = {
 }
 
 function end(row: SessionRow | undefined, event: AuditEvent | undefined, facts: Facts) {
-  if (!row) return unchanged(facts.isRerun && event !== undefined && Boolean(facts.row(auditEvents, event)))
+  if (!row) return unchanged(event !== undefined && facts.written(auditEvents, event) !== undefined)
   return { outcome: true, changes: [remove(sessions, row), ...recorded(event)] }
 }
 

@@ -131,7 +131,7 @@ export const stopMandate: Operation<MandateStop, StoppedMandate> = {
     if (press !== null && !isLastPress(key, press, facts)) return unchanged(nothing('superseded'))
     const mandate = facts.row(mandates, key)
     if (mandate?.environment !== key.environment) return unchanged(nothing('left'))
-    const earlier = facts.isRerun ? facts.row(auditEvents, eventKey(call)) : undefined
+    const earlier = facts.written(auditEvents, eventKey(call))
     if (earlier) {
       const outcome = earlier.type === 'mandate.paused' ? 'stopped' : 'left'
       return unchanged({ outcome, voided: Number(earlier.data['voided_holds']) })
@@ -183,7 +183,7 @@ export const resumeMandate: Operation<MandateResume, boolean> = {
 
   decide(call, facts) {
     const { mandate: key, stopId, press, atMs } = call
-    if (facts.isRerun && facts.row(auditEvents, eventKey(call))) return unchanged(true)
+    if (facts.written(auditEvents, eventKey(call))) return unchanged(true)
     const last = facts.row(stops, key)
     if (last?.presses !== press || (stopId !== null && last.stopId !== stopId)) return unchanged(false)
     const mandate = facts.row(mandates, key)

@@ -42,7 +42,7 @@ export const changeBudget: PortOperation<'changeBudget'> = {
     const { expectedVersion, name, endsHolds } = change
     const budget = lockedBudget(key, change, facts)
     if (budget?.environment !== key.environment) return refused('not_found')
-    if (facts.isRerun && facts.row(auditEvents, event)) return unchanged(changedTo(budget))
+    if (facts.written(auditEvents, event)) return unchanged(changedTo(budget))
     const wanted = { ...budget, name: name ?? budget.name, limits: limitsOf(budget, change) }
     const changed = changesBetween(termsOf(budget), termsOf(wanted))
     // Also the answer to a retry: RFC 9110 allows it whatever the version.

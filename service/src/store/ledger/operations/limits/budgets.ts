@@ -26,7 +26,7 @@ export const createBudget: PortOperation<'createBudget'> = {
   reads: () => [],
 
   decide([budget, event], facts) {
-    const earlier = facts.isRerun ? facts.row(budgets, budget) : undefined
+    const earlier = facts.written(budgets, budget)
     if (earlier) return unchanged(toBudget(earlier))
     const ancestors = pathOf(withParent(budget), facts)
     if (ancestors === 'budget_not_found') return unchanged(ancestors)

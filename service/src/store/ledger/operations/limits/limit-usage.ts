@@ -44,6 +44,7 @@ function withoutLocks(facts: Facts): Facts {
   return {
     isRerun: facts.isRerun,
     row: (table, key) => facts.row(table, key),
+    written: (table, key) => facts.written(table, key),
     lockedRow: (table, key) => facts.row(table, key),
     rows: (range) => facts.rows(range),
     read: (reads) => facts.read(reads.map((read) => ({ ...read, isLocked: false }))),
@@ -51,7 +52,6 @@ function withoutLocks(facts: Facts): Facts {
   }
 }
 
-/** What checks 10 and 11 would compare for a payment. */
 export const readLimits: Operation<ProposedBooking, LimitFacts | undefined> = {
   name: 'readLimits',
   reads: (proposed) => [

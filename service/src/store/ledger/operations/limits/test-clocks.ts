@@ -13,8 +13,7 @@ export const advanceClock: PortOperation<'advanceClock'> = {
     const account = facts.row(accounts, { id: scope.accountId })
     if (!account || scope.environment !== 'sandbox') return refused('not_found')
     const beforeMs = account.clockOffsetMs ?? 0
-    // Advanced by an earlier attempt, whose reply was lost.
-    if (facts.isRerun && facts.row(auditEvents, event)) return unchanged(advanced(beforeMs))
+    if (facts.written(auditEvents, event)) return unchanged(advanced(beforeMs))
     const offsetMs = beforeMs + byMs
     if (!(byMs > 0 && offsetMs <= maxClockOffsetMs)) return refused('test_clock_too_far')
     const data = { ...event.data, seconds: byMs / 1_000, offset_seconds: offsetMs / 1_000 }
@@ -25,7 +24,6 @@ export const advanceClock: PortOperation<'advanceClock'> = {
   },
 }
 
-/** How far the clock of a scope is ahead. */
 export const readClock: Operation<Scope, number> = {
   name: 'readClock',
   reads: ({ accountId }) => [look(accounts, { id: accountId })],
