@@ -2,6 +2,7 @@ import { normalizeHostName } from '../../../domain/host-name.ts'
 import { budgetPathOf } from '../../../domain/limits.ts'
 import type { PolicyDecision, PolicyDenial } from '../../../domain/policy.ts'
 import type { Scope } from '../../../domain/records.ts'
+import type { ProposedTransaction } from '../../store.ts'
 import { put, type Change } from '../operation.ts'
 import {
   entries,
@@ -15,22 +16,7 @@ import {
 } from '../tables.ts'
 
 /** What the policy decided about. */
-type Asked = Pick<
-  EvaluationRow,
-  | 'accountId'
-  | 'id'
-  | 'environment'
-  | 'agentId'
-  | 'mandateId'
-  | 'amountText'
-  | 'amountMicro'
-  | 'currency'
-  | 'resourceUrl'
-  | 'merchantDomain'
-  | 'category'
-  | 'createdAtMs'
-> &
-  Partial<Pick<EvaluationRow, 'metadata'>>
+type Asked = Omit<ProposedTransaction, 'merchantDomain'> & Pick<EvaluationRow, 'merchantDomain'>
 
 interface Found {
   readonly subject: EvaluationRow['subject']
