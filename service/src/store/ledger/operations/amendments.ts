@@ -30,7 +30,7 @@ import { openOf, openRowOf } from './approvals.ts'
 import { Bookings } from './bookings.ts'
 import { endPayments, releaseExpired } from './ended-payments.ts'
 import { addedLimits, bookedSince, countsFromMs } from './limits/booked-before.ts'
-import { pathOf } from './limits/budgets.ts'
+import { pathBelow } from './limits/budgets.ts'
 import { committedOf } from './payment-rows.ts'
 
 /** The earlier terms are kept. */
@@ -67,7 +67,7 @@ export function amendTerms(
 ): Decision<AmendmentOutcome> {
   const { terms, expectedVersion, mayWiden, endsHolds } = amendment
   const budgetPath =
-    terms.budgetPath === undefined ? mandate.budgetPath : pathOf({ ...mandate, ...terms }, facts)
+    terms.budgetPath === undefined ? mandate.budgetPath : pathBelow(terms.budgetPath?.[0], mandate, facts)
   if (budgetPath === 'budget_not_found') return refused(budgetPath)
   const wanted = { ...mandate, ...terms, limits: limitsOf(mandate, amendment), budgetPath }
   const changed = changesOfTerms(mandate, wanted)

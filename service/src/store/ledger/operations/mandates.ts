@@ -3,7 +3,7 @@ import { lock, look, put, range, unchanged, type Operation, type PortOperation }
 import { toMandate } from '../reads/records.ts'
 import { agents, auditEvents, mandateAccounts, mandates, type MandateRow } from '../tables.ts'
 import { Bookings, isEndedByBudget } from './bookings.ts'
-import { pathOf } from './limits/budgets.ts'
+import { pathBelow } from './limits/budgets.ts'
 import { closeMinute } from './denials.ts'
 import { endPayments, expiredReads, releaseExpired, type Released } from './ended-payments.ts'
 
@@ -17,7 +17,7 @@ export const createMandate: PortOperation<'createMandate'> = {
     if (facts.written(mandates, mandate)) return unchanged('created')
     const agent = facts.row(agents, { accountId: mandate.accountId, id: mandate.agentId })
     if (agent?.environment !== mandate.environment) return unchanged('not_found')
-    const budgetPath = pathOf(mandate, facts)
+    const budgetPath = pathBelow(mandate.budgetPath?.[0], mandate, facts)
     if (budgetPath === 'budget_not_found') return unchanged(budgetPath)
     if (agent.status !== 'active') return unchanged('agent_revoked')
     const { id: mandateId, accountId } = mandate

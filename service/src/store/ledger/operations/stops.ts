@@ -146,22 +146,16 @@ export const stopMandate: Operation<MandateStop, StoppedMandate> = {
     if (mandate.status !== 'active') return unchanged(nothing('left'))
     const bookings = new Bookings(mandate, facts)
     const voided = endPayments(bookings, facts, atMs)
+    const isActive = mandate.expiresAtMs > atMs
+    if (!isActive && voided === 0) return unchanged(nothing('left'))
+    if (isActive) {
+      const paused = { status: 'paused', stoppedBy: stopId, stoppedPayments: voided } as const
+      bookings.mandate = { ...bookings.mandate, ...paused, updatedAtMs: atMs }
+    }
     const data = { voided_holds: voided, stop_id: stopId }
-    if (!(mandate.expiresAtMs > atMs)) {
-      if (voided === 0) return unchanged(nothing('left'))
-      const event = eventOf('proofs.voided', call, data)
-      return { outcome: { outcome: 'left', voided }, changes: [...bookings.changes, put(auditEvents, event)] }
-    }
-    bookings.mandate = {
-      ...bookings.mandate,
-      status: 'paused',
-      stoppedBy: stopId,
-      stoppedPayments: voided,
-      updatedAtMs: atMs,
-    }
-    const event = eventOf('mandate.paused', call, data)
+    const event = eventOf(isActive ? 'mandate.paused' : 'proofs.voided', call, data)
     return {
-      outcome: { outcome: 'stopped', voided },
+      outcome: { outcome: isActive ? 'stopped' : 'left', voided },
       changes: [...bookings.changes, put(auditEvents, event)],
     }
   },

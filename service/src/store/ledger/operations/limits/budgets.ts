@@ -1,5 +1,4 @@
-import type { Budget, Scope } from '../../../../domain/records.ts'
-import type { RecordKey } from '../../../store.ts'
+import type { Scope } from '../../../../domain/records.ts'
 import { lock, put, unchanged, type Facts, type PortOperation } from '../../operation.ts'
 import { toBudget } from '../../reads/records.ts'
 import { agents, auditEvents, budgets, type BudgetRow } from '../../tables.ts'
@@ -7,18 +6,16 @@ import { agents, auditEvents, budgets, type BudgetRow } from '../../tables.ts'
 /** Max depth of nested budgets. */
 const maxLevels = 4
 
-/** The whole path of a record that names its budget; null for none. */
-export function pathOf(
-  { accountId, environment, budgetPath }: PathHolder,
+/** The path of a record below a budget; null for none. */
+export function pathBelow(
+  id: string | null | undefined,
+  { accountId, environment }: Scope,
   facts: Facts,
 ): readonly string[] | null | 'budget_not_found' {
-  const [id] = budgetPath ?? []
-  if (id === undefined) return null
+  if (id === null || id === undefined) return null
   const budget = facts.row(budgets, { accountId, id })
   return budget?.environment === environment ? [id, ...budget.ancestors] : 'budget_not_found'
 }
-
-type PathHolder = Scope & { readonly budgetPath: readonly string[] | null }
 
 export const createBudget: PortOperation<'createBudget'> = {
   name: 'createBudget',
@@ -28,17 +25,13 @@ export const createBudget: PortOperation<'createBudget'> = {
   decide([budget, event], facts) {
     const earlier = facts.written(budgets, budget)
     if (earlier) return unchanged(toBudget(earlier))
-    const ancestors = pathOf(withParent(budget), facts)
+    const ancestors = pathBelow(budget.ancestors[0], budget, facts)
     if (ancestors === 'budget_not_found') return unchanged(ancestors)
     if (ancestors && ancestors.length >= maxLevels) return unchanged('budget_too_deep')
     const parentId = ancestors?.[0] ?? null
     const row = { ...budget, parentId, ancestors: ancestors ?? [], epoch: 0, endedAtMs: null }
     return { outcome: toBudget(row), changes: [put(budgets, row), put(auditEvents, event)] }
   },
-}
-
-function withParent({ accountId, environment, ancestors }: Budget): PathHolder {
-  return { accountId, environment, budgetPath: ancestors }
 }
 
 export const freezeBudget: PortOperation<'freezeBudget'> = {
@@ -72,14 +65,10 @@ export const assignAgent: PortOperation<'assignAgent'> = {
   decide([key, budgetId, event], facts) {
     const agent = facts.row(agents, key)
     if (agent?.environment !== key.environment) return unchanged('not_found')
-    const budgetPath = pathOf(holderOf(key, budgetId), facts)
+    const budgetPath = pathBelow(budgetId, key, facts)
     if (budgetPath === 'budget_not_found') return unchanged(budgetPath)
     if ((agent.budgetPath?.[0] ?? null) === budgetId) return unchanged(agent)
     const assigned = { ...agent, budgetPath }
     return { outcome: assigned, changes: [put(agents, assigned), put(auditEvents, event)] }
   },
-}
-
-function holderOf({ accountId, environment }: RecordKey, budgetId: string | null): PathHolder {
-  return { accountId, environment, budgetPath: budgetId === null ? null : [budgetId] }
 }
