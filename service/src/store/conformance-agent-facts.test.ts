@@ -174,6 +174,29 @@ storeConformance(({ open, openEmpty }) => {
     )
   })
 
+  test('A captured authorization and a refund are known at once, also under their mandate [verify-agent.risk]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    const authorized = await ledger.authorized(owner.sandbox, await ledger.hold(mandate, '2.00'))
+    const known = async () => {
+      const { risk } = await ask(ledger, owner.sandbox, mandate)
+      const { items } = await ledger.store.listTransactions(
+        owner.sandbox,
+        { mandateId: mandate.id },
+        { limit: 9 },
+      )
+      const kinds = items.map(({ status }) => status)
+      return [risk?.hasPaidThisSeller, risk?.transactionsInLastMinute, ...kinds]
+    }
+    assert.deepEqual(await known(), [false, 0])
+    const settled = await ledger.settle(owner.sandbox, authorized)
+    assert(settled.outcome === 'captured')
+    assert.deepEqual(await known(), [true, 1, 'paid'])
+    await ledger.refund(owner.sandbox, settled.transactionId, '1.00')
+    assert.deepEqual(await known(), [true, 1, 'refunded', 'paid'])
+  })
+
   test('verify-agent records nothing [state.rule.1] [what.4]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()

@@ -501,6 +501,7 @@ export interface Settlement extends AuthorizedPayment {
 export type SettleOutcome =
   | {
       readonly outcome: 'captured' | 'replayed'
+      readonly mandateId: string
       readonly transactionId: string
       readonly amountText: string
     }
@@ -527,7 +528,11 @@ export interface Refund {
 }
 
 export type RefundOutcome =
-  | { readonly outcome: 'refunded' | 'replayed'; readonly refundId: string }
+  | {
+      readonly outcome: 'refunded' | 'replayed'
+      readonly mandateId: string
+      readonly refundId: string
+    }
   | Refusal<
       | 'not_found'
       | 'invalid_api_key'

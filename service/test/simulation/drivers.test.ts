@@ -11,11 +11,13 @@ import {
 import { sumOfHalves, sumsOfParts } from '../../src/store/ledger/activity.ts'
 import { Ledger } from '../../src/store/ledger/ledger.ts'
 import { addUpActivity } from '../../src/store/ledger/operations/activity.ts'
-import { lock } from '../../src/store/ledger/operation.ts'
+import { lock, type Operation } from '../../src/store/ledger/operation.ts'
 import { operationsByName } from '../../src/store/ledger/operations/by-name.ts'
+import { mandateOf } from '../../src/store/ledger/sqlite/indexed-mandates.ts'
 import { keyText, type Table } from '../../src/store/ledger/table.ts'
 import {
   allTables,
+  entries,
   identities,
   payments,
   sellerDomains,
@@ -111,6 +113,8 @@ for (const [name, open] of Object.entries(driverBeds)) {
 
 const usedTables = new Set<string>()
 const usedOperations = new Set<string>([addUpActivity.name])
+const silentOperations = new Set<string>()
+let namedMandates = 0
 
 for (const [seed, faultPercent] of [
   [1, 0],
@@ -154,6 +158,11 @@ test('The random calls make every operation', () => {
     [...operationsByName.keys()].filter((name) => !usedOperations.has(name)),
     [],
   )
+})
+
+test('The mandate of an entry is named by the call that adds it, or by its outcome', () => {
+  assert.ok(namedMandates > 1_000)
+  assert.deepEqual([...silentOperations], [])
 })
 
 /**
@@ -205,7 +214,9 @@ async function play(bed: DriverBed, options: { readonly seed: number; readonly f
   for (let made = 0; made < callsPerSeed;) {
     const batch = Array.from({ length: 1 + random.below(32) }, () => calls.next())
     for (const { operation } of batch) usedOperations.add(operation.name)
-    const settled = await Promise.allSettled(batch.map(({ operation, call }) => ledger.run(operation, call)))
+    const settled = await Promise.allSettled(
+      batch.map(({ operation, call }) => ledger.run(namingMandates(operation), call)),
+    )
     outcomes.push(...settled.map((one, index) => outcomeText(batch[index], one)))
     made += batch.length
     if (random.below(8) > 0) continue
@@ -218,6 +229,23 @@ async function play(bed: DriverBed, options: { readonly seed: number; readonly f
   const rows = new Map<string, readonly Row[]>()
   for (const table of allTables) rows.set(table.name, inOrder(table, await bed.rowsOf(table)))
   return { outcomes, rows }
+}
+
+/** Notes operations of which neither the call nor the outcome names the mandate of an entry: a cache of SQLite relies on it. */
+function namingMandates(operation: Operation<unknown, unknown>): Operation<unknown, unknown> {
+  return {
+    ...operation,
+    decide(call, facts) {
+      const decision = operation.decide(call, facts)
+      for (const { table, row } of decision.changes) {
+        if (table !== entries || row['mandateId'] === null) continue
+        namedMandates += 1
+        if (mandateOf(call) !== row['mandateId'] && mandateOf(decision.outcome) !== row['mandateId'])
+          silentOperations.add(operation.name)
+      }
+      return decision
+    },
+  }
 }
 
 /** Rolls some transactions back, and loses the answers of others. */

@@ -242,7 +242,7 @@ function findAuthorized(
 }
 
 function settled(outcome: 'captured' | 'replayed', payment: PaymentRow): SettleOutcome {
-  const { transactionId } = payment
+  const { mandateId, transactionId } = payment
   if (transactionId === null) throw new Error(`${payment.nonce} has no transaction`)
-  return { outcome, transactionId, amountText: capturedTextOf(payment) }
+  return { outcome, mandateId, transactionId, amountText: capturedTextOf(payment) }
 }

@@ -254,7 +254,11 @@ test('A refund is reported as made after a lost response, whatever changes befor
     events,
   }
   ledger.loseNextAnswer()
-  assert.deepEqual(await ledger.run(refund, call), { outcome: 'refunded', refundId })
+  assert.deepEqual(await ledger.run(refund, call), {
+    outcome: 'refunded',
+    mandateId: hold.mandateId,
+    refundId,
+  })
 })
 
 function callFor({ clock }: Pick<MemoryLedger, 'clock'>, { nonce }: Pick<Hold, 'nonce'>) {

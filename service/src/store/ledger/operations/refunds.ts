@@ -51,11 +51,11 @@ export const refund: Operation<RefundCall, RefundOutcome> = {
 
   decide(call, facts) {
     const { caller, payerId, nonce, refundId, amountMicro } = call
-    // Refunded by an earlier attempt whose response was lost, whatever has changed since.
-    if (facts.written(refunds, { accountId: payerId, id: refundId }))
-      return unchanged({ outcome: 'refunded', refundId })
-    if (!mayCollect(caller, facts)) return refused('invalid_api_key')
     const payment = facts.row(payments, { accountId: payerId, nonce })
+    // Refunded by an earlier attempt whose response was lost, whatever has changed since.
+    if (payment && facts.written(refunds, { accountId: payerId, id: refundId }))
+      return unchanged({ outcome: 'refunded', mandateId: payment.mandateId, refundId })
+    if (!mayCollect(caller, facts)) return refused('invalid_api_key')
     if (payment?.environment !== caller.environment) return refused('not_found')
     if ((payment.sellerAccountId ?? payment.accountId) !== caller.accountId)
       return refused('seller_not_yours')
@@ -69,7 +69,7 @@ export const refund: Operation<RefundCall, RefundOutcome> = {
     if (same) {
       const isRetry = same.amountText === call.amountText && same.reason === call.reason
       return isRetry
-        ? unchanged({ outcome: 'replayed', refundId: same.id })
+        ? unchanged({ outcome: 'replayed', mandateId: mandate.id, refundId: same.id })
         : refused('idempotency_key_reused')
     }
     const refundedMicro = addMicro(payment.refundedMicro ?? (0n as MicroUsdc), amountMicro)
@@ -79,7 +79,7 @@ export const refund: Operation<RefundCall, RefundOutcome> = {
     const bookings = new Bookings(mandate, facts)
     bookings.refund(payment, { amountMicro })
     return {
-      outcome: { outcome: 'refunded', refundId },
+      outcome: { outcome: 'refunded', mandateId: mandate.id, refundId },
       changes: [
         put(payments, { ...payment, refundedMicro }),
         ...bookings.changes,

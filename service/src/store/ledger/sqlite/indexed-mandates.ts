@@ -21,8 +21,17 @@ export class IndexedMandates<Known> implements Pick<Ledger, 'run'> {
 
   run<Call, Outcome>(operation: Operation<Call, Outcome>, call: Call): Promise<Outcome> {
     const mandateId = mandateOf(call)
-    if (mandateId !== undefined) this.#forget(mandateId)
+    if (mandateId === undefined) return this.#runForUnknown(operation, call)
+    this.#forget(mandateId)
     return this.#ledger.run(operation, call)
+  }
+
+  /** If the outcome names a mandate, the call was for that one. */
+  async #runForUnknown<Call, Outcome>(operation: Operation<Call, Outcome>, call: Call): Promise<Outcome> {
+    const outcome = await this.#ledger.run(operation, call)
+    const mandateId = mandateOf(outcome)
+    if (mandateId !== undefined) this.#forget(mandateId)
+    return outcome
   }
 
   /** What is cached of the mandate since its last call. */
@@ -60,9 +69,10 @@ export class IndexedMandates<Known> implements Pick<Ledger, 'run'> {
   }
 }
 
-/** The mandate of a call; calls that add entries name it in one of these fields. */
-function mandateOf(call: unknown): string | undefined {
-  const { mandateId, hold } = call as {
+/** The mandate of a call or an outcome: if a call adds entries, one of the two has one of these fields. */
+export function mandateOf(callOrOutcome: unknown): string | undefined {
+  if (typeof callOrOutcome !== 'object') return undefined
+  const { mandateId, hold } = (callOrOutcome ?? {}) as {
     readonly mandateId?: string
     readonly hold?: { readonly mandateId: string }
   }
