@@ -38,8 +38,8 @@ export interface TableOptions<Name extends string> {
    * freezes after the read cannot write what has been forbidden since, and the change need not wait for it.
    */
   readonly isRechecked?: boolean
-  /** Columns that are added up (see `add`); the others are the key. Operations never read such a table. */
-  readonly sums?: readonly Name[]
+  /** Whether all columns besides the key are added up (see `add`). Operations never read such a table. */
+  readonly isAddedUp?: boolean
 }
 
 /**
@@ -54,6 +54,7 @@ export interface Table<Declared extends Columns = Columns, Key extends keyof Dec
   readonly indexes: readonly (readonly string[])[]
   readonly checks: readonly string[]
   readonly isRechecked: boolean
+  /** The columns that are added up, if any may be. */
   readonly sums: readonly string[] | undefined
   /** The table's position in the lock order. */
   readonly lockOrder: number
@@ -93,16 +94,43 @@ export function nullable<Value>(declared: Column<Value>): Column<Value | null> {
   return { ...declared, isNullable: true }
 }
 
-let declared = 0
+/** Every declared table, in lock order. */
+export const declaredTables: Table[] = []
 
 /** Declares a table. Rows are locked in the order in which their tables are declared. */
 export function table<Declared extends Columns, Key extends keyof Declared & string>(
   name: string,
   key: readonly Key[],
   columns: Declared,
-  { indexes = [], checks = [], isRechecked = false, sums }: TableOptions<keyof Declared & string> = {},
+  {
+    indexes = [],
+    checks = [],
+    isRechecked = false,
+    isAddedUp = false,
+  }: TableOptions<keyof Declared & string> = {},
 ): Table<Declared, Key> {
-  return { name, key, columns, indexes, checks, isRechecked, sums, lockOrder: declared++ }
+  const sums = isAddedUp ? Object.keys(columns).filter((column) => !key.includes(column as Key)) : undefined
+  const lockOrder = declaredTables.length
+  const made = { name, key, columns, indexes, checks, isRechecked, sums, lockOrder }
+  declaredTables.push(made)
+  return made
+}
+
+const ownAccount = { accountId: columnOf.id('account') }
+
+/** Declares a table whose rows belong to one account each. It leads their keys and the indexes, which omit it here. */
+export function tenantTable<Declared extends Columns, Key extends keyof Declared & string>(
+  name: string,
+  key: readonly Key[],
+  columns: Declared,
+  { indexes = [], ...options }: TableOptions<keyof Declared & string> = {},
+): Table<typeof ownAccount & Declared, 'accountId' | Key> {
+  return table(
+    name,
+    ['accountId', ...key],
+    { ...ownAccount, ...columns },
+    { ...options, indexes: indexes.map((index) => ['accountId', ...index]) },
+  )
 }
 
 /** The key of a row as unique text. No text of the ledger contains NUL. */

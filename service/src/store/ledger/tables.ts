@@ -12,7 +12,7 @@ import type { MicroUsdc } from '../../domain/money.ts'
 import type { PolicyDenial } from '../../domain/policy.ts'
 import type { ApprovalTerms, Metadata } from '../../domain/records.ts'
 import { activityDimensions, type ActivityPart } from './activity.ts'
-import { columnOf, nullable, table, type Table, type TableRow } from './table.ts'
+import { columnOf, declaredTables, nullable, table, tenantTable, type Table, type TableRow } from './table.ts'
 
 const { id, text, oneOf, openText, micro, integer, json, bytes } = columnOf
 
@@ -64,11 +64,10 @@ export const mandateAccounts = table('mandate_accounts', ['mandateId'], {
   accountId: id('account'),
 })
 
-export const apiKeys = table(
+export const apiKeys = tenantTable(
   'api_keys',
-  ['accountId', 'id'],
+  ['id'],
   {
-    accountId: id('account'),
     id: id('apiKey'),
     environment,
     role: oneOf('operator', 'owner', 'approver', 'agent', 'merchant'),
@@ -83,17 +82,15 @@ export const apiKeys = table(
 )
 
 /** When a key was last used, as far as services have recorded it. */
-export const keyUses = table('key_uses', ['accountId', 'keyId'], {
-  accountId: id('account'),
+export const keyUses = tenantTable('key_uses', ['keyId'], {
   keyId: id('apiKey'),
   usedAtMs: integer(),
 })
 
-export const sessions = table(
+export const sessions = tenantTable(
   'sessions',
-  ['accountId', 'tokenHash'],
+  ['tokenHash'],
   {
-    accountId: id('account'),
     /** The SHA-256 of the token. */
     tokenHash: bytes(),
     id: id('session'),
@@ -106,20 +103,14 @@ export const sessions = table(
     usedAtMs: integer(),
     endsAtMs: integer(),
   },
-  {
-    indexes: [
-      ['accountId', 'endsAtMs'],
-      ['accountId', 'id', 'endsAtMs'],
-    ],
-  },
+  { indexes: [['endsAtMs'], ['id', 'endsAtMs']] },
 )
 
 /** The last stop of all agents in a scope, or its undo. */
-export const stops = table(
+export const stops = tenantTable(
   'stops',
-  ['accountId', 'environment'],
+  ['environment'],
   {
-    accountId: id('account'),
     environment,
     /** How many stops there were. */
     presses: integer(),
@@ -132,8 +123,7 @@ export const stops = table(
 )
 
 /** Stops that have not paused every mandate yet. */
-export const runningStops = table('running_stops', ['accountId', 'environment'], {
-  accountId: id('account'),
+export const runningStops = tenantTable('running_stops', ['environment'], {
   environment,
   press: integer(),
   stopId: id('stop'),
@@ -143,11 +133,10 @@ export const runningStops = table('running_stops', ['accountId', 'environment'],
   tryAtMs: integer(),
 })
 
-export const agents = table(
+export const agents = tenantTable(
   'agents',
-  ['accountId', 'id'],
+  ['id'],
   {
-    accountId: id('account'),
     id: id('agent'),
     environment,
     name: text(),
@@ -162,11 +151,10 @@ export const agents = table(
   { isRechecked: true },
 )
 
-export const mandates = table(
+export const mandates = tenantTable(
   'mandates',
-  ['accountId', 'id'],
+  ['id'],
   {
-    accountId: id('account'),
     id: id('mandate'),
     environment,
     agentId: id('agent'),
@@ -223,8 +211,8 @@ export const mandates = table(
   },
   {
     indexes: [
-      ['accountId', 'agentId', 'id'],
-      ['accountId', 'environment', 'id'],
+      ['agentId', 'id'],
+      ['environment', 'id'],
     ],
     // The database itself prevents overspending.
     checks: [
@@ -257,8 +245,7 @@ export interface MandateUsage {
 export type Reported = Readonly<Record<string, number>>
 
 /** What the payments of a mandate to one seller, or for one resource, count in its limits `per` subject. */
-export const subjectUsage = table('subject_usage', ['accountId', 'mandateId', 'subject'], {
-  accountId: id('account'),
+export const subjectUsage = tenantTable('subject_usage', ['mandateId', 'subject'], {
   mandateId: id('mandate'),
   /** As `subjectsOf` names it. */
   subject: text(),
@@ -269,11 +256,10 @@ export const subjectUsage = table('subject_usage', ['accountId', 'mandateId', 's
 })
 
 /** Budgets that mandates share. What payments change is in `budgetUsage`, so that looking at a budget conflicts with none. */
-export const budgets = table(
+export const budgets = tenantTable(
   'budgets',
-  ['accountId', 'id'],
+  ['id'],
   {
-    accountId: id('account'),
     id: id('budget'),
     environment,
     name: text(),
@@ -290,12 +276,11 @@ export const budgets = table(
     createdAtMs: integer(),
     updatedAtMs: integer(),
   },
-  { indexes: [['accountId', 'environment', 'id']], isRechecked: true },
+  { indexes: [['environment', 'id']], isRechecked: true },
 )
 
 /** What the payments below a budget count in its limits. */
-export const budgetUsage = table('budget_usage', ['accountId', 'budgetId'], {
-  accountId: id('account'),
+export const budgetUsage = tenantTable('budget_usage', ['budgetId'], {
   budgetId: id('budget'),
   /** When the last payment was booked: the next one is booked no earlier. */
   bookedAtMs: integer(),
@@ -305,8 +290,7 @@ export const budgetUsage = table('budget_usage', ['accountId', 'budgetId'], {
 })
 
 /** The versions of a mandate's terms. A mandate that was never amended has none here. */
-export const mandateVersions = table('mandate_versions', ['accountId', 'mandateId', 'version'], {
-  accountId: id('account'),
+export const mandateVersions = tenantTable('mandate_versions', ['mandateId', 'version'], {
   mandateId: id('mandate'),
   version: integer(),
   terms: json<MandateTerms>(),
@@ -316,11 +300,10 @@ export const mandateVersions = table('mandate_versions', ['accountId', 'mandateI
 })
 
 /** What people are asked to decide. The mandate is locked before a row changes. */
-export const approvals = table(
+export const approvals = tenantTable(
   'approvals',
-  ['accountId', 'id'],
+  ['id'],
   {
-    accountId: id('account'),
     id: id('approval'),
     environment,
     kind: oneOf('payment', 'increase'),
@@ -349,17 +332,16 @@ export const approvals = table(
   },
   {
     indexes: [
-      ['accountId', 'environment', 'id'],
-      ['accountId', 'mandateId', 'id'],
-      ['accountId', 'agentId', 'id'],
+      ['environment', 'id'],
+      ['mandateId', 'id'],
+      ['agentId', 'id'],
     ],
     checks: ["(kind = 'payment') = (amount_micro is not null)"],
   },
 )
 
 /** The approvals of a mandate that still answer the same question, and some that have expired since. */
-export const openApprovals = table('open_approvals', ['accountId', 'mandateId', 'id'], {
-  accountId: id('account'),
+export const openApprovals = tenantTable('open_approvals', ['mandateId', 'id'], {
   mandateId: id('mandate'),
   id: id('approval'),
   environment,
@@ -372,8 +354,7 @@ export const openApprovals = table('open_approvals', ['accountId', 'mandateId', 
 })
 
 /** The sellers that need no approval of a first purchase, under mandates that ask for it. */
-export const knownSellers = table('known_sellers', ['accountId', 'mandateId', 'subject'], {
-  accountId: id('account'),
+export const knownSellers = tenantTable('known_sellers', ['mandateId', 'subject'], {
   mandateId: id('mandate'),
   /** As `subjectOf` names the seller. */
   subject: text(),
@@ -394,11 +375,10 @@ export const sellerDomains = table(
   { isRechecked: true },
 )
 
-export const sellers = table(
+export const sellers = tenantTable(
   'sellers',
-  ['accountId', 'id'],
+  ['id'],
   {
-    accountId: id('account'),
     id: id('seller'),
     environment,
     name: text(),
@@ -406,15 +386,14 @@ export const sellers = table(
     priceConfig: text(),
     createdAtMs: integer(),
   },
-  { indexes: [['accountId', 'environment', 'domain', 'id']] },
+  { indexes: [['environment', 'domain', 'id']] },
 )
 
 /** One row per payment, from its proof on. Its mandate is locked before it changes. */
-export const payments = table(
+export const payments = tenantTable(
   'payments',
-  ['accountId', 'nonce'],
+  ['nonce'],
   {
-    accountId: id('account'),
     nonce: id('nonce'),
     environment,
     agentId: id('agent'),
@@ -459,37 +438,33 @@ export const payments = table(
     metadata: nullable(json<Metadata>()),
   },
   {
-    indexes: [['accountId', 'mandateId', 'epoch', 'expiresAtMs']],
+    indexes: [['mandateId', 'epoch', 'expiresAtMs']],
     checks: ['amount_micro > 0', "(status = 'captured') = (transaction_id is not null)"],
   },
 )
 
 /** The authorized payments of each mandate, by their deadlines, until they end. */
-export const authorizations = table('authorizations', ['accountId', 'mandateId', 'deadlineMs', 'nonce'], {
-  accountId: id('account'),
+export const authorizations = tenantTable('authorizations', ['mandateId', 'deadlineMs', 'nonce'], {
   mandateId: id('mandate'),
   deadlineMs: integer(),
   nonce: id('nonce'),
 })
 
 /** The latest payment of each order under a mandate. */
-export const orders = table('orders', ['accountId', 'mandateId', 'orderId'], {
-  accountId: id('account'),
+export const orders = tenantTable('orders', ['mandateId', 'orderId'], {
   mandateId: id('mandate'),
   orderId: text(),
   nonce: id('nonce'),
 })
 
 /** Who pays each payment that an account has authorized for a mandate of another account. */
-export const authorizationPayers = table('authorization_payers', ['accountId', 'nonce'], {
-  accountId: id('account'),
+export const authorizationPayers = tenantTable('authorization_payers', ['nonce'], {
   nonce: id('nonce'),
   payerId: id('account'),
 })
 
 /** The proof returned for a request with an `Idempotency-Key`. */
-export const proofRequests = table('proof_requests', ['accountId', 'environment', 'callerId', 'requestKey'], {
-  accountId: id('account'),
+export const proofRequests = tenantTable('proof_requests', ['environment', 'callerId', 'requestKey'], {
   environment,
   /** A key, or a console session. */
   callerId: text(),
@@ -499,8 +474,7 @@ export const proofRequests = table('proof_requests', ['accountId', 'environment'
 })
 
 /** The number of denied proofs without a mandate of their scope, by minute. */
-export const strayDenials = table('stray_denials', ['accountId', 'environment'], {
-  accountId: id('account'),
+export const strayDenials = tenantTable('stray_denials', ['environment'], {
   environment,
   denialsFromMs: integer(),
   denials: integer(),
@@ -511,8 +485,7 @@ export const strayDenials = table('stray_denials', ['accountId', 'environment'],
 export type RefusedBy = Pick<PolicyDenial, 'limit' | 'budget' | 'reason'>
 
 /** Policy decisions that moved no money: every evaluation, and denied proofs. */
-export const evaluations = table('evaluations', ['accountId', 'id'], {
-  accountId: id('account'),
+export const evaluations = tenantTable('evaluations', ['id'], {
   id: id('transaction'),
   environment,
   subject: oneOf('transaction', 'proof'),
@@ -546,18 +519,16 @@ export const evaluations = table('evaluations', ['accountId', 'id'], {
 /**
  * Evaluations that name an agent, but no mandate of it; others are found by their mandate. The agent may be unknown.
  */
-export const strayEvaluations = table('stray_evaluations', ['accountId', 'agentId', 'id'], {
-  accountId: id('account'),
+export const strayEvaluations = tenantTable('stray_evaluations', ['agentId', 'id'], {
   agentId: text(),
   id: id('transaction'),
 })
 
 /** Refunds of payments, in each account that they concern. Rows are added and never changed. */
-export const refunds = table(
+export const refunds = tenantTable(
   'refunds',
-  ['accountId', 'id'],
+  ['id'],
   {
-    accountId: id('account'),
     /** The id of the transaction, which is the same in both accounts. */
     id: id('transaction'),
     environment,
@@ -571,15 +542,14 @@ export const refunds = table(
     idempotencyKey: text(),
     createdAtMs: integer(),
   },
-  { indexes: [['accountId', 'nonce', 'id']], checks: ['amount_micro > 0'] },
+  { indexes: [['nonce', 'id']], checks: ['amount_micro > 0'] },
 )
 
 /** The journal: what happened, in each account that it concerns. Rows are added and never changed. */
-export const entries = table(
+export const entries = tenantTable(
   'entries',
-  ['accountId', 'id'],
+  ['id'],
   {
-    accountId: id('account'),
     /** The id of the transaction. */
     id: id('transaction'),
     environment,
@@ -597,35 +567,32 @@ export const entries = table(
     /** For `more_denied`, the start of the minute. */
     atMs: integer(),
   },
-  { indexes: [['accountId', 'mandateId', 'id']] },
+  { indexes: [['mandateId', 'id']] },
 )
 
 /** What batches of entries add to the console's sums, one row each, until added up. */
-export const activityParts = table('activity_parts', ['accountId', 'id'], {
-  accountId: id('account'),
+export const activityParts = tenantTable('activity_parts', ['id'], {
   /** The id of one of the entries. */
   id: id('transaction'),
   parts: json<readonly ActivityPart[]>(),
 })
 
 /** Who was paid under a mandate, at any time; without the parts in `activityParts`. */
-export const paidSellers = table(
+export const paidSellers = tenantTable(
   'paid_sellers',
-  ['accountId', 'mandateId', 'merchantDomain'],
+  ['mandateId', 'merchantDomain'],
   {
-    accountId: id('account'),
     mandateId: id('mandate'),
     merchantDomain: text(),
   },
-  { sums: [] },
+  { isAddedUp: true },
 )
 
 /** The console's sums, by quarter of an hour; without the parts in `activityParts`. */
-export const activity = table(
+export const activity = tenantTable(
   'activity',
-  ['accountId', 'environment', 'dimension', 'subject', 'startsAtMs'],
+  ['environment', 'dimension', 'subject', 'startsAtMs'],
   {
-    accountId: id('account'),
     environment,
     dimension: oneOf(...activityDimensions),
     /** A mandate, a reason or a domain; empty for all. */
@@ -642,23 +609,11 @@ export const activity = table(
     refundedHigh: micro<bigint>(),
     refundedLow: micro<bigint>(),
   },
-  {
-    sums: [
-      'paidCount',
-      'paidHigh',
-      'paidLow',
-      'approvedCount',
-      'deniedCount',
-      'refundedCount',
-      'refundedHigh',
-      'refundedLow',
-    ],
-  },
+  { isAddedUp: true },
 )
 
 /** Failed verifications, which leave no entry, by quarter of an hour. */
-export const refusals = table('refusals', ['accountId', 'environment', 'subject', 'reason', 'startsAtMs'], {
-  accountId: id('account'),
+export const refusals = tenantTable('refusals', ['environment', 'subject', 'reason', 'startsAtMs'], {
   environment,
   /** The merchant's domain. */
   subject: text(),
@@ -669,11 +624,10 @@ export const refusals = table('refusals', ['accountId', 'environment', 'subject'
   addedBy: json<Readonly<Record<string, string>>>(),
 })
 
-export const auditEvents = table(
+export const auditEvents = tenantTable(
   'audit_events',
-  ['accountId', 'id'],
+  ['id'],
   {
-    accountId: id('account'),
     id: id('auditEvent'),
     environment,
     type: openText<AuditEventType>(),
@@ -684,51 +638,14 @@ export const auditEvents = table(
   },
   {
     indexes: [
-      ['accountId', 'subjectId', 'id'],
-      ['accountId', 'type', 'id'],
+      ['subjectId', 'id'],
+      ['type', 'id'],
     ],
   },
 )
 
 /** Every table, in lock order. */
-export const allTables: readonly Table[] = [
-  accounts,
-  identities,
-  keyHashes,
-  agentAccounts,
-  mandateAccounts,
-  apiKeys,
-  keyUses,
-  sessions,
-  stops,
-  runningStops,
-  agents,
-  mandates,
-  subjectUsage,
-  budgets,
-  budgetUsage,
-  mandateVersions,
-  approvals,
-  openApprovals,
-  knownSellers,
-  sellerDomains,
-  sellers,
-  payments,
-  authorizations,
-  orders,
-  authorizationPayers,
-  proofRequests,
-  strayDenials,
-  evaluations,
-  strayEvaluations,
-  refunds,
-  entries,
-  activityParts,
-  paidSellers,
-  activity,
-  refusals,
-  auditEvents,
-]
+export const allTables: readonly Table[] = declaredTables
 
 export type AccountRow = TableRow<typeof accounts>
 export type SessionRow = TableRow<typeof sessions>
