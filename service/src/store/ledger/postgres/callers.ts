@@ -2,9 +2,11 @@ import type { Pool } from 'pg'
 
 import type { Caller } from '../../../domain/records.ts'
 import { withClock } from '../../../domain/clock/test-clock.ts'
-import { idFrom, rowOf, type RawRow } from '../reads/rows.ts'
-import { apiKeys } from '../tables.ts'
+import { idFrom } from '../reads/rows.ts'
+import { sqlName } from '../table.ts'
+import { apiKeys, type ApiKeyRow } from '../tables.ts'
 import { askOnce } from './round-trip.ts'
+import { select } from './statements.ts'
 import { BatchedReads, type BatchedReadsOptions } from './batched-reads.ts'
 import type { ShardOfAccount } from './distribution.ts'
 
@@ -44,14 +46,15 @@ export const lookUpCallers: LookUpCallers = async (pool, hashes) => {
     {
       name: 'purser_callers',
       text: `
-        select k.*, a.clock_offset_ms from key_hashes h
+        ${selectCallers} from key_hashes h
           join api_keys k on k.account_id = h.account_id and k.id = h.key_id and k.revoked_at_ms is null
           join accounts a on a.id = h.account_id and a.disabled_at_ms is null
         where h.secret_hash = any ($1)`,
       values: [`{${hashes.map((hash) => `"\\\\x${hash}"`).join()}}`],
+      decodeRow: decodeCaller,
     },
   ])
-  return new Map(((answer?.rows ?? []) as KeyRow[]).map(callerOf))
+  return new Map(answer?.rows as FoundCaller[])
 }
 
 /**
@@ -74,15 +77,16 @@ export function lookUpDistributedCallers(shardOf: ShardOfAccount): LookUpCallers
       [...byShard.values()].map((same) => ({
         name: 'purser_callers_distributed',
         text: `
-          select k.*, a.clock_offset_ms from api_keys k
+          ${selectCallers} from api_keys k
             join accounts a on a.id = k.account_id and a.disabled_at_ms is null
           where k.account_id = any ($1::uuid[]) and k.id = any ($2::uuid[]) and k.revoked_at_ms is null`,
         values: [same.map((key) => key.account_id), same.map((key) => key.key_id)].map(
           (ids) => `{${ids.join()}}`,
         ),
+        decodeRow: decodeCaller,
       })),
     )
-    return new Map(answers.flatMap(({ rows }) => (rows as KeyRow[]).map(callerOf)))
+    return new Map(answers.flatMap(({ rows }) => rows as FoundCaller[]))
   }
 }
 
@@ -106,15 +110,17 @@ async function findKeys(pool: Pool, hashes: readonly string[]): Promise<readonly
   return rows
 }
 
-type KeyRow = RawRow & { readonly clock_offset_ms: string | null }
-
 /** The hash of a key in hexadecimal, and its caller. */
-function callerOf(row: KeyRow): [string, Caller] {
-  const { secretHash, accountId, environment, id: keyId, role, agentId } = rowOf(apiKeys, row)
-  const caller = { accountId, environment, keyId, role, agentId }
-  const offset = row.clock_offset_ms
-  return [
-    secretHash.toString('hex'),
-    withClock(caller, { clockOffsetMs: offset === null ? null : Number(offset) }),
-  ]
+type FoundCaller = [hash: string, Caller]
+
+const names = ['secretHash', 'accountId', 'environment', 'id', 'role', 'agentId'] as const
+const selectCallers = `select ${names.map((name) => `k.${sqlName(name)}`).join(', ')}, a.clock_offset_ms`
+const decodeKey = select(apiKeys, names).decode
+
+function decodeCaller(fields: readonly (string | null)[]): FoundCaller {
+  const row = decodeKey(fields, 0) as Pick<ApiKeyRow, (typeof names)[number]>
+  const { secretHash, id: keyId, ...key } = row
+  const offset = fields[names.length] ?? null
+  const clockOffsetMs = offset === null ? null : Number(offset)
+  return [secretHash.toString('hex'), withClock({ ...key, keyId }, { clockOffsetMs })]
 }

@@ -4,7 +4,10 @@ import { types, type Connection, type Pool, type PoolClient, type QueryConfig, t
 
 import { breaksConnection } from './errors.ts'
 
-/** A statement, optionally with a row format; by default each row is an object with a property per column. */
+/**
+ * A statement, optionally with a row format. By default each row of an unnamed statement is an object with a property per
+ * column, and the rows of a named one are dropped.
+ */
 export interface Statement extends QueryConfig {
   readonly decodeRow?: (fields: readonly (string | null)[]) => unknown
 }
@@ -65,11 +68,8 @@ class RoundTrip implements Submittable {
   callback: (error: unknown, answers: Answer[]) => void
   readonly #statements: readonly Statement[]
   readonly #answers: Answer[] = []
-  /** The columns of the prepared statements of this connection. */
-  #known = new Map<string, readonly Column[]>()
   #columns: readonly Column[] | undefined
   #rows: unknown[] = []
-  #fault: Error | null = null
 
   constructor(statements: readonly Statement[], callback: (error: unknown, answers: Answer[]) => void) {
     this.#statements = statements
@@ -87,14 +87,13 @@ class RoundTrip implements Submittable {
 
   submit(connection: Connection): void {
     const wire = connection as unknown as Wire
-    this.#known = knownColumnsOf(wire)
     const sent = new Set<string>()
     wire.stream.cork()
     for (const { name = '', text, values = [], decodeRow } of this.#statements) {
       const isSent = sent.has(name)
       if (!isSent && !(name in wire.parsedStatements)) wire.parse({ name, text })
       wire.bind({ statement: name, values: values.map(toWire) })
-      if (!isSent && !decodeRow && !this.#known.has(name)) wire.describe({ type: 'P' })
+      if (name === '' && !decodeRow) wire.describe({ type: 'P' })
       wire.execute()
       if (name !== '') sent.add(name)
     }
@@ -109,8 +108,7 @@ class RoundTrip implements Submittable {
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
     const decodeRow = this.#statements[this.#answers.length]?.decodeRow
     if (decodeRow) return void this.#rows.push(decodeRow(fields))
-    this.#columns ??= this.#known.get(this.name ?? '') ?? []
-    if (fields.length !== this.#columns.length) this.#fault = otherColumns(this.name)
+    if (!this.#columns) return
     const row: Record<string, unknown> = {}
     let place = 0
     for (const { name, read } of this.#columns) {
@@ -122,9 +120,6 @@ class RoundTrip implements Submittable {
 
   handleCommandComplete({ text }: { readonly text: string }): void {
     const words = text.split(' ')
-    if (this.name !== undefined && !this.#known.has(this.name)) {
-      this.#known.set(this.name, this.#columns ?? [])
-    }
     this.#answers.push({ command: words[0] ?? '', rowCount: Number(words.at(-1)) || 0, rows: this.#rows })
     this.#columns = undefined
     this.#rows = []
@@ -135,13 +130,8 @@ class RoundTrip implements Submittable {
   }
 
   handleReadyForQuery(): void {
-    this.callback(this.#fault, this.#answers)
+    this.callback(null, this.#answers)
   }
-}
-
-/** With the server's own code; here a pooler has prepared the statement again. */
-function otherColumns(name: string | undefined): Error {
-  return Object.assign(new Error(`${name} has other columns now`), { code: '0A000' })
 }
 
 interface Column {
@@ -166,16 +156,6 @@ interface Wire {
   readonly describe: (what: { readonly type: 'P' }) => void
   readonly execute: () => void
   readonly sync: () => void
-}
-
-const knownColumns = new WeakMap<object, Map<string, readonly Column[]>>()
-
-function knownColumnsOf(connection: object): Map<string, readonly Column[]> {
-  const known = knownColumns.get(connection)
-  if (known) return known
-  const none = new Map<string, readonly Column[]>()
-  knownColumns.set(connection, none)
-  return none
 }
 
 function toWire(

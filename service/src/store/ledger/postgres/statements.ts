@@ -421,7 +421,7 @@ function layoutOf(table: Table): Layout {
   return layout
 }
 
-function select(table: Table, names: readonly string[], known: readonly string[] = []): Selection {
+export function select(table: Table, names: readonly string[], known: readonly string[] = []): Selection {
   const columns = columnsOf(table, names).map(([name, column]) => ({ name, decode: decoderOf(column) }))
   return {
     columns: names.filter((name) => !known.includes(name)),
