@@ -176,6 +176,11 @@ export function canHold({ idKind }: Column, value: unknown): boolean {
   return idKind === undefined || (typeof value === 'string' && idBytes(idKind, value) !== undefined)
 }
 
+/** Whether columns of a table can hold all of these values. */
+export function canHoldAll({ columns }: Table, values: Readonly<Record<string, unknown>>): boolean {
+  return Object.keys(values).every((name) => canHold(columns[name]!, values[name]))
+}
+
 /**
  * The columns of the index, or of the primary key, that finds the rows with certain values in some columns, in the order of
  * another.

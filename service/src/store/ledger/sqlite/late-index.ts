@@ -2,25 +2,16 @@ import { idText } from '../../../domain/type-id.ts'
 import type { SqliteDatabase } from './open.ts'
 import { isWithin } from '../batch-facts.ts'
 import type { RangeRead } from '../operation.ts'
-import { canHold, sqlName, type Table } from '../table.ts'
-import { entries, payments, type EntryRow, type PaymentRow } from '../tables.ts'
+import { canHoldAll, sqlName } from '../table.ts'
+import { payments, type EntryRow, type PaymentRow } from '../tables.ts'
 import { RowCodec, type Row, type SqlValue } from './row-codec.ts'
-import { columnList, joinedParameter } from './schema.ts'
+import { columnList, entriesOfMandates, joinedParameter, openPayments, type LateTable } from './schema.ts'
 import { insertedTogether, type FoundRow } from './table-statements.ts'
 
 /** What is kept of a mandate's rows. */
 interface Group<Item> {
   readonly accountId: string
   readonly items: Item[]
-}
-
-/** Rows that were added one after the other. */
-interface Generation<Item> {
-  /** By mandate. */
-  readonly groups: Map<string, Group<Item>>
-  added: number
-  /** No row in it has a smaller id. */
-  leastId: string
 }
 
 /**
@@ -32,62 +23,49 @@ const defaultGenerationSize = 16_384
 /** Sorts after every id. */
 const noId = '~'
 
-interface LateIndexOptions<Item> {
-  readonly name: string
-  readonly table: Table
-  /** The index columns after the account and the mandate, which never change; the last is the id of a row. */
-  readonly columns: readonly string[]
-  /** What is kept of a row; undefined if it should not be indexed. */
-  readonly itemOf: (found: FoundRow) => Item | undefined
-  /** A row with the index columns; undefined if it should no longer be indexed, as far as is known. */
-  readonly rowOf: (item: Item) => Row | undefined
-  readonly generationSize?: number | undefined
-}
-
 /**
  * An index of rows by their mandates. Writing an index entry with each row would change a separate page each
  * time, since consecutive rows have different mandates. So new rows are kept in memory, and are indexed one
  * or two generations later, mandate by mandate. Rows whose ids sort before the mark are indexed; after a
  * restart the others are read from the file.
  */
-class LateIndex<Item> {
-  readonly #itemOf: LateIndexOptions<Item>['itemOf']
-  readonly #rowOf: LateIndexOptions<Item>['rowOf']
+abstract class LateIndex<Item> {
+  protected readonly codec: RowCodec
   readonly #idName: string
   readonly #generationSize: number
   readonly #encodeMandate: (row: Row) => SqlValue[]
   readonly #encodeRow: (row: Row) => SqlValue[]
-  readonly #encodeId: (row: Row) => SqlValue[]
   /** By the number of rows. */
   readonly #inserts: ((...values: SqlValue[]) => unknown)[]
-  readonly #setMark: (...values: SqlValue[]) => unknown
-  #young: Generation<Item> = newGeneration()
-  /** The group that is being written into the index. */
+  readonly #setMark: (mark: SqlValue) => unknown
+  /** The last rows that were added, by mandate; how many they were, and an id that is not larger than theirs. */
+  #young = new Map<string, Group<Item>>()
+  #added = 0
+  #leastId = noId
+  /** The rows that are being written into the index. */
   #old = new Map<string, Group<Item>>()
   #mark = ''
-  /** How many rows of the old group are to be written next. */
+  /** How many of them are to be written next. */
   #due = 0
-  /** What the current transaction leaves of a mandate's rows, and the mark that it has set. */
+  /** What the current transaction adds, what it leaves of a mandate's rows, and the mark that it has set. */
+  #new: readonly FoundRow[] = []
   #left: { readonly mandateId: string; readonly group: Group<Item>; readonly length: number }[] = []
   #newMark: string | undefined
 
   constructor(
     database: SqliteDatabase,
-    { name, table, columns, generationSize = defaultGenerationSize, ...options }: LateIndexOptions<Item>,
+    { name, table, columns }: LateTable,
+    generationSize = defaultGenerationSize,
   ) {
-    const codec = new RowCodec(table)
-    const idName = columns.at(-1)!
-    const all = [...mandateColumns, ...columns]
-    this.#itemOf = options.itemOf
-    this.#rowOf = options.rowOf
-    this.#idName = idName
+    this.codec = new RowCodec(table)
+    this.#idName = columns.at(-1)!
     this.#generationSize = generationSize
-    this.#encodeMandate = codec.encoderOf(mandateColumns)
-    this.#encodeRow = codec.encoderOf(columns)
-    this.#encodeId = codec.encoderOf([idName])
+    this.#encodeMandate = this.codec.encoderOf(mandateColumns)
+    this.#encodeRow = this.codec.encoderOf(columns)
+    const all = [...mandateColumns, ...columns]
     const places = `(${all.map(() => '?').join(', ')})`
-    this.#inserts = Array.from({ length: insertedTogether + 1 }, (_, count) => {
-      const rows = Array.from({ length: Math.max(1, count) }, () => places)
+    this.#inserts = Array.from({ length: insertedTogether }, (_, index) => {
+      const rows = Array.from({ length: index + 1 }, () => places)
       const insert = database.prepare(
         `insert or ignore into ${name} (${columnList(all)}) values ${rows.join(', ')}`,
       )
@@ -99,50 +77,57 @@ class LateIndex<Item> {
       .prepare<[], Buffer>(`select mark from index_marks where name = '${name}'`)
       .pluck()
       .get()
-    if (mark) this.#mark = idText(table.columns[idName]!.idKind!, mark)
+    if (mark) this.#mark = idText(table.columns[this.#idName]!.idKind!, mark)
     const rest = database
       .prepare<[Buffer], SqlValue[]>(
         `with recursive owners (account_id) as (
            select min(account_id) from ${table.name} union all
            select (select min(account_id) from ${table.name} where account_id > o.account_id) from owners o
            where o.account_id is not null)
-         select ${columnList(codec.names)} from owners cross join ${table.name} using (account_id)
-         where ${sqlName(idName)} >= ?`,
+         select ${columnList(this.codec.names)} from owners cross join ${table.name} using (account_id)
+         where ${sqlName(this.#idName)} >= ?`,
       )
       .raw()
     for (const values of rest.iterate(mark ?? Buffer.alloc(0)))
-      this.#add({ row: codec.decode(values), no: undefined })
+      this.#add({ row: this.codec.decode(values), no: undefined })
+  }
+
+  /** What is kept of a row; undefined if it should not be indexed. */
+  protected abstract itemOf(found: FoundRow): Item | undefined
+
+  /** A row with the index columns; undefined if it should no longer be indexed, as far as is known. */
+  protected abstract rowOf(item: Item): Row | undefined
+
+  /** A mandate's rows that wait for the index, in the order in which they were added. */
+  protected waitingOf(mandateId: string): readonly Row[] {
+    return this.#groupsOf(mandateId).flatMap(({ items }) => {
+      const left = items.filter((item) => this.rowOf(item))
+      if (left.length < items.length) items.splice(0, items.length, ...left)
+      return left.map((item) => this.rowOf(item)!)
+    })
   }
 
   /** Whether rows of a mandate wait for the index. */
   isWaiting(mandateId: string): boolean {
-    return !this.#groupsOf(mandateId).next().done
-  }
-
-  /** A mandate's rows that wait for the index, in the order in which they were added. */
-  waitingOf(mandateId: string): readonly Row[] {
-    return [...this.#groupsOf(mandateId)].flatMap(({ items }) => {
-      const left = items.filter((item) => this.#rowOf(item))
-      if (left.length < items.length) items.splice(0, items.length, ...left)
-      return left.map((item) => this.#rowOf(item)!)
-    })
+    return this.#groupsOf(mandateId).length > 0
   }
 
   /** Writes a mandate's waiting rows, in a transaction that changes nothing else. */
   writeOf(mandateId: string): void {
-    this.#begin()
+    this.#begin([])
     for (const group of this.#groupsOf(mandateId)) this.#writeSome(mandateId, group, group.items.length)
   }
 
   /** Call in the transaction that adds rows: writes twice as many old ones, to keep ahead of new ones. */
-  write(added: readonly Row[]): void {
-    this.#begin()
-    let { leastId } = this.#young
-    for (const row of added) {
+  write(added: readonly FoundRow[]): void {
+    this.#begin(added)
+    let leastId = this.#leastId
+    for (const found of added) {
+      const row = found.row!
       const id = row[this.#idName] as string
       if (id < leastId) leastId = id
       // The clock was set back.
-      const late = id < this.#mark ? this.#itemOf({ row, no: undefined }) : undefined
+      const late = id < this.#mark ? this.itemOf(found) : undefined
       if (late !== undefined) this.#insert(row['accountId'] as string, row['mandateId'] as string, [late])
     }
     if (this.#old.size === 0) return
@@ -156,26 +141,28 @@ class LateIndex<Item> {
     this.#due = 0
     if (this.#left.some(({ length }) => length > 0)) return
     this.#newMark = leastId
-    this.#setMark(...this.#encodeId({ [this.#idName]: leastId }))
+    this.#setMark(this.codec.encode(this.#idName, leastId))
   }
 
-  /** Call after the transaction: takes in the rows that it added. */
-  committed(added: readonly FoundRow[]): void {
+  /** Call after the transaction. */
+  committed(): void {
     for (const { mandateId, group, length } of this.#left) {
       group.items.length = length
       if (length > 0) continue
-      if (this.#old.get(mandateId) === group) this.#old.delete(mandateId)
-      else this.#young.groups.delete(mandateId)
+      const groups = this.#old.get(mandateId) === group ? this.#old : this.#young
+      groups.delete(mandateId)
     }
-    for (const found of added) this.#add(found)
+    for (const found of this.#new) this.#add(found)
     if (this.#newMark !== undefined) this.#mark = this.#newMark
-    this.#begin()
-    if (this.#old.size > 0 || this.#young.added < this.#generationSize) return
-    this.#old = this.#young.groups
-    this.#young = newGeneration()
+    if (this.#old.size > 0 || this.#added < this.#generationSize) return
+    this.#old = this.#young
+    this.#young = new Map()
+    this.#added = 0
+    this.#leastId = noId
   }
 
-  #begin(): void {
+  #begin(added: readonly FoundRow[]): void {
+    this.#new = added
     this.#left = []
     this.#newMark = undefined
   }
@@ -194,12 +181,12 @@ class LateIndex<Item> {
     let values: SqlValue[] = []
     let count = 0
     const write = () => {
-      if (count > 0) this.#inserts[count]!(...values)
+      if (count > 0) this.#inserts[count - 1]!(...values)
       values = []
       count = 0
     }
     for (const item of items) {
-      const row = this.#rowOf(item)
+      const row = this.rowOf(item)
       if (!row) continue
       values.push(...mandate, ...this.#encodeRow(row))
       count += 1
@@ -212,45 +199,36 @@ class LateIndex<Item> {
     const row = found.row!
     const id = row[this.#idName] as string
     if (id < this.#mark) return
-    const young = this.#young
-    young.added += 1
-    if (id < young.leastId) young.leastId = id
-    const item = this.#itemOf(found)
+    this.#added += 1
+    if (id < this.#leastId) this.#leastId = id
+    const item = this.itemOf(found)
     if (item === undefined) return
     const mandateId = row['mandateId'] as string
-    const group = young.groups.get(mandateId)
+    const group = this.#young.get(mandateId)
     if (group) group.items.push(item)
-    else young.groups.set(mandateId, { accountId: row['accountId'] as string, items: [item] })
+    else this.#young.set(mandateId, { accountId: row['accountId'] as string, items: [item] })
   }
 
-  *#groupsOf(mandateId: string): Iterator<Group<Item>> & Iterable<Group<Item>> {
-    for (const groups of [this.#old, this.#young.groups]) {
-      const group = groups.get(mandateId)
-      if (group) yield group
-    }
+  #groupsOf(mandateId: string): readonly Group<Item>[] {
+    return [this.#old, this.#young].flatMap((groups) => groups.get(mandateId) ?? [])
   }
 }
 
 const mandateColumns = ['accountId', 'mandateId']
 
-function newGeneration<Item>(): Generation<Item> {
-  return { groups: new Map(), added: 0, leastId: noId }
-}
-
 /** The ids of each mandate's entries. Entries of received payments name mandates of other accounts. */
 export class EntriesOfMandates extends LateIndex<string> {
   constructor(database: SqliteDatabase, generationSize?: number) {
-    super(database, {
-      name: 'entries_of_mandates',
-      table: entries,
-      columns: ['id'],
-      itemOf({ row }) {
-        const { accountId, payerId, mandateId, id } = row as EntryRow
-        return mandateId !== null && payerId === accountId ? id : undefined
-      },
-      rowOf: (id) => ({ id }),
-      generationSize,
-    })
+    super(database, entriesOfMandates, generationSize)
+  }
+
+  protected override itemOf({ row }: FoundRow): string | undefined {
+    const { accountId, payerId, mandateId, id } = row as EntryRow
+    return mandateId !== null && payerId === accountId ? id : undefined
+  }
+
+  protected override rowOf(id: string): Row {
+    return { id }
   }
 }
 
@@ -263,21 +241,12 @@ interface OpenPaymentsOptions {
 /** The open payments of each mandate, ordered by expiry. Most are captured before they are indexed. */
 export class OpenPayments extends LateIndex<FoundRow> {
   readonly #lookUp: OpenPaymentsOptions['lookUp']
-  readonly #codec = new RowCodec(payments)
-  readonly #encodeScope = this.#codec.encoderOf(['accountId', 'mandateId', 'epoch'])
+  readonly #encodeScope = this.codec.encoderOf(['accountId', 'mandateId', 'epoch'])
   readonly #findFirst: (...values: SqlValue[]) => SqlValue[] | undefined
   readonly #select: (...values: SqlValue[]) => SqlValue[][]
 
   constructor(database: SqliteDatabase, { lookUp, generationSize }: OpenPaymentsOptions) {
-    super(database, {
-      name: 'open_payments',
-      table: payments,
-      columns: ['epoch', 'expiresAtMs', 'nonce'],
-      itemOf: (found) => (isOpen(found) ? found : undefined),
-      // An ended payment is dropped, or no longer kept as open.
-      rowOf: (found) => (isOpen(found) ? found.row : undefined),
-      generationSize,
-    })
+    super(database, openPayments, generationSize)
     this.#lookUp = lookUp
     const comparisons = ['account_id =', 'mandate_id =', 'epoch =', 'expires_at_ms >', 'expires_at_ms <=']
     const isInRange = comparisons.map((start) => `${start} ${joinedParameter()}`).join(' and ')
@@ -287,7 +256,7 @@ export class OpenPayments extends LateIndex<FoundRow> {
     this.#findFirst = findFirst.get.bind(findFirst)
     const select = database
       .prepare<SqlValue[], SqlValue[]>(
-        `select ${columnList(this.#codec.names)}
+        `select ${columnList(this.codec.names)}
          from open_payments cross join payments using (account_id, mandate_id, epoch, expires_at_ms, nonce)
          where ${isInRange} order by expires_at_ms limit ?`,
       )
@@ -295,28 +264,30 @@ export class OpenPayments extends LateIndex<FoundRow> {
     this.#select = select.all.bind(select)
   }
 
+  /** An ended payment is dropped, or no longer kept as open. */
+  protected override itemOf(found: FoundRow): FoundRow | undefined {
+    return found.row?.['status'] === 'open' ? found : undefined
+  }
+
+  protected override rowOf(found: FoundRow): Row | undefined {
+    return this.itemOf(found)?.row
+  }
+
   find(range: RangeRead): PaymentRow[] {
     const { where, after = 0, upTo = Number.MAX_SAFE_INTEGER, limit } = range
-    const { accountId, mandateId, epoch } = where as Pick<PaymentRow, 'accountId' | 'mandateId' | 'epoch'>
-    if (!canHold(payments.columns.accountId, accountId)) return []
-    if (!canHold(payments.columns.mandateId, mandateId)) return []
+    if (!canHoldAll(payments, where)) return []
+    const { mandateId } = where as Pick<PaymentRow, 'mandateId'>
     const rows = new Map<string, PaymentRow>()
-    const bounds = [...this.#encodeScope({ accountId, mandateId, epoch }), after, upTo]
+    const bounds = [...this.#encodeScope(where), after, upTo]
     // Usually there is none, and a query of the index alone says so in a third of the time.
     for (const found of this.#findFirst(...bounds) ? this.#select(...bounds, limit) : []) {
-      const row = this.#codec.decode(found) as PaymentRow
+      const row = this.codec.decode(found) as PaymentRow
       rows.set(row.nonce, row)
     }
-    const indexed = rows.size
     for (const key of this.waitingOf(mandateId)) {
       const row = isWithin(range, key) && (this.#lookUp(key) as PaymentRow | undefined)
       if (row) rows.set(row.nonce, row)
     }
-    if (rows.size === indexed) return [...rows.values()]
     return [...rows.values()].sort((one, other) => one.expiresAtMs - other.expiresAtMs).slice(0, limit)
   }
-}
-
-function isOpen({ row }: FoundRow): boolean {
-  return row?.['status'] === 'open'
 }

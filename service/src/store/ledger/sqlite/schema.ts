@@ -20,9 +20,6 @@ const longTables: readonly Table[] = [agents, mandates, sellers, payments, evalu
 /** Tables whose rows have numbers, which updates use to find them. */
 export const numberedTables: readonly Table[] = [mandates, payments]
 
-/** Tables whose indexes are written later. */
-const lateTables: readonly Table[] = [payments, entries]
-
 /** About as much as a capture writes into a payment. */
 const reservedBytes = 112
 
@@ -62,57 +59,48 @@ export function typeOf({ kind }: Column): string {
   return types[kind]
 }
 
-/** The view of the entries of an account's own mandates, through an index that is written later. */
-export const entriesByMandate = 'entries_by_mandate'
+/** An index by mandate that is written later, by a `LateIndex`. */
+export interface LateTable {
+  readonly name: string
+  readonly table: Table
+  /** Those of the index, after the account and the mandate, which never change; the last is the id of a row. */
+  readonly columns: readonly string[]
+  /** The view of the rows through the index. */
+  readonly view: string
+}
 
-/**
- * The view of open payments through an index that is written later, and the view of those that it may lack.
- */
+/** The view of the entries of an account's own mandates. */
+export const entriesByMandate = 'entries_by_mandate'
+export const entriesOfMandates: LateTable = {
+  name: 'entries_of_mandates',
+  table: entries,
+  columns: ['id'],
+  view: entriesByMandate,
+}
+
+/** The view of open payments by expiry, and the view of those that the index may lack. */
 export const paymentsByExpiry = 'payments_by_expiry'
 export const waitingPayments = 'waiting_payments'
+export const openPayments: LateTable = {
+  name: 'open_payments',
+  table: payments,
+  columns: ['epoch', 'expiresAtMs', 'nonce'],
+  view: paymentsByExpiry,
+}
 
-const indexOfEntries = ['accountId', 'mandateId', 'id']
-const indexOfPayments = ['accountId', 'mandateId', 'epoch', 'expiresAtMs', 'nonce']
+const lateTables = [entriesOfMandates, openPayments]
 
-/**
- * Indexes that are written later, by `OpenPayments` and `EntriesOfMandates`, with the mark of each, and the
- * view of entries through the latter.
- */
+/** The late indexes, and how far each is written. */
 const ownTables = `
-create table open_payments (
-  account_id blob not null,
-  mandate_id blob not null,
-  epoch integer not null,
-  expires_at_ms integer not null,
-  nonce blob not null,
-  primary key (account_id, mandate_id, epoch, expires_at_ms, nonce)
-) strict, without rowid;
-create table entries_of_mandates (
-  account_id blob not null,
-  mandate_id blob not null,
-  id blob not null,
-  primary key (account_id, mandate_id, id)
-) strict, without rowid;
-create view ${entriesByMandate} as
-  select ${Object.keys(entries.columns)
-    .map((name) => `${indexOfEntries.includes(name) ? 'i' : 'e'}.${sqlName(name)}`)
-    .join(', ')}
-  from entries_of_mandates i cross join entries e on e.account_id = i.account_id and e.id = i.id;
+${lateTables.map(createLateTable).join('\n')}
 create table index_marks (
   name text not null primary key,
   mark blob not null
 ) strict, without rowid;
-create view ${paymentsByExpiry} as
-  select ${Object.keys(payments.columns)
-    .map((name) => `${indexOfPayments.includes(name) ? 'i' : 'p'}.${sqlName(name)}`)
-    .join(', ')}
-  from open_payments i cross join payments p on p.account_id = i.account_id and p.nonce = i.nonce;
 create view ${waitingPayments} as
-  select ${Object.keys(payments.columns)
-    .map((name) => `p.${sqlName(name)}`)
-    .join(', ')}
+  select ${qualified(payments, () => 'p')}
   from accounts a cross join payments p on p.account_id = a.id
-    and p.nonce >= coalesce((select mark from index_marks where name = 'open_payments'), x'');`
+    and p.nonce >= coalesce((select mark from index_marks where name = '${openPayments.name}'), x'');`
 
 /** The steps of the schema, oldest first. A released step is never edited: add a new one. */
 export const ledgerSteps: readonly string[] = [
@@ -156,11 +144,32 @@ function createTable(table: Table): string {
     const options = longTables.includes(table) ? 'strict' : 'strict, without rowid'
     return `create table ${part.name} (\n  ${lines.join(',\n  ')}\n) ${options};`
   })
-  const indexStatements = (lateTables.includes(table) ? [] : indexes).map((index) => {
+  const isLate = lateTables.some((late) => late.table === table)
+  const indexStatements = (isLate ? [] : indexes).map((index) => {
     const indexName = `${name}_by_${index.slice(1).map(sqlName).join('_')}`
     return `create index ${indexName} on ${name} (${columnList(index)});`
   })
   return [...statements, ...indexStatements].join('\n')
+}
+
+function createLateTable({ name, table, columns, view }: LateTable): string {
+  const key = ['accountId', 'mandateId', ...columns]
+  const lines = key.map((column) => `${sqlName(column)} ${typeOf(table.columns[column]!)} not null,`)
+  const id = sqlName(columns.at(-1)!)
+  return `create table ${name} (
+  ${lines.join('\n  ')}
+  primary key (${columnList(key)})
+) strict, without rowid;
+create view ${view} as
+  select ${qualified(table, (column) => (key.includes(column) ? 'i' : 'e'))}
+  from ${name} i cross join ${table.name} e on e.account_id = i.account_id and e.${id} = i.${id};`
+}
+
+/** The columns of a table, each with the alias of the table that has it. */
+function qualified({ columns }: Table, aliasOf: (column: string) => string): string {
+  return Object.keys(columns)
+    .map((column) => `${aliasOf(column)}.${sqlName(column)}`)
+    .join(', ')
 }
 
 /** The name under which reads find all columns of a table. */

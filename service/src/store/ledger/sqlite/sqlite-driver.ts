@@ -2,8 +2,7 @@ import { codeOf } from '../../error-code.ts'
 import { explainFailure } from './explain-failure.ts'
 import type { SqliteDatabase } from './open.ts'
 import { StoreUnavailableError } from '../../store.ts'
-import type { NetChange } from '../driver.ts'
-import { RowExistsError, type Driver, type DriverTransaction } from '../driver.ts'
+import { RowExistsError, type Driver, type DriverTransaction, type NetChange } from '../driver.ts'
 import type { Read } from '../operation.ts'
 import { RowCache } from '../row-cache.ts'
 import type { Table } from '../table.ts'
@@ -101,20 +100,20 @@ export function createSqliteDriver({
 
   function commit(changes: readonly NetChange[]): void {
     if (changes.length === 0) return
-    const added = new Map<Table, Row[]>()
+    const newRows = new Map<Table, Row[]>()
     const changed: NetChange[] = []
     for (const change of changes) {
       const { table, before, now } = change
-      const rows = added.get(table)
+      const rows = newRows.get(table)
       if (before) changed.push(change)
       else if (rows) rows.push(now!)
-      else added.set(table, [now!])
+      else newRows.set(table, [now!])
     }
-    const found = new Map<Table, readonly NewRow[]>()
+    const added = new Map<Table, readonly NewRow[]>()
     let kept: readonly (FoundRow | undefined)[] = []
     inTransaction(() => {
       kept = changed.map(change)
-      for (const [table, rows] of added) found.set(table, statementsOf(table).insert(rows))
+      for (const [table, rows] of newRows) added.set(table, statementsOf(table).insert(rows))
       openPayments.write(added.get(payments) ?? [])
       entriesOfMandates.write(added.get(entries) ?? [])
       onCommit?.()
@@ -131,9 +130,9 @@ export function createSqliteDriver({
       throw failure
     }
     for (const [index, change] of changed.entries()) refresh(change, kept[index])
-    for (const [table, rows] of found) for (const one of rows) keepNew(table, one)
-    openPayments.committed(found.get(payments) ?? [])
-    entriesOfMandates.committed(found.get(entries) ?? [])
+    for (const [table, rows] of added) for (const one of rows) keepNew(table, one)
+    openPayments.committed()
+    entriesOfMandates.committed()
   }
 
   function refresh({ table, before, now }: NetChange, kept: FoundRow | undefined): void {
@@ -168,7 +167,7 @@ export function createSqliteDriver({
       for (const mandateId of mandateIds) {
         if (!entriesOfMandates.isWaiting(mandateId)) continue
         inTransaction(() => entriesOfMandates.writeOf(mandateId))
-        entriesOfMandates.committed([])
+        entriesOfMandates.committed()
       }
     },
 
