@@ -5,8 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Client } from 'pg'
 
-import { readTable } from '../../src/store/ledger/postgres/statements.ts'
+import { readerOn } from '../../src/store/ledger/postgres/postgres-reader.ts'
+import { findRows } from '../../src/store/ledger/reads/rows.ts'
 import type { Table } from '../../src/store/ledger/table.ts'
+import { sql } from '../../src/store/sql.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { sweptWithinMs } from './checks/holds.ts'
 import { findComplaints } from './checker.ts'
@@ -181,7 +183,7 @@ async function runIn(
   const sweptUntilMs = payerMs()
   await services.stop()
   const rows = new Map<Table, readonly unknown[]>()
-  for (const table of checkedTables) rows.set(table, await readTable(client, table))
+  for (const table of checkedTables) rows.set(table, await findRows(readerOn(client), table, sql`true`))
   const content = readContent((table) => rows.get(table) ?? [], { readAtMs: payerMs(), sweptUntilMs })
   await client.end()
   const evidence = { calls: recorder.calls, content }

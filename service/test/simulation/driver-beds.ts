@@ -8,14 +8,13 @@ import type { Driver } from '../../src/store/ledger/driver.ts'
 import { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
 import { createPostgresDriver } from '../../src/store/ledger/postgres/postgres-driver.ts'
 import { readerOn } from '../../src/store/ledger/postgres/postgres-reader.ts'
-import { schema } from '../../src/store/ledger/postgres/schema.ts'
-import { readTable } from '../../src/store/ledger/postgres/statements.ts'
-import { ledgerSteps } from '../../src/store/ledger/sqlite/schema.ts'
+import { ledgerSteps } from '../../src/store/ledger/postgres/schema.ts'
 import { findLedgerFaults } from '../../src/store/ledger/reads/faults.ts'
+import { findRows } from '../../src/store/ledger/reads/rows.ts'
 import { createSqliteDriver } from '../../src/store/ledger/sqlite/sqlite-driver.ts'
 import { readerOf } from '../../src/store/ledger/sqlite/sqlite-reader.ts'
-import { readAll } from '../../src/store/ledger/sqlite/table-statements.ts'
 import type { Table } from '../../src/store/ledger/table.ts'
+import { sql } from '../../src/store/sql.ts'
 import type { LedgerFault } from '../../src/store/store.ts'
 import { openPool, withClient } from '../../src/store/ledger/postgres/connection.ts'
 import { readShards, type ShardOfAccount } from '../../src/store/ledger/postgres/distribution.ts'
@@ -59,12 +58,12 @@ export async function openSqlite(): Promise<
   DriverBed & { readonly database: SqliteDatabase; readonly path: string }
 > {
   const folder = mkdtempSync(join(tmpdir(), 'purser-ledger-'))
-  const { database, close, path } = openSqliteFile(join(folder, 'ledger.db'), ledgerSteps)
+  const { database, close, path } = openSqliteFile(join(folder, 'ledger.db'))
   return {
     database,
     path,
     driver: createSqliteDriver({ database, generationSize: 8 }),
-    rowsOf: async (table) => readAll(database, table),
+    rowsOf: (table) => findRows(readerOf(database), table, sql`true`),
     findFaults: () => findLedgerFaults(readerOf(database)),
     close: async () => {
       close()
@@ -82,7 +81,7 @@ export async function openPostgres(
     url,
     pool,
     driver: createPostgresDriver(pool, shardOfAccount),
-    rowsOf: (table) => readTable(pool, table),
+    rowsOf: (table) => findRows(readerOn(pool), table, sql`true`),
     findFaults: () => findLedgerFaults(readerOn(pool)),
     close: async () => {
       if (!pool.ending) await pool.end()
@@ -99,6 +98,6 @@ async function createDatabase(
     return { ...database, shardOfAccount: await withClient(database.url, readShards) }
   }
   const database = await server.createEmptyDatabase()
-  await execute(database.url, schema)
+  await execute(database.url, ledgerSteps.join('\n'))
   return database
 }

@@ -8,11 +8,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 import { ledgerSteps } from '../../src/store/ledger/sqlite/schema.ts'
-import { readAll } from '../../src/store/ledger/sqlite/table-statements.ts'
 import type { Table, TableRow } from '../../src/store/ledger/table.ts'
 import { capturedOf } from '../../src/store/ledger/operations/payment-rows.ts'
 import { entries, mandates, payments } from '../../src/store/ledger/tables.ts'
 import { openSqliteFile } from '../../src/store/ledger/sqlite/open.ts'
+import { readerOf } from '../../src/store/ledger/sqlite/sqlite-reader.ts'
+import { findRows } from '../../src/store/ledger/reads/rows.ts'
+import { sql } from '../../src/store/sql.ts'
 
 test('A process that is killed while it writes loses no acknowledged capture, and leaves no partial batch', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-killed-'))
@@ -21,19 +23,19 @@ test('A process that is killed while it writes loses no acknowledged capture, an
   for (const seed of [1, 2, 3]) {
     acknowledged = [...acknowledged, ...(await writeUntilKilled(path, seed))]
     const { database, close } = openSqliteFile(path, ledgerSteps)
-    const rowsOf = <Of extends Table>(table: Of) => readAll(database, table) as unknown as TableRow<Of>[]
-    const found = rowsOf(payments)
+    const rowsOf = <Of extends Table>(table: Of) => findRows(readerOf(database), table, sql`true`)
+    const found = await rowsOf(payments)
     const captured = found.filter(({ status }) => status === 'captured')
     const transactionOf = new Map(captured.map(({ nonce, transactionId }) => [nonce, transactionId]))
     for (const line of acknowledged) {
       const [nonce = '', transactionId] = line.split(' ')
       assert.equal(transactionOf.get(nonce), transactionId, line)
     }
-    const paid = rowsOf(entries).filter(({ kind }) => kind === 'paid')
+    const paid = (await rowsOf(entries)).filter(({ kind }) => kind === 'paid')
     assert.equal(paid.length, captured.length)
     assert.deepEqual(new Set(paid.map(({ id }) => id)), new Set(transactionOf.values()))
     const ofMandate = Map.groupBy(found, ({ mandateId }) => mandateId)
-    for (const mandate of rowsOf(mandates)) {
+    for (const mandate of await rowsOf(mandates)) {
       const { id, epoch, spentMicro, heldMicro, openPayments } = mandate
       const of = ofMandate.get(id) ?? []
       const open = of.filter((payment) => payment.status === 'open' && payment.epoch === epoch)

@@ -1,8 +1,6 @@
 // Longer than 400 lines: all statements of the driver are generated here from the tables.
 import { createHash } from 'node:crypto'
 
-import type { Pool } from 'pg'
-
 import type { Statement } from './round-trip.ts'
 import type { NetChange } from '../driver.ts'
 import { KeyMap } from '../key-map.ts'
@@ -163,16 +161,6 @@ function rangeOf({ table, where, orderBy, after, upTo }: RangeRead, machine: str
   return `
     select own.* from ${table.name} own where ${machine}${conditions.join(' and ')}
     order by ${index.map((column) => `own.${sqlName(column)}`).join(', ')} limit wanted.row_limit`
-}
-
-/** Every row of a table, in no order. */
-export async function readTable(pool: Pick<Pool, 'query'>, table: Table): Promise<readonly Row[]> {
-  const { columns, decode } = layoutOf(table).whole
-  const { rows } = await pool.query<(string | null)[]>({
-    text: `select ${columns.map((name) => `${sqlName(name)}::text`).join(', ')} from ${table.name}`,
-    rowMode: 'array',
-  })
-  return rows.map((fields) => decode(fields, 0))
 }
 
 /** The transaction that wrote a row, for the row object as it was read. */
