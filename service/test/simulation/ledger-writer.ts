@@ -10,7 +10,7 @@ import { RandomCalls } from './random-calls.ts'
 
 const [path = '', seed = ''] = process.argv.slice(2)
 const file = openSqliteFile(path, ledgerSteps)
-const ledger = new SqliteLedger({ path: file.path })
+const ledger = new SqliteLedger({ path: file.path, maxBatch: 128, maxWaiting: 8_192 })
 const calls = new RandomCalls(Number(seed))
 
 async function keepCalling(): Promise<void> {

@@ -22,21 +22,12 @@ interface CheckpointRow {
   readonly checkpointed: number
 }
 
-const noPages: CheckpointRow = { log: 0, checkpointed: 0 }
-
-interface Options {
-  /**
-   * The log is long, and all but its latest pages are copied. The writer should copy those now: SQLite
-   * restarts the log once nothing is left in it.
-   */
-  readonly onLongLog: () => void
-}
-
 /**
  * Copies the pages of the write-ahead log into the database file from a separate thread, so that no payment
- * waits for it.
+ * waits for it. Calls `onLongLog` when the log is long, and all but its latest pages are copied: the writer should copy
+ * those then, since SQLite restarts the log once nothing is left in it.
  */
-export function startCheckpoints(path: string, { onLongLog }: Options): { stop: () => Promise<void> } {
+export function startCheckpoints(path: string, onLongLog: () => void): { stop: () => Promise<void> } {
   let worker: Worker | undefined
   const timer = setTimeout(() => {
     worker = new Worker(new URL(import.meta.url), { workerData: path })
@@ -61,7 +52,7 @@ if (!isMainThread && typeof workerData === 'string') {
   const database = new Database(workerData, { timeout: 0 })
   let last = 0
   const timer = setInterval(() => {
-    const [{ log, checkpointed } = noPages] = database.pragma('wal_checkpoint(passive)') as CheckpointRow[]
+    const [{ log, checkpointed }] = database.pragma('wal_checkpoint(passive)') as [CheckpointRow]
     if (log !== last && log === checkpointed && log >= longLogPages) parentPort?.postMessage('long')
     last = log
   }, intervalMs)

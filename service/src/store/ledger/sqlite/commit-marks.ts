@@ -27,16 +27,11 @@ export class CommitMarks {
   }
 }
 
-interface Reader {
-  readonly commit: bigint
-  readonly resolve: () => void
-  readonly reject: (error: unknown) => void
-}
-
 /** Reads that have seen another thread's commits and wait until those are durable. */
 export class DurableReads {
   readonly #marks: CommitMarks
-  #readers: Reader[] = []
+  /** Resolves when more may be durable. */
+  #next: PromiseWithResolvers<void> | undefined
   #failure: Error | undefined
 
   constructor(marks: CommitMarks) {
@@ -46,23 +41,25 @@ export class DurableReads {
   /** Resolves once everything is durable that can have been read so far; undefined if it already is. */
   wait(): Promise<void> | undefined {
     const commit = this.#marks.begun
-    if (this.#marks.durable >= commit) return undefined
-    if (this.#failure) return Promise.reject(this.#failure)
-    return new Promise((resolve, reject) => this.#readers.push({ commit, resolve, reject }))
+    return this.#marks.durable >= commit ? undefined : this.#until(commit)
+  }
+
+  async #until(commit: bigint): Promise<void> {
+    while (this.#marks.durable < commit) {
+      if (this.#failure) throw this.#failure
+      await (this.#next ??= Promise.withResolvers()).promise
+    }
   }
 
   /** Call this when more commits have become durable. */
   letGo(): void {
-    if (this.#readers.length === 0) return
-    const { durable } = this.#marks
-    const readers = this.#readers
-    this.#readers = readers.filter(({ commit }) => commit > durable)
-    for (const { commit, resolve } of readers) if (commit <= durable) resolve()
+    this.#next?.resolve()
+    this.#next = undefined
   }
 
   /** Call this if commits that are not durable yet never will be. */
   fail(error: Error): void {
     this.#failure = error
-    for (const { reject } of this.#readers.splice(0)) reject(error)
+    this.letGo()
   }
 }

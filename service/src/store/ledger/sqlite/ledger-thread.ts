@@ -1,13 +1,6 @@
 import { closeSync, fdatasyncSync, openSync } from 'node:fs'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
-import {
-  isMainThread,
-  parentPort,
-  receiveMessageOnPort,
-  Worker,
-  workerData,
-  type MessagePort,
-} from 'node:worker_threads'
+import { parentPort, receiveMessageOnPort, Worker, workerData, type MessagePort } from 'node:worker_threads'
 
 import { startCheckpoints } from './checkpoints.ts'
 import { CommitMarks, DurableReads } from './commit-marks.ts'
@@ -25,9 +18,9 @@ export interface SqliteLedgerOptions {
   /** The file, which this process has opened. */
   readonly path: string
   /** Max calls in one transaction. */
-  readonly maxBatch?: number
+  readonly maxBatch: number
   /** Max waiting calls; more are rejected. */
-  readonly maxWaiting?: number
+  readonly maxWaiting: number
   /** Called with each committed batch. */
   readonly onWritten?: ((batch: WrittenBatch) => void) | undefined
   /** Called for each call that failed because of the disk or the file. */
@@ -74,10 +67,7 @@ const sentTogether = 16
  */
 export class SqliteLedger {
   readonly #worker: Worker
-  readonly #maxWaiting: number
-  readonly #onWritten: SqliteLedgerOptions['onWritten']
-  readonly #onUnavailable: SqliteLedgerOptions['onUnavailable']
-  readonly #onEnd: SqliteLedgerOptions['onEnd']
+  readonly #options: SqliteLedgerOptions
   readonly #marks = new CommitMarks()
   readonly #reads = new DurableReads(this.#marks)
   readonly #packer = new Packer()
@@ -88,11 +78,9 @@ export class SqliteLedger {
   #end: StoreUnavailableError | undefined
   #isClosing = false
 
-  constructor({ path, maxBatch = 128, maxWaiting = 8_192, ...options }: SqliteLedgerOptions) {
-    this.#maxWaiting = maxWaiting
-    this.#onWritten = options.onWritten
-    this.#onUnavailable = options.onUnavailable
-    this.#onEnd = options.onEnd
+  constructor(options: SqliteLedgerOptions) {
+    this.#options = options
+    const { path, maxBatch } = options
     const start: ThreadStart = { ledgerPath: path, maxBatch, marks: this.#marks.shared }
     this.#worker = new Worker(new URL(import.meta.url), { workerData: start })
     this.#worker.unref()
@@ -129,7 +117,7 @@ export class SqliteLedger {
   #ask(label: string, value: unknown): Promise<unknown> {
     if (this.#end) return Promise.reject(this.#end)
     const { waiting } = this
-    if (waiting >= this.#maxWaiting) {
+    if (waiting >= this.#options.maxWaiting) {
       return Promise.reject(
         new StoreUnavailableError('too many calls wait for the ledger', { retryAfterSeconds: 1 }),
       )
@@ -140,7 +128,7 @@ export class SqliteLedger {
     if (this.#packer.count === sentTogether) this.#send()
     // A call in progress keeps the process alive; an idle thread does not.
     if (waiting === 0) this.#worker.ref()
-    const sinceMs = this.#onWritten ? performance.now() : 0
+    const sinceMs = this.#options.onWritten ? performance.now() : 0
     return new Promise((resolve, reject) => (this.#calls[number] = { call: value, sinceMs, resolve, reject }))
   }
 
@@ -167,36 +155,33 @@ export class SqliteLedger {
   }
 
   #settle(replies: Replies): void {
-    const { written } = replies
-    let isFirst = true
+    let { written } = replies
     this.#unpacker.unpack(replies, (label, number, value) => {
       const waiting = this.#calls[number]
+      // The thread has failed meanwhile.
+      if (!waiting) return
       this.#calls[number] = undefined
-      if (waiting) this.#freeNumbers.push(number)
-      if (isFirst && written) this.#tellWritten(written, waiting)
-      isFirst = false
-      if (label === 'done') waiting?.resolve(value)
-      else this.#reject(waiting, value as Failure)
+      this.#freeNumbers.push(number)
+      if (written) {
+        const waitedMs = Math.max(0, performance.now() - written.tookMs - waiting.sinceMs)
+        this.#options.onWritten?.({ ...written, waitedMs })
+        written = undefined
+      }
+      if (label === 'done') waiting.resolve(value)
+      else waiting.reject(this.#errorOf(value as Failure))
     })
     this.#reads.letGo()
     this.#rest()
   }
 
-  #tellWritten(
-    { size, tookMs }: NonNullable<Replies['written']>,
-    { sinceMs }: Pick<Waiting, 'sinceMs'> = { sinceMs: Infinity },
-  ): void {
-    const waitedMs = performance.now() - tookMs - sinceMs
-    this.#onWritten?.({ size, tookMs, waitedMs: Math.max(0, waitedMs) })
-  }
-
-  #reject(waiting: Waiting | undefined, failure: Failure): void {
-    if (failure.retryAfterSeconds !== undefined) this.#onUnavailable?.()
-    waiting?.reject(errorOf(failure))
+  #errorOf({ error, retryAfterSeconds }: Failure): unknown {
+    if (retryAfterSeconds === undefined) return error
+    this.#options.onUnavailable?.()
+    return new StoreUnavailableError(error.message, { retryAfterSeconds, cause: error })
   }
 
   #fail(cause: unknown): void {
-    if (!this.#end && !this.#isClosing) this.#onEnd?.(cause)
+    if (!this.#end && !this.#isClosing) this.#options.onEnd?.(cause)
     this.#end ??= new StoreUnavailableError("the ledger's thread has ended", { retryAfterSeconds: 5, cause })
     for (const waiting of this.#calls.splice(0)) waiting?.reject(this.#end)
     this.#freeNumbers.length = 0
@@ -211,7 +196,7 @@ export class SqliteLedger {
 
 /** An error in a form that can cross threads, which would lose its class. */
 interface Failure {
-  readonly error: unknown
+  readonly error: Error
   /** Set for a `StoreUnavailableError`. */
   readonly retryAfterSeconds: number | undefined
 }
@@ -221,18 +206,13 @@ function failureOf(error: unknown): Failure {
   return { error: error instanceof Error ? error : new Error(String(error)), retryAfterSeconds }
 }
 
-function errorOf({ error, retryAfterSeconds }: Failure): unknown {
-  if (retryAfterSeconds === undefined) return error
-  return new StoreUnavailableError((error as Error).message, { retryAfterSeconds, cause: error })
-}
-
 /** In the thread: runs what arrives until it is told to close. */
 function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }: ThreadStart): void {
   const marks = new CommitMarks(shared)
   const database = connect(path, { syncsCommits: false })
   extendLog(path)
   const log = openSync(`${path}-wal`, 'r+')
-  const checkpoints = startCheckpoints(path, { onLongLog: copyRest })
+  const checkpoints = startCheckpoints(path, copyRest)
   const driver = createSqliteDriver({
     database,
     sync,
@@ -281,37 +261,22 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
   function take(message: Message): void {
     if (message === 'close') return close()
     unpacker.unpack(message, (label, number, value) => {
-      if (label === indexEntries) {
-        attempt(() => driver.indexEntries(value as string[]), number)
-        return
-      }
-      if (label === probeCommit) {
-        attempt(probe, number)
-        return
+      const settle = {
+        resolve: (outcome: unknown) => answer('done', number, outcome),
+        reject: (error: unknown) => answer('failed', number, failureOf(error)),
       }
       const operation = operationsByName.get(label)
-      if (!operation) throw new Error(`the operation ${label} is not known`)
-      ledger.submit(operation, value, {
-        resolve: (outcome) => answer('done', number, outcome),
-        reject: (error) => answer('failed', number, failureOf(error)),
-      })
+      if (operation) return ledger.submit(operation, value, settle)
+      try {
+        settle.resolve(label === probeCommit ? probe() : driver.indexEntries(value as string[]))
+      } catch (error) {
+        settle.reject(explainFailure(error))
+      }
     })
   }
 
-  function attempt(work: () => void, number: number): void {
-    try {
-      answer('done', number, work())
-    } catch (error) {
-      answer('failed', number, failureOf(error))
-    }
-  }
-
   function probe(): void {
-    try {
-      database.exec("insert or replace into index_marks (name, mark) values ('probe', zeroblob(0))")
-    } catch (error) {
-      throw explainFailure(error)
-    }
+    database.exec("insert or replace into index_marks (name, mark) values ('probe', zeroblob(0))")
     sync()
   }
 
@@ -349,8 +314,6 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
   }
 }
 
-if (!isMainThread && parentPort && isThreadStart(workerData)) serve(parentPort, workerData)
-
-function isThreadStart(data: unknown): data is ThreadStart {
-  return typeof data === 'object' && data !== null && 'ledgerPath' in data
-}
+const start = workerData as ThreadStart | null
+// Other threads may load this file too.
+if (parentPort && start?.ledgerPath !== undefined) serve(parentPort, start)
