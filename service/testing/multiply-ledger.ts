@@ -216,7 +216,7 @@ async function openDatabase(url: string): Promise<Database> {
 }
 
 function openFile(path: string): Database {
-  const database = connect(path, { syncsCommits: false })
+  const database = connect(path)
   database.pragma('cache_size = -262144')
   const all = <Row>(statement: string) => Promise.resolve(database.prepare<[], Row>(statement).all())
   const run = async (statement: string) => database.exec(statement)

@@ -7,7 +7,6 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-import { ledgerSteps } from '../../src/store/ledger/sqlite/schema.ts'
 import type { Table, TableRow } from '../../src/store/ledger/table.ts'
 import { capturedOf } from '../../src/store/ledger/operations/payment-rows.ts'
 import { entries, mandates, payments } from '../../src/store/ledger/tables.ts'
@@ -22,7 +21,7 @@ test('A process that is killed while it writes loses no acknowledged capture, an
   let acknowledged: string[] = []
   for (const seed of [1, 2, 3]) {
     acknowledged = [...acknowledged, ...(await writeUntilKilled(path, seed))]
-    const { database, close } = openSqliteFile(path, ledgerSteps)
+    const { database, close } = openSqliteFile(path)
     const rowsOf = <Of extends Table>(table: Of) => findRows(readerOf(database), table, sql`true`)
     const found = await rowsOf(payments)
     const captured = found.filter(({ status }) => status === 'captured')

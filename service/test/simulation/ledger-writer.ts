@@ -1,7 +1,6 @@
 import { writeSync } from 'node:fs'
 
 import { SqliteLedger } from '../../src/store/ledger/sqlite/ledger-thread.ts'
-import { ledgerSteps } from '../../src/store/ledger/sqlite/schema.ts'
 import { openSqliteFile } from '../../src/store/ledger/sqlite/open.ts'
 import { RandomCalls } from './random-calls.ts'
 
@@ -9,7 +8,7 @@ import { RandomCalls } from './random-calls.ts'
 // node ledger-writer.ts <file> <seed>
 
 const [path = '', seed = ''] = process.argv.slice(2)
-const file = openSqliteFile(path, ledgerSteps)
+const file = openSqliteFile(path)
 const ledger = new SqliteLedger({ path: file.path, maxBatch: 128, maxWaiting: 8_192 })
 const calls = new RandomCalls(Number(seed))
 

@@ -11,7 +11,6 @@ import { openSqliteFile } from './open.ts'
 import type { NetChange } from '../driver.ts'
 import type { RangeRead } from '../operation.ts'
 import { entries, payments, type EntryRow, type PaymentRow } from '../tables.ts'
-import { ledgerSteps } from './schema.ts'
 import { createSqliteDriver } from './sqlite-driver.ts'
 import { noOptionalFacts } from '../../../domain/records.ts'
 import { inTransaction } from '../../../../testing/transactions.ts'
@@ -23,7 +22,7 @@ const mandateIds = [ids.next('mandate'), ids.next('mandate'), ids.next('mandate'
 
 test('Open payments are found in order: in memory, in the index, and after a restart', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-open-payments-'))
-  const { database, close } = openSqliteFile(join(folder, 'ledger.db'), ledgerSteps)
+  const { database, close } = openSqliteFile(join(folder, 'ledger.db'))
   const open = () => createSqliteDriver({ database, generationSize: 8 })
   let driver = open()
   const expected: PaymentRow[] = []
@@ -86,7 +85,7 @@ test('Open payments are found in order: in memory, in the index, and after a res
 
 test('Entries are found by their mandates: those in the index, and those that are indexed on demand', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-entries-'))
-  const { database, close } = openSqliteFile(join(folder, 'ledger.db'), ledgerSteps)
+  const { database, close } = openSqliteFile(join(folder, 'ledger.db'))
   let nowMs = 1_000_000
   const { next } = createIds(() => nowMs)
   const open = () => createSqliteDriver({ database, generationSize: 8 })

@@ -209,7 +209,7 @@ function failureOf(error: unknown): Failure {
 /** In the thread: runs what arrives until it is told to close. */
 function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }: ThreadStart): void {
   const marks = new CommitMarks(shared)
-  const database = connect(path, { syncsCommits: false })
+  const database = connect(path)
   extendLog(path)
   const log = openSync(`${path}-wal`, 'r+')
   const checkpoints = startCheckpoints(path, copyRest)

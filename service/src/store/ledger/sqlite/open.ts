@@ -41,12 +41,12 @@ export interface OpenedFile {
  * `StoreOpenError` if the folder cannot be written, another process has the file open, or the file is
  * damaged, foreign, or from a newer release.
  */
-export function openSqliteFile(path: string, steps: readonly string[] = ledgerSteps): OpenedFile {
+export function openSqliteFile(path: string): OpenedFile {
   createFolder(dirname(path))
   const place = placeOf(path)
   const lock = lockFile(place, path)
   try {
-    const database = openDatabase(path, steps)
+    const database = openDatabase(path)
     return {
       database,
       path: place,
@@ -114,7 +114,7 @@ function keepForThisUser(lockPath: string): void {
   else if ((found.mode & 0o077) !== 0 && found.uid === process.getuid?.()) chmodSync(lockPath, 0o600)
 }
 
-function openDatabase(path: string, steps: readonly string[]): SqliteDatabase {
+function openDatabase(path: string): SqliteDatabase {
   let database: SqliteDatabase | undefined
   try {
     // A new file is readable only by this user; SQLite gives its companion files the same permissions.
@@ -123,7 +123,7 @@ function openDatabase(path: string, steps: readonly string[]): SqliteDatabase {
     database = new Database(path, { timeout: 5_000 })
     checkOwnership(database, path)
     configure(database)
-    migrate(database, path, steps)
+    migrate(database, path)
     return database
   } catch (error) {
     database?.close()
@@ -161,12 +161,12 @@ export function extendLog(path: string): void {
 const noRoom = ['ENOSPC', 'EDQUOT', 'EFBIG']
 
 /**
- * Another connection to a file that this process has opened. Without `syncsCommits`, a commit is only in the
- * log when it returns; it is durable after the caller syncs the log.
+ * Another connection to a file that this process has opened. A commit is only in the log when it returns; it is durable after
+ * the caller syncs the log.
  */
-export function connect(path: string, { syncsCommits = true } = {}): SqliteDatabase {
+export function connect(path: string): SqliteDatabase {
   const database = configure(new Database(path, { timeout: 5_000 }))
-  if (!syncsCommits) database.pragma('synchronous = normal')
+  database.pragma('synchronous = normal')
   return database
 }
 
@@ -207,15 +207,15 @@ export function refuseForeign(path: string): never {
   throw new StoreOpenError('foreign_file', { place: path })
 }
 
-function migrate(database: SqliteDatabase, path: string, steps: readonly string[]): void {
+function migrate(database: SqliteDatabase, path: string): void {
   const version = Number(database.pragma('user_version', { simple: true }))
-  if (version > steps.length) {
-    throw new StoreOpenError('newer_schema', { place: path, found: version, needed: steps.length })
+  if (version > ledgerSteps.length) {
+    throw new StoreOpenError('newer_schema', { place: path, found: version, needed: ledgerSteps.length })
   }
-  if (version > 0) refuseOtherTables(database, path, steps.slice(0, version))
+  if (version > 0) refuseOtherTables(database, path, ledgerSteps.slice(0, version))
   database
     .transaction(() => {
-      for (const [index, step] of steps.slice(version).entries()) {
+      for (const [index, step] of ledgerSteps.slice(version).entries()) {
         try {
           database.exec(step)
         } catch (error) {
@@ -223,7 +223,7 @@ function migrate(database: SqliteDatabase, path: string, steps: readonly string[
         }
       }
       database.pragma(`application_id = ${applicationId}`)
-      database.pragma(`user_version = ${steps.length}`)
+      database.pragma(`user_version = ${ledgerSteps.length}`)
     })
     .immediate()
 }
