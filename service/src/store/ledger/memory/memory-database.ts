@@ -23,33 +23,21 @@ interface Place {
   readonly waiting: { readonly session: MemorySession; readonly wake: () => void }[]
 }
 
-interface TablePlaces {
-  /** Those with a row, in the order in which the rows were added. */
-  readonly filled: Set<Place>
-  readonly indexes: Index[]
-}
-
-interface Index {
-  /** The columns whose values a read states. */
-  readonly columns: readonly string[]
-  readonly orderBy: string
-  readonly places: Map<unknown, Set<Place>>
-}
-
 /**
  * A driver that keeps the ledger in memory, with row locks and transactions like PostgreSQL's at `read committed`: each read of a transaction
  * sees what was committed before it, and its writes become visible on commit.
  */
 export class MemoryDatabase implements Driver {
   readonly #places = new KeyMap<Place>()
-  readonly #tables = new Map<Table, TablePlaces>()
+  /** The places with a row of a table, in the order in which the rows were added. */
+  readonly #filled = new Map<Table, Set<Place>>()
 
   begin(): MemorySession {
     return new MemorySession(this)
   }
 
   rowsOf(table: Table): readonly Row[] {
-    return Array.from(this.#tableOf(table).filled, ({ row }) => row!)
+    return Array.from(this.#filledOf(table), ({ row }) => row!)
   }
 
   find(read: Read): readonly Row[] {
@@ -88,10 +76,8 @@ export class MemoryDatabase implements Driver {
       const { row } = place
       place.row = row && now && !before ? sumRows(table, row, now) : now
       if (row && now) continue
-      const { filled, indexes } = this.#tableOf(table)
-      if (now) filled.add(place)
-      else filled.delete(place)
-      for (const each of indexes) updateIndex(each, place, (now ?? before)!)
+      if (now) this.#filledOf(table).add(place)
+      else this.#filledOf(table).delete(place)
     }
   }
 
@@ -135,39 +121,17 @@ export class MemoryDatabase implements Driver {
   }
 
   #findRange(range: RangeRead): Place[] {
+    const { table, where, orderBy, limit } = range
+    indexOf(table, Object.keys(where), orderBy)
     const found: Place[] = []
-    for (const place of this.#indexed(range)) if (isWithin(range, place.row!)) found.push(place)
-    if (found.length > 1) {
-      found.sort((left, right) => compare(left.row![range.orderBy], right.row![range.orderBy]))
-    }
-    return found.slice(0, range.limit)
+    for (const place of this.#filledOf(table)) if (isWithin(range, place.row!)) found.push(place)
+    return found.sort((left, right) => compare(left.row![orderBy], right.row![orderBy])).slice(0, limit)
   }
 
-  /** The places with certain values, from an index created on first use. */
-  #indexed({ table, where, orderBy }: RangeRead): Iterable<Place> {
-    const columns = Object.keys(where)
-    const { filled, indexes } = this.#tableOf(table)
-    let index = indexes.find(
-      (known) =>
-        known.orderBy === orderBy &&
-        known.columns.length === columns.length &&
-        known.columns.every((name, position) => name === columns[position]),
-    )
-    if (!index) {
-      indexOf(table, columns, orderBy)
-      index = { columns, orderBy, places: new Map() }
-      for (const place of filled) updateIndex(index, place, place.row!)
-      indexes.push(index)
-    }
-    return index.places.get(valueOf(columns, where)) ?? []
-  }
-
-  #tableOf(table: Table): TablePlaces {
-    const known = this.#tables.get(table)
-    if (known) return known
-    const places = { filled: new Set<Place>(), indexes: [] }
-    this.#tables.set(table, places)
-    return places
+  #filledOf(table: Table): Set<Place> {
+    const filled = this.#filled.get(table) ?? new Set()
+    this.#filled.set(table, filled)
+    return filled
   }
 
   #placeOf(table: Table, key: Row): Place {
@@ -257,20 +221,6 @@ function wouldDeadlock(session: MemorySession, owner: MemorySession): boolean {
     if (blocking === session) return true
   }
   return false
-}
-
-/** Adds or removes a place whose row was added or removed. */
-function updateIndex({ columns, places }: Index, place: Place, row: Row): void {
-  const value = valueOf(columns, row)
-  const same = places.get(value) ?? new Set()
-  places.set(value, same)
-  if (place.row) same.add(place)
-  else same.delete(place)
-}
-
-/** The values of some columns as one. */
-function valueOf(columns: readonly string[], row: Row): unknown {
-  return columns.length === 1 ? row[columns[0]!] : columns.map((name) => String(row[name])).join('\0')
 }
 
 function compare(left: unknown, right: unknown): number {
