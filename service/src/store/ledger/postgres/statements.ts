@@ -92,13 +92,16 @@ function partOf(reads: readonly Read[], { lock, isDistributed }: ReadOptions): P
     const list = new RowList(columnsOfRange(first), reads.map(parametersOf), { isDistributed })
     return { first, reads, selection: lock ? key : whole, list }
   }
-  const ordered = lock ? reads.toSorted(compareKeys) : reads
+  const ordered = lock ? inKeyOrder(first.table, reads, valuesOf) : reads
   const list = new RowList(keyColumns, ordered.map(parametersOf), { isDistributed })
   return { first, reads: ordered, selection: lock ? none : rest, list }
 }
 
-function compareKeys(one: Read, other: Read): number {
-  return keyText(one.table, parametersOf(one)) < keyText(other.table, parametersOf(other)) ? -1 : 1
+function inKeyOrder<Item>(table: Table, items: readonly Item[], rowOf: (item: Item) => Row): readonly Item[] {
+  return items
+    .map((item) => ({ item, key: keyText(table, rowOf(item)) }))
+    .sort((one, other) => (one.key < other.key ? -1 : 1))
+    .map(({ item }) => item)
 }
 
 /** The rows of one read, whose parameters are named `wanted`. */
@@ -183,9 +186,8 @@ export function writeStatements(changes: readonly NetChange[], options: WriteOpt
     return `${table.name} ${before !== undefined} ${now !== undefined} ${shard}`
   })
   return [...groups.values()].sort(compareTables).map((same) => {
-    const [{ before, now }] = same as [NetChange]
-    if (before) return now ? updateRows(same, options) : deleteRows(same, options)
-    return shardOf ? insertDistributedRows(same) : insertRows(same)
+    const [{ before }] = same as [NetChange]
+    return before ? changeRows(same, options) : insertRows(same, options)
   })
 }
 
@@ -198,18 +200,19 @@ export function isReal({ table, before, now }: NetChange): boolean {
   return !before || !now || layoutOf(table).changedColumns(before, now) !== 0
 }
 
-function insertRows(changes: readonly NetChange[]): Statement {
+function insertRows(changes: readonly NetChange[], { shardOf }: WriteOptions): Statement {
   const { table } = changes[0]!
-  const rows = rowsToAdd(changes)
-  const filled = filledIn(table, rows)
-  const list = new RowList(columnsOf(table, filled), rows)
+  const rows = changes.map(({ now }) => now!)
+  // Rows that are added up are not locked before, so each transaction writes them in the order of their keys.
+  const added = table.sums ? inKeyOrder(table, rows, (row) => row) : rows
+  // Omits columns that are null in every row.
+  const filled = Object.keys(table.columns).filter((name) => rows.some((row) => row[name] !== null))
+  const columns = columnsOf(table, filled)
+  if (shardOf) return insertValues(table, columns, added)
+  const list = new RowList(columns, added)
   return {
-    ...prepared(
-      'insert',
-      table.name,
-      list.shape,
-      () =>
-        `insert into ${table.name} (${names(filled)}) select ${names(filled)} from ${list.sql('added')}${addingUp(table)}`,
+    ...prepared('insert', table.name, list.shape, () =>
+      insertText(table, filled, `select ${names(filled)} from ${list.sql('added')}`),
     ),
     values: list.values,
   }
@@ -219,82 +222,50 @@ function insertRows(changes: readonly NetChange[]): Statement {
  * Lists the rows as values: Citus would copy selected rows to the other machine, and report every failure of that with the same
  * code. Not prepared, because each number of rows is another statement.
  */
-function insertDistributedRows(changes: readonly NetChange[]): Statement {
-  const { table } = changes[0]!
-  const rows = rowsToAdd(changes)
-  const filled = filledIn(table, rows)
-  const columns = columnsOf(table, filled)
+function insertValues(table: Table, columns: readonly NamedColumn[], rows: readonly Row[]): Statement {
   let parameters = 0
   const lists = rows.map(
     () => `(${columns.map(([, { kind }]) => `$${++parameters}::${columnTypes[kind].name}`).join(', ')})`,
   )
+  const filled = columns.map(([name]) => name)
   return {
-    text: `insert into ${table.name} (${names(filled)}) values ${lists.join(', ')}${addingUp(table)}`,
+    text: insertText(table, filled, `values ${lists.join(', ')}`),
     values: rows.flatMap((row) => columns.map(([name, column]) => encodeValue(column, row[name]))),
   }
 }
 
-/** Rows that are added up are not locked before, so each transaction writes them in the order of their keys. */
-function rowsToAdd(changes: readonly NetChange[]): readonly Row[] {
-  const rows = changes.map(({ now }) => now!)
-  const { table } = changes[0]!
-  if (!table.sums) return rows
-  return rows
-    .map((row) => ({ key: keyText(table, row), row }))
-    .sort((one, other) => (one.key < other.key ? -1 : 1))
-    .map(({ row }) => row)
+function insertText({ name, key, sums }: Table, filled: readonly string[], source: string): string {
+  const addingUp = sums ? ` on conflict (${names(key)}) do ${sumsOnConflict(name, sums)}` : ''
+  return `insert into ${name} (${names(filled)}) ${source}${addingUp}`
 }
 
-function addingUp({ name, key, sums }: Table): string {
-  return sums ? ` on conflict (${names(key)}) do ${sumsOnConflict(name, sums)}` : ''
-}
-
-/** Omits columns that are null in every row. */
-function filledIn({ columns }: Table, rows: readonly Row[]): readonly string[] {
-  return Object.keys(columns).filter((name) => rows.some((row) => row[name] !== null))
-}
-
-/** Sends and writes only columns that change in one of the rows. */
-function updateRows(changes: readonly NetChange[], options: WriteOptions): Statement {
-  const { table } = changes[0]!
-  const { whole, changedColumns } = layoutOf(table)
-  const masks = new Set(changes.map(({ before, now }) => changedColumns(before!, now!)))
-  const changed = columnsIn(masks, whole.columns)
-  const rows = changes.map(({ now }) => now!)
-  const list = listOfChanges(changes, rows, [...table.key, ...changed], options)
+/** Updates or deletes rows. An update sends and writes only columns that change in one of them. */
+function changeRows(changes: readonly NetChange[], { versions, shardOf }: WriteOptions): Statement {
+  const { table, now: isUpdate } = changes[0]!
+  const { name, key } = table
+  const changed = isUpdate ? changedIn(table, changes) : []
+  const rows = changes.map(({ before, now }) => (now ?? before)!)
+  const list = new RowList(columnsOf(table, [...key, ...changed]), rows, {
+    isDistributed: shardOf !== undefined,
+    versions: versions && changes.map(({ before }) => versions.get(before!) ?? null),
+  })
   return {
-    ...prepared('update', table.name, list.shape, () => {
+    ...prepared(isUpdate ? 'update' : 'delete', name, list.shape, () => {
       const sets = changed.map((column) => `${sqlName(column)} = changed.${sqlName(column)}`)
+      const located = locate(table, list)
       return counted(
-        `update ${table.name} own set ${sets.join(', ')} from ${located(table, list, 'changed')}`,
+        isUpdate
+          ? `update ${name} own set ${sets.join(', ')} from ${located}`
+          : `delete from ${name} own using ${located}`,
       )
     }),
     values: list.values,
   }
 }
 
-function deleteRows(changes: readonly NetChange[], options: WriteOptions): Statement {
-  const { table } = changes[0]!
-  const rows = changes.map(({ before }) => before!)
-  const list = listOfChanges(changes, rows, table.key, options)
-  return {
-    ...prepared('delete', table.name, list.shape, () =>
-      counted(`delete from ${table.name} own using ${located(table, list, 'removed')}`),
-    ),
-    values: list.values,
-  }
-}
-
-function listOfChanges(
-  changes: readonly NetChange[],
-  rows: readonly Row[],
-  columns: readonly string[],
-  { versions, shardOf }: WriteOptions,
-): RowList {
-  return new RowList(columnsOf(changes[0]!.table, columns), rows, {
-    isDistributed: shardOf !== undefined,
-    versions: versions && changes.map(({ before }) => versions.get(before!) ?? null),
-  })
+function changedIn(table: Table, changes: readonly NetChange[]): readonly string[] {
+  const { whole, changedColumns } = layoutOf(table)
+  return columnsIn(new Set(changes.map(({ before, now }) => changedColumns(before!, now!))), whole.columns)
 }
 
 /** Makes a change fail unless it finds every row: if a locked row is gone, that is a bug, and nothing must be committed. */
@@ -306,14 +277,15 @@ function counted(change: string): string {
  * The parameters of a change, each with the location of its row. With a plain join by key, the planner could scan the whole
  * table and look up the parameters.
  */
-function located(table: Table, list: RowList, alias: string): string {
+function locate(table: Table, list: RowList): string {
   const { name, key } = table
-  const unchanged = list.hasVersions ? ` and own.xmin = ${alias}.row_version` : ''
+  const changed = list.sql('changed')
+  const unchanged = list.hasVersions ? ' and own.xmin = changed.row_version' : ''
   // A distributed statement is planned on every run, for the current tables.
   if (list.isDistributed)
-    return `${list.sql(alias)} where ${list.machineOf(table)}${equal(key, 'own', alias)}${unchanged}`
-  return `${list.sql(alias)} cross join lateral (
-    select one.ctid from ${name} one where ${equal(key, 'one', alias)} offset 0) found
+    return `${changed} where ${list.machineOf(table)}${equal(key, 'own', 'changed')}${unchanged}`
+  return `${changed} cross join lateral (
+    select one.ctid from ${name} one where ${equal(key, 'one', 'changed')} offset 0) found
     where own.ctid = found.ctid${unchanged}`
 }
 
