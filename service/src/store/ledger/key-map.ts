@@ -23,10 +23,7 @@ export class KeyMap<Value> {
   set(table: Table, key: Key, value: Value): boolean {
     const tree = (this.#tables[table.lockOrder] ??= newTree())
     tree.foundIn = undefined
-    let level = tree.root
-    for (let index = 0; index < table.key.length - 1; index++) {
-      level = inside(level, partOf(key[table.key[index]!]))
-    }
+    const level = levelOf(tree, table, key, true)!
     const { size } = level
     return level.set(lastOf(table, key), value).size > size
   }
@@ -58,29 +55,22 @@ function newTree(): Tree {
   return { root: new Map(), first: undefined, ...nothing }
 }
 
-/** Maps the last column of a key to its value. */
-function levelOf(tree: Tree, table: Table, key: Key): Level | undefined {
+/** Maps the last column of a key to its value. Undefined if it is missing and not created. */
+function levelOf(tree: Tree, table: Table, key: Key, isCreated = false): Level | undefined {
   const { length } = table.key
   if (length === 1) return tree.root
   const first = key[table.key[0]!]
   if (length === 2 && tree.level && first === tree.first) return tree.level
   let level: Level | undefined = tree.root
   for (let index = 0; level && index < length - 1; index++) {
-    level = level.get(partOf(key[table.key[index]!])) as Level | undefined
+    const part = partOf(key[table.key[index]!])
+    let next = level.get(part) as Level | undefined
+    if (!next && isCreated) level.set(part, (next = new Map()))
+    level = next
   }
   tree.first = first
   tree.level = level
   return level
-}
-
-/** The next level, created if missing. */
-function inside(level: Level, part: unknown): Level {
-  let next = level.get(part) as Level | undefined
-  if (!next) {
-    next = new Map()
-    level.set(part, next)
-  }
-  return next
 }
 
 function lastOf({ key: names }: Table, key: Key): unknown {

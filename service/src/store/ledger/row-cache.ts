@@ -4,14 +4,12 @@ import { payments } from './tables.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-interface Generation<Found> {
-  readonly rows: KeyMap<Found>
-  count: number
-}
-
+/** The rows of a table that were used last, and those before them. */
 interface Generations<Found> {
-  young: Generation<Found>
-  old: Generation<Found>
+  young: KeyMap<Found>
+  old: KeyMap<Found>
+  /** The number of young rows. */
+  count: number
 }
 
 /** Min number of cached rows of a table; the max is twice as many. For payments: those waiting for capture. */
@@ -27,33 +25,30 @@ export class RowCache<Found> {
   get(table: Table, key: Row): Found | undefined {
     const generations = this.#tables[table.lockOrder]
     if (!generations) return undefined
-    const found = generations.young.rows.get(table, key)
+    const found = generations.young.get(table, key)
     if (found !== undefined) return found
-    const older = generations.old.rows.get(table, key)
+    const older = generations.old.get(table, key)
     if (older !== undefined) this.set(table, key, older)
     return older
   }
 
   set(table: Table, key: Row, found: Found): void {
-    let generations = this.#tables[table.lockOrder]
-    if (!generations) {
-      generations = { young: newGeneration(), old: newGeneration() }
-      this.#tables[table.lockOrder] = generations
-    }
-    if (!generations.young.rows.set(table, key, found)) return
-    generations.young.count += 1
-    if (generations.young.count < (table === payments ? paymentRows : rowsPerTable)) return
+    const generations = (this.#tables[table.lockOrder] ??= {
+      young: new KeyMap(),
+      old: new KeyMap(),
+      count: 0,
+    })
+    if (!generations.young.set(table, key, found)) return
+    generations.count += 1
+    if (generations.count < (table === payments ? paymentRows : rowsPerTable)) return
     generations.old = generations.young
-    generations.young = newGeneration()
+    generations.young = new KeyMap()
+    generations.count = 0
   }
 
   forget(table: Table, key: Row): void {
     const generations = this.#tables[table.lockOrder]
-    generations?.young.rows.delete(table, key)
-    generations?.old.rows.delete(table, key)
+    generations?.young.delete(table, key)
+    generations?.old.delete(table, key)
   }
-}
-
-function newGeneration<Found>(): Generation<Found> {
-  return { rows: new KeyMap(), count: 0 }
 }

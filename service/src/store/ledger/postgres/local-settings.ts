@@ -39,24 +39,23 @@ const plans = [
 /** Identifies the server, until it starts again. */
 const serverStart = 'pg_postmaster_start_time()::text'
 
-function areSet(settings: readonly string[]): string {
-  return settings.map((setting) => `${setting} is not null`).join(' and ')
+function statement(name: string, settings: readonly string[], ...conditions: readonly string[]) {
+  const all = [...conditions, ...settings.map((setting) => `${setting} is not null`)]
+  return { name, text: `select ${serverStart} where ${all.join(' and ')}` }
 }
 
-const anyServer = {
-  name: 'purser_limits',
-  text: `select ${serverStart} where ${areSet([...limits, ...plans])}`,
-}
+const anyServer = statement('purser_limits', [...limits, ...plans])
 /** Fails on any other server than the one that the cached rows are from. */
-const sameServer = {
-  name: 'purser_limits_cached',
-  text: `select ${serverStart} where 1 / (${serverStart} = $3)::int = 1 and ${areSet([...limits, ...plans])}`,
-}
+const sameServer = statement(
+  'purser_limits_cached',
+  [...limits, ...plans],
+  `1 / (${serverStart} = $3)::int = 1`,
+)
 /** Citus chooses the machine when it plans, so plans are not kept. */
-const distributedServer = {
-  name: 'purser_limits_distributed',
-  text: `select ${serverStart} where ${areSet([...limits, localSetting('citus.propagate_set_commands', 'local')])}`,
-}
+const distributedServer = statement('purser_limits_distributed', [
+  ...limits,
+  localSetting('citus.propagate_set_commands', 'local'),
+])
 
 export interface BeginOptions {
   readonly limitMs: number

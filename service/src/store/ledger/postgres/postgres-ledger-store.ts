@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { Pool } from 'pg'
-
 import type { Caller } from '../../../domain/records.ts'
 import { CommitHealth } from '../../commit-health.ts'
 import { CommitTimes } from '../../commit-times.ts'
@@ -11,8 +9,7 @@ import { consoleQueryMs } from '../../console/store.ts'
 import { askOnce } from './round-trip.ts'
 import { BatchedReads } from './batched-reads.ts'
 import { lookUpCallers, lookUpDistributedCallers, prepareCallers } from './callers.ts'
-import { connectionCounts } from './connection.ts'
-import { openPool, storable, withClient } from './connection.ts'
+import { connectionCounts, openPool, withClient } from './connection.ts'
 import { databaseBytes, prepareQueries } from './console-queries.ts'
 import { readShards, type ShardOfAccount } from './distribution.ts'
 import { localSetting } from './local-settings.ts'
@@ -21,12 +18,14 @@ import { cannotCommit, isExhausted } from './errors.ts'
 import { withRetries } from './retries.ts'
 import type { StoreMetrics } from '../../store-metrics.ts'
 import { StoreUnavailableError, type Store } from '../../store.ts'
+import { sql } from '../../sql.ts'
 import { closedError, createLedgerOperations, type NextId } from '../ledger-store.ts'
 import { Ledger } from '../ledger.ts'
 import { prepareLedgerReads } from '../reads/ledger-reads.ts'
-import { idFrom } from '../reads/rows.ts'
+import { findRows, ids } from '../reads/rows.ts'
 import { findPartsIn, Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
+import { mandateAccounts } from '../tables.ts'
 import { prepareAgentFacts } from './agent-facts.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
 import {
@@ -35,7 +34,6 @@ import {
   readerOn,
   readerOver,
   readPostgresSnapshot,
-  uuidOf,
 } from './postgres-reader.ts'
 import { ledgerSteps } from './schema.ts'
 
@@ -149,11 +147,10 @@ function createStore(
     },
   })
   metrics?.addDepth({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
+  const db = readerOn(reading)
   const ledgerReaderOf = shardOfAccount ? distributedReader : ledgerReader
   /** For operations that read first. */
-  const retryingDb = readerOver((text, values) =>
-    retry(async () => (await reading.query(text, values.map(storable))).rows),
-  )
+  const retryingDb = readerOver((text, values) => retry(() => db.query(text, values)))
   const askForConsole = prepareQueries(watching, { retry })
   const callers = prepareCallers(reading, {
     maxWaiting,
@@ -165,11 +162,12 @@ function createStore(
   const accountLookUps = new BatchedReads<string, string | undefined>({
     maxBatch: 256,
     maxWaiting,
-    read: async (ids) => {
-      const found = await retry(() => lookUpAccounts(reading, [...new Set(ids)]))
-      if (accountsOfMandates.size + found.size > maxCachedAccounts) accountsOfMandates.clear()
-      for (const [id, accountId] of found) accountsOfMandates.set(id, accountId)
-      return ids.map((id) => found.get(id))
+    read: async (mandateIds) => {
+      const isOne = sql`mandate_id in (${ids('mandate', [...new Set(mandateIds)])})`
+      const found = await findRows(retryingDb, mandateAccounts, isOne)
+      if (accountsOfMandates.size + found.length > maxCachedAccounts) accountsOfMandates.clear()
+      for (const { mandateId, accountId } of found) accountsOfMandates.set(mandateId, accountId)
+      return mandateIds.map((id) => accountsOfMandates.get(id))
     },
   })
   let closing: Promise<void> | undefined
@@ -207,7 +205,7 @@ function createStore(
     rollup: new Rollup({ ledger, findParts: findPartsIn(retryingDb) }),
   })
   const reads = prepareLedgerReads({
-    db: ledgerReaderOf(readerOn(reading)),
+    db: ledgerReaderOf(db),
     consoleDb: ledgerReaderOf(readerOver(askForConsole)),
     readSnapshot: (work) => readPostgresSnapshot(auditing, work),
     read,
@@ -255,15 +253,4 @@ function createStore(
       ledgerBytes: await databaseBytes(askForConsole),
     }),
   }
-}
-
-async function lookUpAccounts(pool: Pool, mandateIds: readonly string[]): Promise<Map<string, string>> {
-  const uuids = mandateIds.flatMap((id) => uuidOf('mandate', id) ?? [])
-  if (uuids.length === 0) return new Map()
-  const { rows } = await pool.query<{ mandate_id: string; account_id: string }>({
-    name: 'purser_ledger_accounts',
-    text: 'select mandate_id, account_id from mandate_accounts where mandate_id = any ($1::uuid[])',
-    values: [uuids],
-  })
-  return new Map(rows.map((row) => [idFrom('mandate', row.mandate_id), idFrom('account', row.account_id)]))
 }

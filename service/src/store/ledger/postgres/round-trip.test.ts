@@ -21,10 +21,9 @@ test('Statements that are sent together are answered together, whatever their va
       { text: 'commit' },
     ])
     assert.deepEqual(
-      answers.map(({ command, rowCount }) => ({ command, rowCount })).slice(1, 4),
-      [1, 1, first + 1].map((rowCount, place) => ({ command: place < 2 ? 'INSERT' : 'SELECT', rowCount })),
+      answers.map(({ command }) => command),
+      ['BEGIN', 'INSERT', 'INSERT', 'SELECT', 'COMMIT'],
     )
-    assert.equal(answers.at(-1)?.command, 'COMMIT')
     const rows = [1, 2, 3, 4].slice(0, first + 1).map((id) => ({
       id: String(id),
       note: id % 2 === 1 ? 'it\'s "one", \\1' : null,
@@ -52,9 +51,8 @@ test('After a statement fails, none is run, its error is thrown, and the skipped
     { name: 'bad', text: 'select 1 as one' },
     read,
   ])
-  assert.equal(written?.rowCount, 1)
-  assert.equal(found?.rowCount, 1)
-  assert.deepEqual([dropped?.rowCount, dropped?.rows], [1, []])
+  assert.deepEqual([written?.command, dropped?.command, found?.command], ['INSERT', 'SELECT', 'SELECT'])
+  assert.deepEqual([dropped?.rows, found?.rows.length], [[], 1])
 })
 
 test('A named statement is prepared once per connection', async (context) => {

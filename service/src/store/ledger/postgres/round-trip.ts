@@ -15,8 +15,6 @@ export interface Statement extends QueryConfig {
 /** The result of a statement. */
 export interface Answer {
   readonly command: string
-  /** How many rows it found or changed. */
-  readonly rowCount: number
   readonly rows: unknown[]
 }
 
@@ -119,8 +117,7 @@ class RoundTrip implements Submittable {
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {
-    const words = text.split(' ')
-    this.#answers.push({ command: words[0] ?? '', rowCount: Number(words.at(-1)) || 0, rows: this.#rows })
+    this.#answers.push({ command: text.split(' ', 1)[0]!, rows: this.#rows })
     this.#columns = undefined
     this.#rows = []
   }

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises'
+import { statSync } from 'node:fs'
 
 import { idBytes, idText } from '../../../domain/type-id.ts'
 import type { Caller } from '../../../domain/records.ts'
@@ -66,13 +66,7 @@ function createStore(
   const { database, path } = file
   const db = readerOf(database)
   /** For operations that read first. */
-  const operationsDb = readerOver(async (text, values) => {
-    try {
-      return await db.query(text, values)
-    } catch (error) {
-      throw explainFailure(error)
-    }
-  })
+  const operationsDb = readerOver((text, values) => db.query(text, values).catch(rethrow))
   const queries = new QueryThread({ path, timeoutMs: consoleQueryMs, maxWaiting: maxConsoleQueries })
   const commitTimes = new CommitTimes()
   const queue = metrics?.addQueue('ledger')
@@ -145,13 +139,9 @@ function createStore(
   /** The result of a read of committed data, once that data is durable. */
   async function read<Answer>(work: () => Promise<Answer>): Promise<Answer> {
     if (closing) throw closedError()
-    try {
-      const answer = await work()
-      await ledger.untilDurable()
-      return answer
-    } catch (error) {
-      throw explainFailure(error)
-    }
+    const answer = await work().catch(rethrow)
+    await ledger.untilDurable()
+    return answer
   }
 
   const readAgentFacts = prepareAgentFacts(database, indexed)
@@ -206,20 +196,17 @@ function createStore(
       mostWaiting: maxWaiting,
       commits: commitTimes.count,
       commitMs: commitTimes.latestMs,
-      ledgerBytes: await sizeOf(path),
+      ledgerBytes: sizeOf(path),
     }),
   }
 }
 
+function rethrow(error: unknown): never {
+  throw explainFailure(error)
+}
+
 /** The size of the file and its log. */
-async function sizeOf(path: string): Promise<number> {
-  const sizes = await Promise.all(
-    [path, `${path}-wal`].map((one) =>
-      stat(one).then(
-        ({ size }) => size,
-        () => 0,
-      ),
-    ),
-  )
+function sizeOf(path: string): number {
+  const sizes = [path, `${path}-wal`].map((one) => statSync(one, { throwIfNoEntry: false })?.size ?? 0)
   return sizes.reduce((sum, size) => sum + size, 0)
 }
