@@ -10,7 +10,7 @@ import {
   type TransactionOptions,
 } from '../driver.ts'
 import type { Read, RowRead } from '../operation.ts'
-import { keyText, type Table } from '../table.ts'
+import { keyText } from '../table.ts'
 import { CachedRows, type CachedRead } from './cached-rows.ts'
 import type { ShardOfAccount } from './distribution.ts'
 import { breaksConnection, explainFailure } from './errors.ts'
@@ -91,7 +91,7 @@ class PostgresTransaction implements DriverTransaction {
   async commit(changes: readonly NetChange[]): Promise<void> {
     const real = changes.filter(isReal)
     const cached = this.#cached
-    const statements = cached ? writeAndCheck(real, cached) : this.#write(real)
+    const statements = cached ? this.#writeAndCheck(real, cached) : this.#write(real)
     const begin = cached
       ? { lockLimitMs: cachedLockLimitMs, serverStart: this.#cache?.server }
       : { lockLimitMs, isDistributed: this.#isDistributed }
@@ -151,17 +151,13 @@ class PostgresTransaction implements DriverTransaction {
     valid: readonly Read[],
     { waitsForLocks }: ReadOptions,
   ): Promise<ReadAnswer> {
-    const isDistributed = this.#isDistributed
-    const locks = this.#group(valid.filter(({ isLocked }) => isLocked))
-    const lock = waitsForLocks ? 'wait' : 'skip'
+    const toLock = valid.filter(({ isLocked }) => isLocked)
+    const locks = this.#lock(toLock, waitsForLocks ? 'wait' : 'skip')
     // Each statement sees what was committed before it started, so the reads see the state after the locks are held.
-    const answers = await this.#send(
-      [
-        ...locks.map(({ same }) => readRows([same], { lock, isDistributed })),
-        ...this.#find(valid).map((groups) => readRows(groups, { isDistributed })),
-      ],
-      { isDistributed, lockLimitMs: waitsForLocks ? 0 : lockLimitMs },
-    )
+    const answers = await this.#send([...locks, ...this.#find(valid)], {
+      isDistributed: this.#isDistributed,
+      lockLimitMs: waitsForLocks ? 0 : lockLimitMs,
+    })
     return this.#learn(reads, {
       lockedRows: rowsOf(answers.slice(0, locks.length)),
       rows: rowsOf(answers.slice(locks.length)),
@@ -174,26 +170,48 @@ class PostgresTransaction implements DriverTransaction {
     return [...writeStatements(changes, { shardOf: this.#shardOf }), ...checks]
   }
 
-  /** Reads that one statement executes, in the order in which all transactions lock. */
-  #group(reads: readonly Read[]): readonly ReadGroup[] {
-    const shardOf = this.#shardOf
-    const placeOf = (read: Read) => (shardOf ? `${shardOf(read.table, valuesOf(read))}` : '')
-    const groups = Map.groupBy(reads, (read) => `${placeOf(read)} ${shapeOf(read)}`)
-    return [...groups]
-      .map(([name, same]) => ({ name, same, table: same[0]!.table, place: placeOf(same[0]!) }))
-      .sort((one, other) => one.table.lockOrder - other.table.lockOrder || (one.name < other.name ? -1 : 1))
+  /**
+   * The writes of a decision on cached rows, which fail unless each row still has its version. Rows that were to be locked are
+   * locked first if they are not written, and those that are not written are checked last.
+   */
+  #writeAndCheck(changes: readonly NetChange[], cached: readonly CachedRead[]): Statement[] {
+    const changed = new Set(changes.flatMap(({ before }) => before ?? []))
+    const versions = new Map(cached.flatMap(({ row, version }) => (row ? [[row, version]] : [])))
+    const others = cached.filter(({ row }) => !row || !changed.has(row))
+    const toLock = others.flatMap(({ read, version }) => (read.isLocked && version !== null ? [read] : []))
+    return [
+      ...this.#lock(toLock, 'wait'),
+      ...writeStatements(changes, { versions }),
+      ...checkRows(others, changes),
+    ]
   }
 
-  /**
-   * The groups of reads of each statement. Citus takes longer to plan a statement than to run it, so there one statement reads
-   * all rows of a machine.
-   */
-  #find(reads: readonly Read[]): readonly (readonly (readonly Read[])[])[] {
+  #lock(reads: readonly Read[], lock: 'skip' | 'wait'): Statement[] {
+    return this.#group(reads).map((same) => readRows([same], { lock, isDistributed: this.#isDistributed }))
+  }
+
+  /** Citus takes longer to plan a statement than to run it, so there one statement reads all rows of a machine. */
+  #find(reads: readonly Read[]): Statement[] {
     const groups = this.#group(reads)
-    const statements = Map.groupBy(groups, ({ name, place, same }) =>
-      this.#isDistributed && same[0]?.kind === 'row' ? place : name,
+    const statements = Map.groupBy(groups, (same) =>
+      this.#isDistributed && same[0]!.kind === 'row' ? this.#placeOf(same[0]!) : same,
     )
-    return [...statements.values()].map((groups) => groups.map(({ same }) => same))
+    return [...statements.values()].map((all) => readRows(all, { isDistributed: this.#isDistributed }))
+  }
+
+  /** Reads that one statement executes, in the order in which all transactions lock. */
+  #group(reads: readonly Read[]): readonly (readonly Read[])[] {
+    const groups = Map.groupBy(reads, (read) => `${this.#placeOf(read)} ${shapeOf(read)}`)
+    const inOrder = [...groups].sort(
+      ([one, [first]], [other, [second]]) =>
+        first!.table.lockOrder - second!.table.lockOrder || (one < other ? -1 : 1),
+    )
+    return inOrder.map(([, same]) => same)
+  }
+
+  /** Equal for reads on the same machine. */
+  #placeOf(read: Read): string {
+    return this.#shardOf ? `${this.#shardOf(read.table, valuesOf(read))}` : ''
   }
 
   /** Caches what was found; what each read has found. */
@@ -233,14 +251,6 @@ const lockLimitMs = 200
 /** How long a transaction on cached rows waits for a lock, before it runs again in two round trips, which skip locked rows. */
 const cachedLockLimitMs = 20
 
-interface ReadGroup {
-  readonly name: string
-  readonly same: readonly Read[]
-  readonly table: Table
-  /** Equal for reads on the same machine. */
-  readonly place: string
-}
-
 function rowsOf(answers: readonly Answer[]): readonly FoundRow[] {
   return answers.flatMap(({ rows }) => rows as FoundRow[])
 }
@@ -253,35 +263,6 @@ function nameOf({ read, row }: FoundRow): string {
 function rowsFor(reads: readonly Read[], cached: readonly CachedRead[]): ReadAnswer {
   const rows = new Map<Read, CachedRead['row']>(cached.map(({ read, row }) => [read, row]))
   return { found: reads.map((read) => [rows.get(read) ?? []].flat()), blocked: new Set(), mayBeStale: true }
-}
-
-/**
- * The writes of a decision on cached rows, which fail unless each row still has its version. Rows that were to be locked are
- * checked when they are written or locked, the others last.
- */
-function writeAndCheck(changes: readonly NetChange[], cached: readonly CachedRead[]): Statement[] {
-  const changed = new Set(changes.flatMap(({ before }) => before ?? []))
-  const versions = new Map(cached.flatMap(({ row, version }) => (row ? [[row, version]] : [])))
-  const others = cached.filter(({ row }) => !row || !changed.has(row))
-  const [locked = [], unlocked = []] = [true, false].map((isLocked) =>
-    others.filter(({ read, version }) => (read.isLocked && version !== null) === isLocked),
-  )
-  return [
-    ...lockUnchanged(locked),
-    ...writeStatements(changes, { versions }),
-    ...checkRows(unlocked, changes),
-  ]
-}
-
-/** Locks rows that are not written, and checks them while they are locked. */
-function lockUnchanged(rows: readonly RowVersion[]): Statement[] {
-  if (rows.length === 0) return []
-  const byTable = Map.groupBy(rows, ({ read }) => read.table)
-  const inOrder = [...byTable].sort(([one], [other]) => one.lockOrder - other.lockOrder)
-  const locks = inOrder.map(([, same]) =>
-    readRows([same.map(({ read }) => read)], { lock: 'wait', isDistributed: false }),
-  )
-  return [...locks, ...checkRows(rows, [])]
 }
 
 const defaultPatienceMs = 10_000
