@@ -17,10 +17,10 @@ export function compileDecodeRow<Value>(
   const fields = columns.map(({ name }, index) =>
     knownColumns.includes(name)
       ? `${check(name)}: known.${name}`
-      : `${check(name)}: (value = values[start + ${place++}] ?? null) === null ? null : decode${index}(value)`,
+      : `${check(name)}: (value = values[start + ${place++}] ?? null) === null ? null : f${index}(value)`,
   )
   return compile(
-    columns.map(({ decode }, index) => [`decode${index}`, decode]),
+    columns.map(({ decode }) => decode),
     `(values, start, known) => {
       let value
       return { ${fields.join(', ')} }
@@ -37,10 +37,10 @@ export function compileDecodeRecord(
   }[],
 ): (record: Row) => Row {
   const fields = columns.map(
-    ({ name, source }, index) => `${check(name)}: decode${index}(record.${check(source)})`,
+    ({ name, source }, index) => `${check(name)}: f${index}(record.${check(source)})`,
   )
   return compile(
-    columns.map(({ decode }, index) => [`decode${index}`, decode]),
+    columns.map(({ decode }) => decode),
     `(record) => ({ ${fields.join(', ')} })`,
   ) as (record: Row) => Row
 }
@@ -72,11 +72,11 @@ export function compileTakeChanged<Value>(
       value = to.${check(name)} ?? null
       if (value !== (from.${name} ?? null)) {
         mask += ${2 ** index}
-        values.push(value === null ? null : encode${index}(value))
+        values.push(value === null ? null : f${index}(value))
       }`,
   )
   return compile(
-    columns.map(({ encode }, index) => [`encode${index}`, encode]),
+    columns.map(({ encode }) => encode),
     `(from, to, values) => {
       let mask = 0, value
       ${comparisons.join('')}
@@ -90,9 +90,9 @@ function check(name: string): string {
   return name
 }
 
-/** A function that uses others by name. Names from outside in its text must have been checked. */
-export function compile(others: readonly (readonly [name: string, value: unknown])[], text: string): unknown {
+/** A function that calls others as `f0`, `f1` and so on. Names from outside in its text must have been checked. */
+export function compile(others: readonly unknown[], text: string): unknown {
   // eslint-disable-next-line typescript/no-implied-eval -- the text consists of checked names of columns
-  const make = new Function(...others.map(([name]) => name), `return ${text}`)
-  return make(...others.map(([, value]) => value))
+  const make = new Function(...others.map((_, index) => `f${index}`), `return ${text}`)
+  return make(...others)
 }

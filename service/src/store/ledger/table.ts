@@ -162,6 +162,19 @@ export function sqlName(name: string): string {
   return name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`)
 }
 
+/** Columns as an SQL list. */
+export function columnList(names: readonly string[]): string {
+  return names.map(sqlName).join(', ')
+}
+
+/** A column of a `create table`, of a type of the database. */
+export function declareColumn(name: string, { isNullable, vocabulary }: Column, type: string): string {
+  const column = sqlName(name)
+  // Not `in`: SQLite would build a table for the list whenever a row is written.
+  const check = vocabulary && ` check (${vocabulary.map((word) => `${column} = '${word}'`).join(' or ')})`
+  return `${column} ${type}${isNullable ? '' : ' not null'}${check ?? ''}`
+}
+
 /** What an `insert … on conflict do` does with a row whose key exists: adds it up. */
 export function sumsOnConflict(name: string, sums: readonly string[]): string {
   const sets = sums.map(sqlName).map((column) => `${column} = ${name}.${column} + excluded.${column}`)

@@ -75,7 +75,8 @@ test('A prepared statement is answered in its own format, also after the table w
   const [, before] = await roundTrip(client, [{ ...insert, values: [1, 'one', null] }, all])
   await client.query('alter table notes add column more text')
   const [after] = await roundTrip(client, [all])
-  assert.deepEqual([before?.rows, after?.rows], Array(2).fill([{ note: 'one', id: '1' }]))
+  assert.deepEqual(before?.rows, [{ note: 'one', id: '1' }])
+  assert.deepEqual(after?.rows, before?.rows)
 })
 
 test('A broken connection fails its pending statements', async (context) => {

@@ -1,4 +1,4 @@
-import { sqlName, type ColumnKind, type Table } from '../table.ts'
+import { columnList, declareColumn, sqlName, type ColumnKind, type Table } from '../table.ts'
 import { allTables } from '../tables.ts'
 import { columnTypes } from './column-types.ts'
 
@@ -33,20 +33,15 @@ function createTable({ name, columns, key, indexes, checks }: Table): string {
   const inOrder = Object.entries(columns).sort(
     ([, one], [, other]) => storageOrder.indexOf(one.kind) - storageOrder.indexOf(other.kind),
   )
-  const declared = inOrder.map(([column, { kind, isNullable, vocabulary }]) => {
-    const parts = [sqlName(column), columnTypes[kind].declaration]
-    if (!isNullable) parts.push('not null')
-    if (vocabulary) parts.push(`check (${sqlName(column)} in (${vocabulary.map(quoted).join(', ')}))`)
-    return parts.join(' ')
-  })
-  const constraints = [`primary key (${list(key)})`, ...checks.map((check) => `check (${check})`)]
+  const declared = inOrder.map(([column, of]) => declareColumn(column, of, columnTypes[of.kind].declaration))
+  const constraints = [`primary key (${columnList(key)})`, ...checks.map((check) => `check (${check})`)]
   const fillFactor = fillFactors[name]
   const options = [...(fillFactor === undefined ? [] : [`fillfactor = ${fillFactor}`]), ...vacuumOptions]
   return [
     `create table ${name} (`,
     [...declared, ...constraints].map((line) => `  ${line}`).join(',\n'),
     `) with (${options.join(', ')});`,
-    ...indexes.map((index) => `create index on ${name} (${list(index)}) where ${guardOf(index)};`),
+    ...indexes.map((index) => `create index on ${name} (${columnList(index)}) where ${guardOf(index)};`),
   ].join('\n')
 }
 
@@ -56,12 +51,4 @@ function createTable({ name, columns, key, indexes, checks }: Table): string {
  */
 export function guardOf(index: readonly string[]): string {
   return `${sqlName(index[0] as string)} >= '00000000-0000-0000-0000-000000000000'`
-}
-
-function list(columns: readonly string[]): string {
-  return columns.map(sqlName).join(', ')
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`
 }

@@ -5,7 +5,16 @@ import type { Statement } from './round-trip.ts'
 import type { NetChange } from '../driver.ts'
 import { KeyMap } from '../key-map.ts'
 import type { RangeRead, Read, RowRead } from '../operation.ts'
-import { canHold, indexOf, keyText, sqlName, sumsOnConflict, type Column, type Table } from '../table.ts'
+import {
+  canHold,
+  columnList,
+  indexOf,
+  keyText,
+  sqlName,
+  sumsOnConflict,
+  type Column,
+  type Table,
+} from '../table.ts'
 import {
   columnsIn,
   compileChangedColumns,
@@ -212,7 +221,7 @@ function insertRows(changes: readonly NetChange[], { shardOf }: WriteOptions): S
   const list = new RowList(columns, added)
   return {
     ...prepared('insert', table.name, list.shape, () =>
-      insertText(table, filled, `select ${names(filled)} from ${list.sql('added')}`),
+      insertText(table, filled, `select ${columnList(filled)} from ${list.sql('added')}`),
     ),
     values: list.values,
   }
@@ -235,8 +244,8 @@ function insertValues(table: Table, columns: readonly NamedColumn[], rows: reado
 }
 
 function insertText({ name, key, sums }: Table, filled: readonly string[], source: string): string {
-  const addingUp = sums ? ` on conflict (${names(key)}) do ${sumsOnConflict(name, sums)}` : ''
-  return `insert into ${name} (${names(filled)}) ${source}${addingUp}`
+  const addingUp = sums ? ` on conflict (${columnList(key)}) do ${sumsOnConflict(name, sums)}` : ''
+  return `insert into ${name} (${columnList(filled)}) ${source}${addingUp}`
 }
 
 /** Updates or deletes rows. An update sends and writes only columns that change in one of them. */
@@ -410,10 +419,6 @@ function prepared(verb: string, table: string, shape: string, makeText: () => st
   const made = { name: `purser_${verb}_${table}_${digest}`, text }
   preparedStatements.set(id, made)
   return made
-}
-
-function names(columns: readonly string[]): string {
-  return columns.map(sqlName).join(', ')
 }
 
 function equal(columns: readonly string[], one: string, other: string): string {

@@ -2,10 +2,10 @@ import { idText } from '../../../domain/type-id.ts'
 import type { SqliteDatabase } from './open.ts'
 import { isWithin } from '../batch-facts.ts'
 import type { RangeRead } from '../operation.ts'
-import { canHoldAll, sqlName } from '../table.ts'
+import { canHoldAll, columnList, sqlName } from '../table.ts'
 import { payments, type EntryRow, type PaymentRow } from '../tables.ts'
 import { RowCodec, type Row, type SqlValue } from './row-codec.ts'
-import { columnList, entriesOfMandates, joinedParameter, openPayments, type LateTable } from './schema.ts'
+import { entriesOfMandates, joinedParameter, openPayments, type LateTable } from './schema.ts'
 import { insertedTogether, type FoundRow } from './table-statements.ts'
 
 /** What is kept of a mandate's rows. */

@@ -213,13 +213,7 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
   extendLog(path)
   const log = openSync(`${path}-wal`, 'r+')
   const checkpoints = startCheckpoints(path, copyRest)
-  const driver = createSqliteDriver({
-    database,
-    sync,
-    onCommit: () => marks.begin(),
-    // Only what was durable before is left.
-    onRollback: () => (marks.durable = marks.begun),
-  })
+  const driver = createSqliteDriver({ database, sync, marks })
   const ledger = new Ledger({
     driver,
     stopwatch: { nowMs: () => performance.now(), sleep: (ms) => sleep(ms) },

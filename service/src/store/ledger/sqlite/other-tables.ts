@@ -17,7 +17,7 @@ export function refuseOtherTables(
     const found = new Map(partsOf(database).map((part) => [part.name, part]))
     for (const { type, name, sql } of partsOf(expected)) {
       const own = found.get(name)
-      if (own?.type === type && own.sql === sql) continue
+      if (own?.sql === sql) continue
       const difference =
         own?.type === type
           ? `its ${type} ${name} ${differenceOf(columnsOf(expected, name), columnsOf(database, name))}`

@@ -138,12 +138,10 @@ export class Unpacker {
   /** Passes on each value, in order. */
   unpack({ shapes, items }: Parcel, take: (label: string, number: number, value: unknown) => void): void {
     for (const shape of shapes) this.#shapes.push(readerOf(shape))
-    let next = 0
-    while (next < items.length) {
-      const shape = this.#shapes[items[next] as number]
-      if (!shape) throw new Error('a shape is not known')
-      take(shape.label, items[next + 1] as number, shape.read(items, next + 2))
-      next += 2 + shape.length
+    for (let next = 0; next < items.length;) {
+      const { label, length, read } = this.#shapes[items[next] as number]!
+      take(label, items[next + 1] as number, read(items, next + 2))
+      next += 2 + length
     }
   }
 }

@@ -45,9 +45,7 @@ export class RowCodec {
   }
 
   codecOf(name: string): ColumnCodec {
-    const codec = this.#codecs.get(name)
-    if (!codec) throw new TypeError(`no column ${name}`)
-    return codec
+    return this.#codecs.get(name)!
   }
 }
 

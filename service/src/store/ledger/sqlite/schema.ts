@@ -1,4 +1,4 @@
-import { sqlName, type Column, type ColumnKind, type Table } from '../table.ts'
+import { columnList, declareColumn, sqlName, type Column, type ColumnKind, type Table } from '../table.ts'
 import {
   allTables,
   agents,
@@ -131,12 +131,11 @@ function createTable(table: Table): string {
   const parts = partsOf(table)
   const isNumbered = numberedTables.includes(table)
   const statements = parts.map((part, index) => {
-    const names = part.columns.map(sqlName)
     const inPart = (check: string) => part === parts.find((one) => speaksOf(check, one))
     const keyLine = `(${columnList(key)})`
     const lines = [
       ...(isNumbered ? ['no integer primary key'] : []),
-      ...part.columns.map((column, place) => declareColumn(names[place]!, columns[column]!)),
+      ...part.columns.map((name) => declareColumn(name, columns[name]!, typeOf(columns[name]!))),
       ...(growingTables.includes(table) ? [`blank blob default (zeroblob(${reservedBytes}))`] : []),
       ...(index > 0 ? [] : [isNumbered ? `unique ${keyLine}` : `primary key ${keyLine}`]),
       ...checks.filter(inPart).map((check) => `check (${check})`),
@@ -154,7 +153,7 @@ function createTable(table: Table): string {
 
 function createLateTable({ name, table, columns, view }: LateTable): string {
   const key = ['accountId', 'mandateId', ...columns]
-  const lines = key.map((column) => `${sqlName(column)} ${typeOf(table.columns[column]!)} not null,`)
+  const lines = key.map((name) => `${sqlName(name)} ${typeOf(table.columns[name]!)} not null,`)
   const id = sqlName(columns.at(-1)!)
   return `create table ${name} (
   ${lines.join('\n  ')}
@@ -192,22 +191,10 @@ function speaksOf(check: string, { columns }: Part): boolean {
   return columns.some((column) => words.includes(sqlName(column)))
 }
 
-function declareColumn(name: string, column: Column): string {
-  const { isNullable, vocabulary } = column
-  // SQLite builds a table for each `in` list whenever a row is written.
-  const check = vocabulary ? ` check (${vocabulary.map((word) => `${name} = '${word}'`).join(' or ')})` : ''
-  return `${name} ${typeOf(column)}${isNullable ? '' : ' not null'}${check}`
-}
-
 /**
  * A parameter of a statement that joins tables. Without the plus, SQLite passes its value on from table to table, and
  * prepares the statement anew for each value: that takes ten times as long as running it.
  */
 export function joinedParameter(name = '?'): string {
   return `+${name}`
-}
-
-/** Columns as an SQL list. */
-export function columnList(names: readonly string[]): string {
-  return names.map(sqlName).join(', ')
 }

@@ -1,4 +1,5 @@
 import { codeOf } from '../../error-code.ts'
+import type { CommitMarks } from './commit-marks.ts'
 import { explainFailure } from './explain-failure.ts'
 import type { SqliteDatabase } from './open.ts'
 import { StoreUnavailableError } from '../../store.ts'
@@ -15,10 +16,8 @@ export interface SqliteDriverOptions {
   readonly database: SqliteDatabase
   /** Makes commits durable, if the connection does not. If it throws, the driver writes nothing more. */
   readonly sync?: () => void
-  /** Called before each commit: from then on, other connections may see what it wrote. */
-  readonly onCommit?: () => void
-  /** Called when a commit has failed and was rolled back. */
-  readonly onRollback?: () => void
+  /** Counts the commits. */
+  readonly marks?: CommitMarks
   /** How many rows are kept in memory before they are indexed by their mandates. */
   readonly generationSize?: number
 }
@@ -35,8 +34,7 @@ export interface SqliteDriver extends Driver {
 export function createSqliteDriver({
   database,
   sync,
-  onCommit,
-  onRollback,
+  marks,
   generationSize,
 }: SqliteDriverOptions): SqliteDriver {
   const statements = new Map<Table, TableStatements>()
@@ -92,7 +90,8 @@ export function createSqliteDriver({
       end.run()
     } catch (error) {
       if (database.inTransaction) database.exec('rollback')
-      onRollback?.()
+      // Only what was durable before is left.
+      if (marks) marks.durable = marks.begun
       if (isRowThere(error)) throw new RowExistsError('a row that was to be added exists', { cause: error })
       throw explainFailure(error)
     }
@@ -116,7 +115,7 @@ export function createSqliteDriver({
       for (const [table, rows] of newRows) added.set(table, statementsOf(table).insert(rows))
       openPayments.write(added.get(payments) ?? [])
       entriesOfMandates.write(added.get(entries) ?? [])
-      onCommit?.()
+      marks?.begin()
     })
     try {
       sync?.()

@@ -1,9 +1,9 @@
 import type { SqliteDatabase } from './open.ts'
 import type { RangeRead } from '../operation.ts'
-import { canHold, canHoldAll, indexOf, sqlName, sumsOnConflict, type Table } from '../table.ts'
+import { canHold, canHoldAll, columnList, indexOf, sqlName, sumsOnConflict, type Table } from '../table.ts'
 import { compileTakeChanged, type TakeChanged } from '../compiled-rows.ts'
 import { RowCodec, type Row, type SqlValue } from './row-codec.ts'
-import { columnList, growingTables, joinedParameter, numberedTables, partsOf, type Part } from './schema.ts'
+import { growingTables, joinedParameter, numberedTables, partsOf, type Part } from './schema.ts'
 
 /** A row with its number, if its table has numbers. */
 export interface FoundRow {
