@@ -5,7 +5,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 
 import { createIdsOfTimes } from '../../../ids.ts'
 import { postgres18 } from '../../../../testing/postgres.ts'
-import { lookUpCallers, prepareCallers } from './callers.ts'
+import { lookUpCallers, lookUpDistributedCallers, prepareCallers } from './callers.ts'
 import { openPool } from './connection.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
 import type { Table, TableRow } from '../table.ts'
@@ -67,6 +67,12 @@ test('Keys that arrive together share one query, and while it hangs another key 
   const caller = await callers.find(third)
   assert.deepEqual([caller?.keyId, caller?.role], [keyId, 'owner'])
   assert.deepEqual(asked, [2, 1])
+  // The other way to look up callers finds the same, also when it has cached the keys.
+  const lookUpElsewhere = lookUpDistributedCallers(() => 0)
+  const hashes = [first, third].map((hash) => hash.toString('hex'))
+  for (let time = 0; time < 2; time++) {
+    assert.deepEqual(await lookUpElsewhere(pool, hashes), new Map([[hashes[1], caller]]))
+  }
   hangs.resolve()
   assert.deepEqual(await Promise.all(together), [undefined, undefined])
 })

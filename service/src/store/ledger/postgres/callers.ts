@@ -2,9 +2,11 @@ import type { Pool } from 'pg'
 
 import type { Caller } from '../../../domain/records.ts'
 import { withClock } from '../../../domain/clock/test-clock.ts'
-import { idFrom } from '../reads/rows.ts'
-import { sqlName } from '../table.ts'
-import { apiKeys, type ApiKeyRow } from '../tables.ts'
+import { sql } from '../../sql.ts'
+import { findRows } from '../reads/rows.ts'
+import { sqlName, type TableRow } from '../table.ts'
+import { apiKeys, keyHashes, type ApiKeyRow } from '../tables.ts'
+import { readerOn, uuidOf } from './postgres-reader.ts'
 import { askOnce } from './round-trip.ts'
 import { select } from './statements.ts'
 import { BatchedReads, type BatchedReadsOptions } from './batched-reads.ts'
@@ -62,16 +64,18 @@ export const lookUpCallers: LookUpCallers = async (pool, hashes) => {
  * change and are cached, and then the keys are looked up shard by shard.
  */
 export function lookUpDistributedCallers(shardOf: ShardOfAccount): LookUpCallers {
-  const keys = new Map<string, KeyOfHash>()
+  const keys = new Map<string, TableRow<typeof keyHashes>>()
   return async (pool, hashes) => {
     const unknown = hashes.filter((hash) => !keys.has(hash))
     if (unknown.length > 0) {
       if (keys.size + unknown.length > maxCachedKeys) keys.clear()
-      for (const key of await findKeys(pool, unknown)) keys.set(key.hash, key)
+      const asked = sql.join(unknown.map((hash) => Buffer.from(hash, 'hex')))
+      const rows = await findRows(readerOn(pool), keyHashes, sql`secret_hash in (${asked})`)
+      for (const key of rows) keys.set(key.secretHash.toString('hex'), key)
     }
     const found = hashes.flatMap((hash) => keys.get(hash) ?? [])
     if (found.length === 0) return new Map()
-    const byShard = Map.groupBy(found, (key) => shardOf(idFrom('account', key.account_id)))
+    const byShard = Map.groupBy(found, (key) => shardOf(key.accountId))
     const answers = await askOnce(
       pool,
       [...byShard.values()].map((same) => ({
@@ -80,9 +84,10 @@ export function lookUpDistributedCallers(shardOf: ShardOfAccount): LookUpCallers
           ${selectCallers} from api_keys k
             join accounts a on a.id = k.account_id and a.disabled_at_ms is null
           where k.account_id = any ($1::uuid[]) and k.id = any ($2::uuid[]) and k.revoked_at_ms is null`,
-        values: [same.map((key) => key.account_id), same.map((key) => key.key_id)].map(
-          (ids) => `{${ids.join()}}`,
-        ),
+        values: [
+          `{${same.map(({ accountId }) => uuidOf('account', accountId)).join()}}`,
+          `{${same.map(({ keyId }) => uuidOf('apiKey', keyId)).join()}}`,
+        ],
         decodeRow: decodeCaller,
       })),
     )
@@ -92,23 +97,6 @@ export function lookUpDistributedCallers(shardOf: ShardOfAccount): LookUpCallers
 
 /** Max cached keys by their hash. */
 const maxCachedKeys = 65_536
-
-interface KeyOfHash {
-  readonly hash: string
-  readonly account_id: string
-  readonly key_id: string
-}
-
-async function findKeys(pool: Pool, hashes: readonly string[]): Promise<readonly KeyOfHash[]> {
-  const { rows } = await pool.query<KeyOfHash>({
-    name: 'purser_ledger_hashes',
-    text: `
-      select encode(secret_hash, 'hex') as hash, account_id, key_id from key_hashes
-      where secret_hash = any ($1)`,
-    values: [hashes.map((hash) => Buffer.from(hash, 'hex'))],
-  })
-  return rows
-}
 
 /** The hash of a key in hexadecimal, and its caller. */
 type FoundCaller = [hash: string, Caller]

@@ -8,9 +8,9 @@ import type { MicroUsdc } from '../../../domain/money.ts'
 import { idBytes, idText } from '../../../domain/type-id.ts'
 import { createIds } from '../../../ids.ts'
 import { openSqliteFile } from './open.ts'
-import type { NetChange } from '../driver.ts'
+import type { Driver, NetChange } from '../driver.ts'
 import type { RangeRead } from '../operation.ts'
-import { entries, payments, type EntryRow, type PaymentRow } from '../tables.ts'
+import { accounts, entries, payments, type EntryRow, type PaymentRow } from '../tables.ts'
 import { createSqliteDriver } from './sqlite-driver.ts'
 import { noOptionalFacts } from '../../../domain/records.ts'
 import { inTransaction } from '../../../../testing/transactions.ts'
@@ -25,6 +25,7 @@ test('Open payments are found in order: in memory, in the index, and after a res
   const { database, close } = openSqliteFile(join(folder, 'ledger.db'))
   const open = () => createSqliteDriver({ database, generationSize: 8 })
   let driver = open()
+  await addAccount(driver)
   const expected: PaymentRow[] = []
   for (let batch = 0; batch < 40; batch++) {
     const added = Array.from({ length: 1 + (batch % 5) }, (_, index) => newPayment(batch * 5 + index))
@@ -97,6 +98,7 @@ test('Entries are found by their mandates: those in the index, and those that ar
       .all(idBytes('account', accountId), idBytes('mandate', mandateId))
       .map((bytes) => idText('transaction', bytes as Buffer))
   let driver = open()
+  await addAccount(driver)
   const added: EntryRow[] = []
   for (let batch = 0; batch < 60; batch++) {
     // The clock is set back once.
@@ -130,6 +132,20 @@ test('Entries are found by their mandates: those in the index, and those that ar
   close()
   rmSync(folder, { recursive: true })
 })
+
+function addAccount(driver: Driver) {
+  const now = {
+    id: accountId,
+    name: '',
+    email: '',
+    idpUserId: '',
+    createdAtMs: 1,
+    disabledAtMs: null,
+    ownerKeys: 1,
+    clockOffsetMs: null,
+  }
+  return inTransaction(driver, ({ commit }) => commit([{ table: accounts, before: undefined, now }]))
+}
 
 function newEntry(id: string, place: number): EntryRow {
   const mandateId = mandateIds[place % 3]!

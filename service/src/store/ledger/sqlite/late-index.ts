@@ -80,12 +80,8 @@ abstract class LateIndex<Item> {
     if (mark) this.#mark = idText(table.columns[this.#idName]!.idKind!, mark)
     const rest = database
       .prepare<[Buffer], SqlValue[]>(
-        `with recursive owners (account_id) as (
-           select min(account_id) from ${table.name} union all
-           select (select min(account_id) from ${table.name} where account_id > o.account_id) from owners o
-           where o.account_id is not null)
-         select ${columnList(this.codec.names)} from owners cross join ${table.name} using (account_id)
-         where ${sqlName(this.#idName)} >= ?`,
+        `select ${columnList(this.codec.names)} from ${table.name}
+         where account_id in (select id from accounts) and ${sqlName(this.#idName)} >= ?`,
       )
       .raw()
     for (const values of rest.iterate(mark ?? Buffer.alloc(0)))
