@@ -189,9 +189,13 @@ export function canHold({ idKind }: Column, value: unknown): boolean {
   return idKind === undefined || (typeof value === 'string' && idBytes(idKind, value) !== undefined)
 }
 
-/** Whether columns of a table can hold all of these values. */
-export function canHoldAll({ columns }: Table, values: Readonly<Record<string, unknown>>): boolean {
-  return Object.keys(values).every((name) => canHold(columns[name]!, values[name]))
+/** Whether some columns of a table can hold their values. */
+export function canHoldAll(
+  { columns }: Table,
+  values: Readonly<Record<string, unknown>>,
+  names: readonly string[] = Object.keys(values),
+): boolean {
+  return names.every((name) => canHold(columns[name]!, values[name]))
 }
 
 /**

@@ -6,7 +6,7 @@ import type { NetChange } from '../driver.ts'
 import { KeyMap } from '../key-map.ts'
 import type { RangeRead, Read, RowRead } from '../operation.ts'
 import {
-  canHold,
+  canHoldAll,
   columnList,
   indexOf,
   keyText,
@@ -130,9 +130,7 @@ export function shapeOf(read: Read): string {
 
 /** Whether a read can find anything: one by an invalid id cannot. */
 export function canFind(read: Read): boolean {
-  const values = valuesOf(read)
-  const names = read.kind === 'row' ? read.table.key : Object.keys(values)
-  return names.every((name) => canHold(read.table.columns[name] as Column, values[name]))
+  return canHoldAll(read.table, valuesOf(read), read.kind === 'row' ? read.table.key : undefined)
 }
 
 export function valuesOf(read: Read): Readonly<Record<string, unknown>> {
@@ -194,14 +192,9 @@ export function writeStatements(changes: readonly NetChange[], options: WriteOpt
     const shard = shardOf ? shardOf(table, (now ?? before)!) : ''
     return `${table.name} ${before !== undefined} ${now !== undefined} ${shard}`
   })
-  return [...groups.values()].sort(compareTables).map((same) => {
-    const [{ before }] = same as [NetChange]
-    return before ? changeRows(same, options) : insertRows(same, options)
-  })
-}
-
-function compareTables([one]: readonly NetChange[], [other]: readonly NetChange[]): number {
-  return one!.table.lockOrder - other!.table.lockOrder
+  return [...groups.values()]
+    .sort(([one], [other]) => one!.table.lockOrder - other!.table.lockOrder)
+    .map((same) => (same[0]!.before ? changeRows(same, options) : insertRows(same, options)))
 }
 
 /** Whether a change changes anything: an operation may put an equal row. */

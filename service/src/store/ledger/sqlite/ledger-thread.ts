@@ -72,9 +72,9 @@ export class SqliteLedger {
   readonly #reads = new DurableReads(this.#marks)
   readonly #packer = new Packer()
   readonly #unpacker = new Unpacker()
-  /** The callers that wait, by the number of the call; numbers of answered calls are reused. */
-  readonly #calls: (Waiting | undefined)[] = []
-  readonly #freeNumbers: number[] = []
+  /** The callers that wait, by the number of the call. */
+  readonly #calls = new Map<number, Waiting>()
+  #lastNumber = 0
   #end: StoreUnavailableError | undefined
   #isClosing = false
 
@@ -91,12 +91,12 @@ export class SqliteLedger {
 
   /** Unanswered calls. */
   get waiting(): number {
-    return this.#calls.length - this.#freeNumbers.length
+    return this.#calls.size
   }
 
   /** The unanswered calls. */
   callsUnderWay(): readonly unknown[] {
-    return this.#calls.flatMap((waiting) => (waiting ? [waiting.call] : []))
+    return Array.from(this.#calls.values(), ({ call }) => call)
   }
 
   /** The outcome of an operation, once it is durable. */
@@ -122,14 +122,16 @@ export class SqliteLedger {
         new StoreUnavailableError('too many calls wait for the ledger', { retryAfterSeconds: 1 }),
       )
     }
-    const number = this.#freeNumbers.pop() ?? this.#calls.length
+    const number = ++this.#lastNumber
     this.#packer.add(label, number, value)
     if (this.#packer.count === 1) setImmediate(() => this.#send())
     if (this.#packer.count === sentTogether) this.#send()
     // A call in progress keeps the process alive; an idle thread does not.
     if (waiting === 0) this.#worker.ref()
     const sinceMs = this.#options.onWritten ? performance.now() : 0
-    return new Promise((resolve, reject) => (this.#calls[number] = { call: value, sinceMs, resolve, reject }))
+    return new Promise((resolve, reject) =>
+      this.#calls.set(number, { call: value, sinceMs, resolve, reject }),
+    )
   }
 
   /**
@@ -157,11 +159,10 @@ export class SqliteLedger {
   #settle(replies: Replies): void {
     let { written } = replies
     this.#unpacker.unpack(replies, (label, number, value) => {
-      const waiting = this.#calls[number]
+      const waiting = this.#calls.get(number)
       // The thread has failed meanwhile.
       if (!waiting) return
-      this.#calls[number] = undefined
-      this.#freeNumbers.push(number)
+      this.#calls.delete(number)
       if (written) {
         const waitedMs = Math.max(0, performance.now() - written.tookMs - waiting.sinceMs)
         this.#options.onWritten?.({ ...written, waitedMs })
@@ -183,8 +184,8 @@ export class SqliteLedger {
   #fail(cause: unknown): void {
     if (!this.#end && !this.#isClosing) this.#options.onEnd?.(cause)
     this.#end ??= new StoreUnavailableError("the ledger's thread has ended", { retryAfterSeconds: 5, cause })
-    for (const waiting of this.#calls.splice(0)) waiting?.reject(this.#end)
-    this.#freeNumbers.length = 0
+    for (const { reject } of this.#calls.values()) reject(this.#end)
+    this.#calls.clear()
     this.#reads.fail(this.#end)
     this.#rest()
   }

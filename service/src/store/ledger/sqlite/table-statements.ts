@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from './open.ts'
 import type { RangeRead } from '../operation.ts'
-import { canHold, canHoldAll, columnList, indexOf, sqlName, sumsOnConflict, type Table } from '../table.ts'
+import { canHoldAll, columnList, indexOf, sqlName, sumsOnConflict, type Table } from '../table.ts'
 import { compileTakeChanged, type TakeChanged } from '../compiled-rows.ts'
 import { RowCodec, type Row, type SqlValue } from './row-codec.ts'
 import { growingTables, joinedParameter, numberedTables, partsOf, type Part } from './schema.ts'
@@ -70,8 +70,7 @@ export class TableStatements {
 
   /** The row with a key; undefined if there is none. */
   find(key: Row): FoundRow | undefined {
-    const { columns, key: names } = this.#table
-    if (!names.every((name) => canHold(columns[name]!, key[name]))) return undefined
+    if (!canHoldAll(this.#table, key, this.#table.key)) return undefined
     const values = this.#find(...this.#encodeKey(key))
     if (!values) return undefined
     const no = this.#isNumbered ? Number(values.pop()) : undefined
