@@ -36,11 +36,17 @@ export class Sql<Row = unknown> {
     this.write = write
   }
 
+  /** The text of the statement, and the values of its parameters. */
+  render(spelling: Spelling): { readonly text: string; readonly values: readonly unknown[] } {
+    const statement: Statement = { spelling, text: '', values: [] }
+    this.write(statement)
+    return statement
+  }
+
   /** The rows that a database returns. */
   async execute(reader: Reader): Promise<{ rows: Row[] }> {
-    const statement: Statement = { spelling: reader, text: '', values: [] }
-    this.write(statement)
-    return { rows: (await reader.query(statement.text, statement.values)) as Row[] }
+    const { text, values } = this.render(reader)
+    return { rows: (await reader.query(text, values)) as Row[] }
   }
 }
 

@@ -4,7 +4,7 @@ import { idBytes, idText, type IdKind } from '../../../domain/type-id.ts'
 import { joinPayments, type LedgerReader } from '../reads/ledger-reader.ts'
 import { storable } from './connection.ts'
 import { guardOf } from './schema.ts'
-import { sql, type Reader, type RunQuery } from '../../sql.ts'
+import { sql, type Reader, type RunQuery, type Spelling } from '../../sql.ts'
 
 /** A reader of a ledger in PostgreSQL. */
 export function ledgerReader(db: Reader): LedgerReader {
@@ -65,14 +65,16 @@ export async function readPostgresSnapshot<Answer>(
   }
 }
 
+/** How PostgreSQL writes statements. */
+export const spelling: Spelling = {
+  parameter: (number) => `$${number}`,
+  idParameter: (bytes) => idText('nonce', bytes),
+  nameOf: ({ name }) => name,
+}
+
 /** Writes statements for PostgreSQL and leaves running them to the caller. */
 export function readerOver(query: RunQuery): Reader {
-  return {
-    parameter: (number) => `$${number}`,
-    idParameter: (bytes) => idText('nonce', bytes),
-    nameOf: ({ name }) => name,
-    query,
-  }
+  return { ...spelling, query }
 }
 
 /** An id in the database; null for an invalid one. */

@@ -4,7 +4,8 @@ import { manyDenials, manyTransactions } from '../../../domain/risk.ts'
 import { idBytes, type IdKind } from '../../../domain/type-id.ts'
 import type { AgentFacts, AgentQuestion } from '../../store.ts'
 import { sellersPaidIn, type ActivityPart } from '../activity.ts'
-import { sqlName, type ColumnKind } from '../table.ts'
+import { compileDecodeRow } from '../compiled-rows.ts'
+import type { Table } from '../table.ts'
 import {
   accounts,
   activityParts,
@@ -17,7 +18,9 @@ import {
   type MandateRow,
 } from '../tables.ts'
 import { toMandate } from './records.ts'
+import { columnsOf, from, valueOf } from './rows.ts'
 import { clockSlackMs } from './transactions.ts'
+import { sql, type Spelling, type Sql } from '../../sql.ts'
 
 /** How many of a mandate's latest transactions the risk signals use. */
 const recentTransactions = Math.max(manyDenials, manyTransactions)
@@ -25,106 +28,11 @@ const recentTransactions = Math.max(manyDenials, manyTransactions)
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
-/** The kinds of the statement's parameters. */
-const parameters = {
-  caller: 'id',
-  environment: 'text',
-  agent: 'id',
-  mandate: 'id',
-  merchantDomain: 'text',
-  /** A mandate's id as text. */
-  mandateText: 'text',
-  firstEntry: 'id',
-} satisfies Readonly<Record<string, ColumnKind>>
-
-export type FactsParameter = keyof typeof parameters
-
-export const parameterNames = Object.keys(parameters) as readonly FactsParameter[]
-
-/** The parts of the statement that differ between databases. */
-export interface FactsDialect {
-  readonly parameter: (name: FactsParameter, kind: ColumnKind) => string
-  /** The tables with the rows of mandates, `m` and others, joined to the one with a key. */
-  readonly joinMandate: (condition: string) => string
-  readonly columnOfMandate: (name: string) => string
-  /** The entries `e` of the mandate `m` from an id on, newest first, by their index. */
-  readonly entriesOfMandate: (firstId: string) => string
-  /** Concatenates texts of several rows with commas. */
-  readonly joinTexts: (text: string) => string
-  /** The agent's account, if the statement itself does not look it up. */
-  readonly account?: string
-}
-
-/** Where the columns of the mandate begin and end in a row of the statement. */
-export const mandateStart = Object.keys(agents.columns).length
-export const mandateEnd = mandateStart + Object.keys(mandates.columns).length
-
-/**
- * One statement, for a consistent view. Its columns are those of the agent, those of the mandate, the times of the
- * mandate's latest transactions (negative for denials), and the result of `waitingOf`.
- */
-export function factsStatement(dialect: FactsDialect): string {
-  const columns = [
-    ...Object.keys(agents.columns).map((name) => `a.${sqlName(name)}`),
-    ...Object.keys(mandates.columns).map(dialect.columnOfMandate),
-  ]
-  const atMs = `case kind when 'denied' then '-' else '' end || at_ms`
-  const latest = `${dialect.entriesOfMandate(parameterOf(dialect, 'firstEntry'))} limit ${recentTransactions}`
-  return `
-    select ${columns.join(', ')},
-      (select ${dialect.joinTexts(atMs)} from (${latest}) latest) as recent,
-      ${waitingOf(dialect)} as waiting
-    ${agentAndMandate(dialect)}`
-}
-
-function parameterOf(dialect: Pick<FactsDialect, 'parameter'>, name: FactsParameter): string {
-  return dialect.parameter(name, parameters[name])
-}
-
-/**
- * The agent `a` and its mandate `m`: of the caller's own account, or of that of a customer of the caller's seller,
- * which is not disabled.
- */
-function agentAndMandate(dialect: FactsDialect): string {
-  const p = (name: FactsParameter) => parameterOf(dialect, name)
-  const onMandate = `m.account_id = ${dialect.account ?? 'a.account_id'} and m.id = ${p('mandate')} and m.agent_id = a.id
-      and m.environment = a.environment`
-  return `
-    from ${agents.name} a ${dialect.joinMandate(onMandate)}
-    where a.account_id = ${dialect.account ?? accountOfAgent(dialect)}
-      and a.id = ${p('agent')} and a.environment = ${p('environment')}`
-}
-
-/** The caller's own account, or that of a customer. */
-export function accountOfAgent(dialect: Pick<FactsDialect, 'parameter'>): string {
-  const p = (name: FactsParameter) => parameterOf(dialect, name)
-  return `coalesce((
-        select d.account_id from ${agentAccounts.name} d
-          join ${accounts.name} o on o.id = d.account_id and o.disabled_at_ms is null
-          join ${sellerDomains.name} s on s.environment = ${p('environment')} and s.domain = ${p('merchantDomain')}
-            and s.account_id = ${p('caller')}
-        where d.agent_id = ${p('agent')}), ${p('caller')})`
-}
-
-/** Null if the mandate has paid the seller; otherwise the account's parts that are not added up yet. */
-function waitingOf(dialect: FactsDialect): string {
-  const p = (name: FactsParameter) => parameterOf(dialect, name)
-  return `
-      case
-        when exists (
-          select 1 from ${paidSellers.name} s where s.account_id = ${dialect.account ?? 'm.account_id'} and s.mandate_id = m.id
-            and s.merchant_domain = ${p('merchantDomain')}) then null
-        else (
-          select coalesce(${dialect.joinTexts('w.parts')}, '') from ${activityParts.name} w
-          where w.account_id = ${dialect.account ?? 'm.account_id'} and replace(w.parts, ${p('mandateText')}, '') <> w.parts)
-      end`
-}
-
 /** The values of the parameters, with ids in the form of a database; null for an invalid one. */
 export function factsValues(
   { caller, agentId, mandateId, merchantDomain, nowMs }: AgentQuestion,
   idOf: (kind: IdKind, text: string) => unknown,
-): Readonly<Record<FactsParameter, unknown>> {
+) {
   const firstMs = nowMs - (caller.clockOffsetMs ?? 0) - hourMs - clockSlackMs
   return {
     caller: idOf('account', caller.accountId),
@@ -132,17 +40,109 @@ export function factsValues(
     agent: idOf('agent', agentId),
     mandate: idOf('mandate', mandateId),
     merchantDomain,
+    /** A mandate's id as text. */
     mandateText: mandateId,
     firstEntry: idOf('transaction', idsFrom('txn', firstMs).padEnd('txn_'.length + 26, '0')),
   }
 }
 
-/** The result of the statement. */
+type FactsValues = Readonly<ReturnType<typeof factsValues>>
+
+/** A value that is known when the statement is sent. */
+export function parameter(name: keyof FactsValues): Sql {
+  return sql`${name}`
+}
+
+/** The text of a statement, and the values of its parameters in order. */
+export function prepareStatement(statement: Sql, spelling: Spelling) {
+  const { text, values: names } = statement.render(spelling)
+  const valuesOf = (values: FactsValues) => names.map((name) => values[name as keyof FactsValues])
+  return { text, valuesOf }
+}
+
+/** The caller's own account, or that of a customer of the caller's seller, which is not disabled. */
+export const accountOfAgent = sql`coalesce((
+  select d.account_id from ${from(agentAccounts)} d
+    join ${from(accounts)} o on o.id = d.account_id and o.disabled_at_ms is null
+    join ${from(sellerDomains)} s on s.environment = ${parameter('environment')}
+      and s.domain = ${parameter('merchantDomain')} and s.account_id = ${parameter('caller')}
+  where d.agent_id = ${parameter('agent')}), ${parameter('caller')})`
+
+/** The parts of the statement that differ between databases. */
+export interface FactsDialect {
+  /** The tables with the rows of mandates, `m` and others, joined to the one with a key. */
+  readonly joinMandate: (condition: Sql) => Sql
+  /** Their columns, in the order of the declared table. */
+  readonly mandateColumns: Sql
+  /** The entries `e` of the mandate `m` from an id on, newest first, by their index. */
+  readonly entriesOfMandate: (firstId: Sql) => Sql
+  /** The agent's account, if the statement itself does not look it up. */
+  readonly account?: Sql
+}
+
+/**
+ * One statement, for a consistent view. Its columns are those of the agent `a`, those of its mandate `m`, the times of the
+ * mandate's latest transactions (negative for denials), and null if the mandate has paid the seller, otherwise the account's
+ * parts that are not added up yet.
+ */
+export function selectFacts(dialect: FactsDialect): Sql {
+  const account = dialect.account ?? sql`m.account_id`
+  const isMandate = sql`m.account_id = ${dialect.account ?? sql`a.account_id`} and m.id = ${parameter('mandate')}
+    and m.agent_id = a.id and m.environment = a.environment`
+  return sql`
+    select ${columnsOf(agents, 'a')}, ${dialect.mandateColumns},
+      (select string_agg(case kind when 'denied' then '-' else '' end || at_ms, ',')
+        from (${dialect.entriesOfMandate(parameter('firstEntry'))} limit ${sql.lit(recentTransactions)}) latest),
+      case
+        when exists (
+          select 1 from ${from(paidSellers)} s where s.account_id = ${account} and s.mandate_id = m.id
+            and s.merchant_domain = ${parameter('merchantDomain')}) then null
+        else (
+          select coalesce(string_agg(w.parts, ','), '') from ${from(activityParts)} w
+          where w.account_id = ${account} and replace(w.parts, ${parameter('mandateText')}, '') <> w.parts)
+      end
+    from ${from(agents)} a ${dialect.joinMandate(isMandate)}
+    where a.account_id = ${dialect.account ?? accountOfAgent}
+      and a.id = ${parameter('agent')} and a.environment = ${parameter('environment')}`
+}
+
+/** A row of the statement. */
 export interface FoundFacts {
   readonly agent: AgentRow
   readonly mandate: MandateRow | undefined
   readonly recent: string | null
   readonly hasPaidThisSeller: boolean
+}
+
+/** A row of the statement from its values, in a database's representation. */
+export function decodeFacts(values: readonly unknown[], asked: AgentQuestion): FoundFacts {
+  const [recent = null, waiting = null] = values.slice(mandateEnd) as (string | null)[]
+  const hasMandate = (values[mandateStart] ?? null) !== null
+  return {
+    agent: decodeAgent(values, 0) as AgentRow,
+    mandate: hasMandate ? (decodeMandate(values, mandateStart) as MandateRow) : undefined,
+    recent,
+    hasPaidThisSeller: waiting === null || isPaidIn(waiting, asked),
+  }
+}
+
+const mandateStart = Object.keys(agents.columns).length
+const mandateEnd = mandateStart + Object.keys(mandates.columns).length
+const decodeAgent = decoderOf(agents)
+const decodeMandate = decoderOf(mandates)
+
+/** Decodes consecutive values of some columns of a table; by default, of all of them. */
+export function decoderOf({ columns }: Table, names = Object.keys(columns)) {
+  return compileDecodeRow<unknown>(
+    names.map((name) => ({ name, decode: (value) => valueOf(columns[name]!, value) })),
+  )
+}
+
+function isPaidIn(waiting: string, { mandateId, merchantDomain }: AgentQuestion): boolean {
+  const batches = JSON.parse(`[${waiting}]`) as readonly (readonly ActivityPart[])[]
+  return sellersPaidIn(batches.flat()).some(
+    (paid) => paid.mandateId === mandateId && paid.merchantDomain === merchantDomain,
+  )
 }
 
 /** The facts for verify-agent. Each question reads a bounded number of rows. */
@@ -174,17 +174,4 @@ function countRecent(recent: string | null, nowMs: number) {
     if (ageMs < minuteMs) transactionsInLastMinute += 1
   }
   return { deniedInLastHour, transactionsInLastMinute }
-}
-
-/** Whether the mandate has paid the seller, according to the statement's `waiting`. */
-export function hasPaid(
-  waiting: string | null,
-  asked: Pick<AgentQuestion, 'mandateId' | 'merchantDomain'>,
-): boolean {
-  if (waiting === null) return true
-  const batches = JSON.parse(`[${waiting}]`) as readonly (readonly ActivityPart[])[]
-  return sellersPaidIn(batches.flat()).some(
-    ({ mandateId, merchantDomain }) =>
-      mandateId === asked.mandateId && merchantDomain === asked.merchantDomain,
-  )
 }

@@ -1,41 +1,51 @@
-import { idBytes } from '../../../domain/type-id.ts'
+import { idBytes, type IdKind } from '../../../domain/type-id.ts'
 import type { AgentFacts, AgentQuestion } from '../../store.ts'
 import {
-  factsStatement,
+  decodeFacts,
+  decoderOf,
   factsValues,
-  hasPaid,
-  mandateEnd,
-  mandateStart,
+  prepareStatement,
   readAgentFacts,
-  type FactsDialect,
+  selectFacts,
   type FoundFacts,
 } from '../reads/agent-facts.ts'
 import { sqlName } from '../table.ts'
-import { accounts, agents, mandates, sellerDomains, type AgentRow, type MandateRow } from '../tables.ts'
+import { accounts, agents, mandates, sellerDomains, type MandateRow } from '../tables.ts'
 import type { IndexedMandates } from './indexed-mandates.ts'
 import type { SqliteDatabase } from './open.ts'
-import { RowCodec, type SqlValue } from './row-codec.ts'
+import type { SqlValue } from './row-codec.ts'
 import { entriesByMandate, joinedParameter, partsOf } from './schema.ts'
+import { spelling } from './sqlite-reader.ts'
+import { sql } from '../../sql.ts'
 
 const [first, sums = first] = partsOf(mandates)
 
-const dialect: FactsDialect = {
-  parameter: (name) => joinedParameter(`:${name}`),
-  joinMandate: (condition) =>
-    `left join ${first.name} m on ${condition} left join ${sums.name} n on n.no = m.no`,
-  columnOfMandate: (name) => `${sums.columns.includes(name) ? 'n' : 'm'}.${sqlName(name)}`,
-  entriesOfMandate: (firstId) => `
-    select e.kind, e.at_ms from ${entriesByMandate} e
-    where e.account_id = m.account_id and e.mandate_id = m.id and e.id >= ${firstId}
-      and e.kind not in ('more_denied', 'refunded')
-    order by e.id desc`,
-  joinTexts: (text) => `group_concat(${text}, ',')`,
-}
+/** A column of a mandate, from the tables `m` and `n` that store it. */
+const mandateColumn = (name: string) => `${sums.columns.includes(name) ? 'n' : 'm'}.${sqlName(name)}`
 
-/** The facts of an agent and a mandate that can change, read by the mandate's number. */
+const facts = prepareStatement(
+  selectFacts({
+    joinMandate: (condition) => sql`
+      left join ${sql.table(first.name)} m on ${condition} left join ${sql.table(sums.name)} n on n.no = m.no`,
+    mandateColumns: sql.raw(Object.keys(mandates.columns).map(mandateColumn).join(', ')),
+    entriesOfMandate: (firstId) => sql`
+      select e.kind, e.at_ms from ${sql.table(entriesByMandate)} e
+      where e.account_id = m.account_id and e.mandate_id = m.id and e.id >= ${firstId}
+        and e.kind not in ('more_denied', 'refunded')
+      order by e.id desc`,
+  }),
+  { ...spelling, parameter: () => joinedParameter() },
+)
+
+/** The columns of an agent and a mandate that can change without a change of its terms. */
+const changingOfAgent = ['status', 'revokedAtMs', 'budgetPath']
+const changingOfMandate = ['version', 'status', 'updatedAtMs', 'spentMicro', 'heldMicro', 'authorizedMicro']
+const decodeAgent = decoderOf(agents, changingOfAgent)
+const decodeMandate = decoderOf(mandates, changingOfMandate)
+
+/** Finds them by the mandate's number. */
 const selectChanging = `
-  select a.status, a.revoked_at_ms, a.budget_path, m.status, m.updated_at_ms,
-    n.spent_micro, n.held_micro, n.authorized_micro, m.version
+  select ${[...changingOfAgent.map((name) => `a.${sqlName(name)}`), ...changingOfMandate.map(mandateColumn)].join(', ')}
   from ${first.name} m join ${sums.name} n on n.no = m.no
     join ${agents.name} a on a.account_id = m.account_id and a.id = m.agent_id
   where m.no = ${joinedParameter()}`
@@ -68,20 +78,13 @@ export function prepareAgentFacts(
   indexed: IndexedMandates<KnownFacts>,
 ): (question: AgentQuestion) => Promise<AgentFacts> {
   const prepare = (text: string) => database.prepare<unknown[], SqlValue[]>(text).raw().safeIntegers()
-  const findAll = prepare(factsStatement(dialect))
+  const findAll = prepare(facts.text)
   const findOwn = prepare(selectChanging)
   const findTheirs = prepare(`${selectChanging} and ${isCustomer}`)
   const findNumber = prepare(`select no from ${first.name} where account_id = ? and id = ?`)
-  const agentCodec = new RowCodec(agents)
-  const mandateCodec = new RowCodec(mandates)
-
-  function find(asked: AgentQuestion): FoundFacts | undefined {
-    return findKnown(asked) ?? findAnew(asked)
-  }
 
   /** Undefined if everything must be read. */
-  function findKnown(asked: AgentQuestion): FoundFacts | undefined {
-    const { caller, agentId, mandateId, merchantDomain } = asked
+  function findKnown({ caller, agentId, mandateId, merchantDomain }: AgentQuestion): FoundFacts | undefined {
     const known = indexed.knownOf(mandateId)
     const hasPaidThisSeller = known?.sellers.get(merchantDomain)
     if (!known || hasPaidThisSeller === undefined) return undefined
@@ -90,57 +93,35 @@ export function prepareAgentFacts(
     const found =
       accountId === caller.accountId
         ? findOwn.get(known.no)
-        : findTheirs.get(known.no, environment, merchantDomain, idBytes('account', caller.accountId))
+        : findTheirs.get(known.no, environment, merchantDomain, bytesOf('account', caller.accountId))
     if (!found) return undefined
-    const [status, revokedAtMs, budgetPath, mandateStatus, updatedAtMs, ...sums] = found
-    const [spentMicro, heldMicro, authorizedMicro, version] = sums
-    // Its terms have changed.
-    if (Number(version) !== known.mandate.version) return undefined
-    const changed = {
-      agent: {
-        status,
-        revokedAtMs: revokedAtMs === null ? null : Number(revokedAtMs),
-        budgetPath: budgetPath === null ? null : (JSON.parse(budgetPath as string) as readonly string[]),
-      },
-      mandate: {
-        status: mandateStatus,
-        updatedAtMs: Number(updatedAtMs),
-        spentMicro,
-        heldMicro,
-        authorizedMicro,
-      },
-    }
-    return {
-      agent: { ...known.agent, ...changed.agent } as AgentRow,
-      mandate: { ...known.mandate, ...changed.mandate } as MandateRow,
-      recent: known.recent,
-      hasPaidThisSeller,
-    }
+    const agent = { ...known.agent, ...decodeAgent(found, 0) }
+    const mandate = { ...known.mandate, ...decodeMandate(found, changingOfAgent.length) }
+    const areTermsKnown = mandate.version === known.mandate.version
+    return areTermsKnown ? { agent, mandate, recent: known.recent, hasPaidThisSeller } : undefined
   }
 
   function findAnew(asked: AgentQuestion): FoundFacts | undefined {
-    const found = findAll.get(factsValues(asked, (kind, text) => idBytes(kind, text) ?? null))
-    if (!found) return undefined
-    const values = found.slice(mandateStart, mandateEnd)
-    const agent = agentCodec.decode(found.slice(0, mandateStart)) as unknown as AgentRow
-    const recent = found[mandateEnd] as string | null
-    const hasPaidThisSeller = hasPaid(found[mandateEnd + 1] as string | null, asked)
-    if (values[0] === null) return { agent, mandate: undefined, recent, hasPaidThisSeller }
-    const mandate = mandateCodec.decode(values) as unknown as MandateRow
-    const facts = { agent, mandate, recent, hasPaidThisSeller }
-    const { accountId, id } = mandate
-    const [no] = findNumber.get(idBytes('account', accountId), idBytes('mandate', id)) ?? []
+    const values = findAll.get(...facts.valuesOf(factsValues(asked, bytesOf)))
+    const found = values && decodeFacts(values, asked)
+    if (!found?.mandate) return found
+    const { mandate, hasPaidThisSeller } = found
+    const [no] = findNumber.get(bytesOf('account', mandate.accountId), bytesOf('mandate', mandate.id)) ?? []
     if (no !== undefined) {
-      const others = [...(indexed.knownOf(asked.mandateId)?.sellers ?? [])].slice(1 - maxSellers)
+      const others = [...(indexed.knownOf(mandate.id)?.sellers ?? [])].slice(1 - maxSellers)
       const sellers = new Map([...others, [asked.merchantDomain, hasPaidThisSeller]])
-      indexed.know(asked.mandateId, { ...facts, no, sellers })
+      indexed.know(mandate.id, { ...found, mandate, no, sellers })
     }
-    return facts
+    return found
   }
 
   return async (question) => {
     const indexing = indexed.indexEntries([question.mandateId])
     if (indexing) await indexing
-    return readAgentFacts(question, find)
+    return readAgentFacts(question, (asked) => findKnown(asked) ?? findAnew(asked))
   }
+}
+
+function bytesOf(kind: IdKind, id: string): Buffer | null {
+  return idBytes(kind, id) ?? null
 }

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 
-import type { Reader, RunQuery } from '../../sql.ts'
+import type { Reader, RunQuery, Spelling } from '../../sql.ts'
 import type { SqliteDatabase } from './open.ts'
 import { wholeName } from './schema.ts'
 
@@ -36,7 +36,10 @@ export async function readSqliteSnapshot<Answer>(
   }
 }
 
+/** How SQLite writes statements. */
+export const spelling: Spelling = { parameter: () => '?', idParameter: (bytes) => bytes, nameOf: wholeName }
+
 /** Writes statements for SQLite and leaves running them to the caller. */
 export function readerOver(query: RunQuery): Reader {
-  return { parameter: () => '?', idParameter: (bytes) => bytes, nameOf: wholeName, query }
+  return { ...spelling, query }
 }
