@@ -1,4 +1,4 @@
-import { sellersPaidIn, sumOfHalves, sumsOfParts } from '../../src/store/ledger/activity.ts'
+import { sellersPaidIn, sumsOfParts, totalsOf } from '../../src/store/ledger/activity.ts'
 import type { Table, TableRow } from '../../src/store/ledger/table.ts'
 import {
   activity,
@@ -32,14 +32,9 @@ export function readActivity(allRows: (table: Table) => readonly unknown[]): Act
       }
     }),
     sums: [
-      ...rowsOf(activity).map((row) => ({
-        ...row,
-        paidMicro: sumOfHalves(row.paidHigh, row.paidLow),
-        refundedCount: row.refundedCount ?? 0,
-        refundedMicro: sumOfHalves(row.refundedHigh ?? 0, row.refundedLow ?? 0),
-      })),
+      ...rowsOf(activity),
       ...waiting.flatMap(({ accountId, parts }) => sumsOfParts(parts).map((sum) => ({ accountId, ...sum }))),
-    ],
+    ].map((sum) => ({ ...sum, ...totalsOf(sum) })),
     paidSellers: [
       ...rowsOf(paidSellers),
       ...waiting.flatMap(({ accountId, parts }) =>

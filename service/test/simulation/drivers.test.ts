@@ -8,7 +8,7 @@ import {
   type Driver,
   type NetChange,
 } from '../../src/store/ledger/driver.ts'
-import { sumOfHalves, sumsOfParts } from '../../src/store/ledger/activity.ts'
+import { sumsOfParts, totalsOf } from '../../src/store/ledger/activity.ts'
 import { Ledger } from '../../src/store/ledger/ledger.ts'
 import { addUpActivity } from '../../src/store/ledger/operations/activity.ts'
 import { lock, type Operation } from '../../src/store/ledger/operation.ts'
@@ -173,10 +173,9 @@ function countedActivity(rows: ReadonlyMap<string, readonly Row[]>) {
   const kept = (rows.get('activity') ?? []) as unknown as readonly ActivityRow[]
   const waiting = (rows.get('activity_parts') ?? []) as unknown as readonly ActivityPartsRow[]
   assert.ok(kept.length > 0 && waiting.length > 0)
-  const sums = [
-    ...kept.map((row) => ({ ...row, paidMicro: sumOfHalves(row.paidHigh, row.paidLow) })),
-    ...sumsOfParts(waiting.flatMap(({ parts }) => parts)),
-  ].filter(({ dimension }) => dimension === 'all')
+  const sums = [...kept, ...sumsOfParts(waiting.flatMap(({ parts }) => parts))].flatMap((sum) =>
+    sum.dimension === 'all' ? [totalsOf(sum)] : [],
+  )
   return {
     paid: sums.reduce((sum, { paidCount }) => sum + paidCount, 0),
     paidMicro: sums.reduce((sum, { paidMicro }) => sum + paidMicro, 0n),

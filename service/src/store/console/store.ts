@@ -12,7 +12,7 @@ import type {
   Scope,
   Transaction,
 } from '../../domain/records.ts'
-import type { ActivityDimension, ActivitySum } from '../ledger/activity.ts'
+import type { ActivityDimension, ActivitySum, totalsOf } from '../ledger/activity.ts'
 import type { KeyUseRow, RefundRow, RefusalRow, RefusedBy, SessionRow } from '../ledger/tables.ts'
 import type { MandateVersion, Page, PageOf, RecordKey, TransactionFilter } from '../lists.ts'
 import type { BacktestQuestion, BacktestReport } from './backtest.ts'
@@ -172,7 +172,7 @@ export interface TopQuestion {
   readonly limit: number
 }
 
-export type Activity = Readonly<Omit<ActivitySum, 'environment' | 'dimension'>>
+export type Activity = Readonly<Pick<ActivitySum, 'subject' | 'startsAtMs'> & ReturnType<typeof totalsOf>>
 
 export interface Budgets {
   readonly activeMandates: number

@@ -129,22 +129,26 @@ export function mergeParts(parts: Iterable<ActivityPart>): ActivityPart[] {
   return merged.parts
 }
 
-export interface ActivitySum extends Sums {
+export type ActivitySum = Sums & {
   readonly environment: Environment
   readonly dimension: ActivityDimension
   readonly subject: string
   readonly startsAtMs: number
 }
 
-/** The counts of some entries, and what they paid and refunded. */
-interface Sums {
-  paidCount: number
-  paidMicro: MicroUsdc
-  approvedCount: number
-  deniedCount: number
-  refundedCount: number
-  refundedMicro: MicroUsdc
+/** The counts of some entries, and what they paid and refunded: a sum of amounts may exceed 63 bits, so it has two halves. */
+const noSums = {
+  paidCount: 0,
+  paidHigh: 0n,
+  paidLow: 0n,
+  approvedCount: 0,
+  deniedCount: 0,
+  refundedCount: 0,
+  refundedHigh: 0n,
+  refundedLow: 0n,
 }
+
+type Sums = typeof noSums
 
 /** The sums of parts, in the order of environment, dimension, subject and time. */
 export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
@@ -214,26 +218,19 @@ function addSum<Sum extends Added>(sums: Map<string, Sum>, id: string, added: Su
   sum.micro += added.micro
 }
 
-export const noSums: Readonly<Sums> = {
-  paidCount: 0,
-  paidMicro: 0n as MicroUsdc,
-  approvedCount: 0,
-  deniedCount: 0,
-  refundedCount: 0,
-  refundedMicro: 0n as MicroUsdc,
-}
-
 function addTo(sum: ActivitySum, kind: EntryKind, { count, micro }: Added): void {
   switch (kind) {
     case 'paid':
     case 'received':
       sum.paidCount += count
-      sum.paidMicro = (sum.paidMicro + micro) as MicroUsdc
+      sum.paidHigh += micro >> 32n
+      sum.paidLow += micro & 0xffff_ffffn
       return
     case 'refunded':
     case 'refund_sent':
       sum.refundedCount += count
-      sum.refundedMicro = (sum.refundedMicro + micro) as MicroUsdc
+      sum.refundedHigh += micro >> 32n
+      sum.refundedLow += micro & 0xffff_ffffn
       return
     case 'approved':
       sum.approvedCount += count
@@ -261,12 +258,14 @@ export function sellersPaidIn(
   return [...found.values()]
 }
 
-/** A sum of amounts may exceed 63 bits, so it is stored in two halves: the bits beyond 32, and the lower 32. */
-export function halvesOf(sumMicro: bigint): { readonly high: bigint; readonly low: bigint } {
-  return { high: sumMicro >> 32n, low: sumMicro & 0xffff_ffffn }
-}
-
-/** A sum of amounts in millionths, from its two halves. */
+/** A sum of amounts in millionths, from its two halves: the bits beyond 32, and the lower ones. */
 export function sumOfHalves(high: bigint | number | string, low: bigint | number | string): MicroUsdc {
   return ((BigInt(high) << 32n) + BigInt(low)) as MicroUsdc
+}
+
+/** The counts of a sum, and its amounts in millionths. */
+export function totalsOf({ paidCount, approvedCount, deniedCount, refundedCount, ...sum }: Readonly<Sums>) {
+  const paidMicro = sumOfHalves(sum.paidHigh, sum.paidLow)
+  const refundedMicro = sumOfHalves(sum.refundedHigh, sum.refundedLow)
+  return { paidCount, paidMicro, approvedCount, deniedCount, refundedCount, refundedMicro }
 }

@@ -1,5 +1,4 @@
 import {
-  halvesOf,
   isOfOtherAccount,
   isSpending,
   mergeParts,
@@ -8,7 +7,6 @@ import {
   sellersPaidIn,
   sumsOfParts,
   type ActivityPart,
-  type ActivitySum,
 } from '../activity.ts'
 import type { NetChange } from '../driver.ts'
 import { add, range, remove, type Operation } from '../operation.ts'
@@ -19,7 +17,6 @@ import {
   evaluations,
   paidSellers,
   payments,
-  type ActivityRow,
   type EntryRow,
   type EvaluationRow,
   type PaymentRow,
@@ -121,23 +118,10 @@ export const addUpActivity: Operation<AddUpCall, number> = {
       changes: [
         ...found.map((row) => remove(activityParts, row)),
         ...sellersPaidIn(parts).map((seller) => add(paidSellers, { accountId, ...seller })),
-        ...sumsOfParts(parts).map((sum) => add(activity, rowOf(accountId, sum))),
+        ...sumsOfParts(parts).map((sum) => add(activity, { accountId, ...sum })),
       ],
     }
   },
-}
-
-function rowOf(accountId: string, { paidMicro, refundedMicro, ...sum }: ActivitySum): ActivityRow {
-  const paid = halvesOf(paidMicro)
-  const refunded = halvesOf(refundedMicro)
-  return {
-    accountId,
-    ...sum,
-    paidHigh: paid.high,
-    paidLow: paid.low,
-    refundedHigh: refunded.high,
-    refundedLow: refunded.low,
-  }
 }
 
 function partsIn({ accountId, upToId: upTo, limit }: AddUpCall) {

@@ -1,8 +1,7 @@
-import { addMicro } from '../../../domain/money.ts'
 import type { Scope } from '../../../domain/records.ts'
 import type { Activity, ActivityQuestion, ConsoleReads, Refusal } from '../../console/store.ts'
-import { noSums, sumOfHalves, sumsOfParts, type ActivityPart, type ActivitySum } from '../activity.ts'
-import type { Table } from '../table.ts'
+import { sumsOfParts, totalsOf, type ActivityPart, type ActivitySum } from '../activity.ts'
+import { sqlName, sumRows, type Table } from '../table.ts'
 import {
   activity,
   activityParts,
@@ -44,9 +43,7 @@ export function isActiveMandate({ accountId }: Scope, nowMs: number): Sql {
 }
 
 /** The columns of a stored sum. */
-const counts = ['paid_count', 'approved_count', 'denied_count', 'refunded_count'] as const
-const halves = ['paid_high', 'paid_low', 'refunded_high', 'refunded_low'] as const
-const summed = [...counts, ...halves]
+const summed = (activity.sums ?? []).map(sqlName)
 
 /** The sums that the console shows. */
 export function prepareFigures(db: LedgerReader) {
@@ -60,7 +57,7 @@ export function prepareFigures(db: LedgerReader) {
       const sums = summed.map((name) => `cast(sum(${name}) as bigint) as ${name}`)
       // Stored sums and parts that are not added up yet, in one consistent read, so that nothing is missing or
       // counted twice.
-      const { rows } = await sql<ActivityRow>`
+      const { rows } = await sql<RawRow>`
         select subject, ${startsAt} as starts_at_ms, null as parts, ${sql.raw(sums.join(', '))}
         from ${from(activity)}
         where ${inScope(scope)} and dimension = ${dimension} and subject in (${sql.join(subjects)})
@@ -86,7 +83,8 @@ export function prepareFigures(db: LedgerReader) {
       for (const { subject, paid, refunded, parts } of rows) {
         if (parts === null) sums.set(subject, Number(paid) - Number(refunded))
       }
-      for (const { subject, paidMicro, refundedMicro } of waitingIn(rows, scope, { dimension, fromMs })) {
+      for (const { subject, ...sum } of waitingIn(rows, scope, { dimension, fromMs })) {
+        const { paidMicro, refundedMicro } = totalsOf(sum)
         sums.set(subject, (sums.get(subject) ?? 0) + Number(paidMicro - refundedMicro))
       }
       return [...sums]
@@ -204,20 +202,15 @@ export function prepareFigures(db: LedgerReader) {
   } satisfies Partial<ConsoleReads>
 }
 
-/** A stored sum, or what a batch adds to the sums. */
-type ActivityRow = Readonly<Record<(typeof summed)[number], Int>> & {
-  readonly subject: string
-  readonly starts_at_ms: Int
-  readonly parts: string | null
-}
-
 /** What rows of batches add to the sums that a question is about. */
 function waitingIn(
-  rows: readonly { readonly parts: string | null }[],
+  rows: readonly { readonly parts?: unknown }[],
   { environment }: Scope,
   { dimension, fromMs, untilMs = Infinity }: Pick<ActivityQuestion, 'dimension' | 'fromMs' | 'untilMs'>,
 ): ActivitySum[] {
-  const parts = rows.flatMap((row) => JSON.parse(row.parts ?? '[]') as readonly ActivityPart[])
+  const parts = rows.flatMap(
+    (row) => JSON.parse((row.parts as string | null) ?? '[]') as readonly ActivityPart[],
+  )
   return sumsOfParts(parts).filter(
     (sum) =>
       sum.environment === environment &&
@@ -249,43 +242,28 @@ interface RefusalRow {
 }
 
 /** The sums of rows, in the order of subjects and times. */
-function addActivity(rows: readonly ActivityRow[], scope: Scope, question: ActivityQuestion): Activity[] {
+function addActivity(rows: readonly RawRow[], scope: Scope, question: ActivityQuestion): Activity[] {
   const { subjects, isTotal } = question
-  const kept = rows.flatMap(({ parts, ...row }) => (parts === null ? [toActivity(row)] : []))
-  const fitting = waitingIn(rows, scope, question).filter(({ subject }) => subjects.includes(subject))
-  const sums = new Map<string, Activity>()
-  for (const added of [...kept, ...fitting]) {
-    const { subject, startsAtMs } = added
-    const bucketMs = isTotal ? startsAtMs : bucketOf(startsAtMs, question)
-    const key = isTotal ? subject : `${subject}\0${bucketMs}`
-    const sum = sums.get(key) ?? { startsAtMs: bucketMs, ...noSums }
-    sums.set(key, {
-      subject,
-      startsAtMs: Math.min(bucketMs, sum.startsAtMs),
-      paidCount: sum.paidCount + added.paidCount,
-      paidMicro: addMicro(sum.paidMicro, added.paidMicro),
-      approvedCount: sum.approvedCount + added.approvedCount,
-      deniedCount: sum.deniedCount + added.deniedCount,
-      refundedCount: sum.refundedCount + added.refundedCount,
-      refundedMicro: addMicro(sum.refundedMicro, added.refundedMicro),
-    })
+  const kept = rows.flatMap((row) => (row['parts'] === null ? [rowOf(activity, row)] : []))
+  const waiting = waitingIn(rows, scope, question).filter(({ subject }) => subjects.includes(subject))
+  const sums = new Map<string, ActivitySum>()
+  for (const added of [...kept, ...waiting]) {
+    const { subject } = added
+    const startsAtMs = isTotal ? added.startsAtMs : bucketOf(added.startsAtMs, question)
+    const key = isTotal ? subject : `${subject}\0${startsAtMs}`
+    const sum = sums.get(key)
+    const first = Math.min(startsAtMs, sum?.startsAtMs ?? startsAtMs)
+    sums.set(key, { ...(sum ? sumRows<ActivitySum>(activity, sum, added) : added), startsAtMs: first })
   }
-  return [...sums.values()].sort((one, other) =>
-    one.subject === other.subject ? one.startsAtMs - other.startsAtMs : one.subject < other.subject ? -1 : 1,
-  )
-}
-
-function toActivity(row: Omit<ActivityRow, 'parts'>): Activity {
-  return {
-    subject: row.subject,
-    startsAtMs: Number(row.starts_at_ms),
-    paidCount: Number(row.paid_count),
-    paidMicro: sumOfHalves(row.paid_high, row.paid_low),
-    approvedCount: Number(row.approved_count),
-    deniedCount: Number(row.denied_count),
-    refundedCount: Number(row.refunded_count),
-    refundedMicro: sumOfHalves(row.refunded_high, row.refunded_low),
-  }
+  return [...sums.values()]
+    .map(({ subject, startsAtMs, ...sum }) => ({ subject, startsAtMs, ...totalsOf(sum) }))
+    .sort((one, other) =>
+      one.subject === other.subject
+        ? one.startsAtMs - other.startsAtMs
+        : one.subject < other.subject
+          ? -1
+          : 1,
+    )
 }
 
 /** The start of the bucket of a quarter. */
