@@ -17,6 +17,13 @@ export function idsFrom(prefix: string, atMs: number): string {
   return `${prefix}_${text}`
 }
 
+/** The smallest 16 bytes of an id or a nonce created at a time, which may be infinite. */
+export function bytesFrom(atMs: number): Buffer {
+  const bytes = Buffer.alloc(16)
+  bytes.writeUIntBE(Math.max(0, Math.min(Math.floor(atMs), 2 ** 48 - 1)), 0, 6)
+  return bytes
+}
+
 /** When a nonce was created, in milliseconds: a UUIDv7 begins with its time. */
 export function timeOfNonce(nonce: string): number {
   return Number.parseInt(nonce.replaceAll('-', '').slice(0, 12), 16)

@@ -15,7 +15,7 @@ import { columnsOf, from } from '../reads/rows.ts'
 import { entries, mandates } from '../tables.ts'
 import { BatchedReads } from './batched-reads.ts'
 import { localSetting, noJit } from './local-settings.ts'
-import { spelling, uuidOf } from './postgres-reader.ts'
+import { spelling } from './postgres-reader.ts'
 import { askOnce, type Statement } from './round-trip.ts'
 import { guardOf } from './schema.ts'
 import { sql, type Sql } from '../../sql.ts'
@@ -86,7 +86,7 @@ async function ask(pool: Pool, batch: readonly AgentQuestion[]): Promise<(FoundF
   const statements = batch.map((asked): Statement => ({
     name: 'purser_facts',
     text: facts.text,
-    values: facts.valuesOf(factsValues(asked, uuidOf)),
+    values: facts.valuesOf(factsValues(asked, spelling)),
     decodeRow: (fields) => decodeFacts(fields, asked),
   }))
   const answers = await askOnce(pool, [...begin, ...statements, { text: 'commit' }])
@@ -101,7 +101,7 @@ async function askDistributed(
   pool: Pool,
   batch: readonly AgentQuestion[],
 ): Promise<(FoundFacts | undefined)[]> {
-  const asked = batch.map((question) => ({ question, values: factsValues(question, uuidOf) }))
+  const asked = batch.map((question) => ({ question, values: factsValues(question, spelling) }))
   const accounts = await askOnce(
     pool,
     asked.map(({ values }): Statement => ({

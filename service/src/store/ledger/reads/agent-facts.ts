@@ -1,5 +1,5 @@
 import { normalizeHostName } from '../../../domain/host-name.ts'
-import { idsFrom } from '../../../domain/id-time.ts'
+import { bytesFrom } from '../../../domain/id-time.ts'
 import { manyDenials, manyTransactions } from '../../../domain/risk.ts'
 import { idBytes, type IdKind } from '../../../domain/type-id.ts'
 import type { AgentFacts, AgentQuestion } from '../../store.ts'
@@ -31,8 +31,12 @@ const hourMs = 60 * minuteMs
 /** The values of the parameters, with ids in the form of a database; null for an invalid one. */
 export function factsValues(
   { caller, agentId, mandateId, merchantDomain, nowMs }: AgentQuestion,
-  idOf: (kind: IdKind, text: string) => unknown,
+  { idParameter }: Spelling,
 ) {
+  const idOf = (kind: IdKind, text: string) => {
+    const bytes = idBytes(kind, text)
+    return bytes ? idParameter(bytes) : null
+  }
   const firstMs = nowMs - (caller.clockOffsetMs ?? 0) - hourMs - clockSlackMs
   return {
     caller: idOf('account', caller.accountId),
@@ -42,7 +46,7 @@ export function factsValues(
     merchantDomain,
     /** A mandate's id as text. */
     mandateText: mandateId,
-    firstEntry: idOf('transaction', idsFrom('txn', firstMs).padEnd('txn_'.length + 26, '0')),
+    firstEntry: idParameter(bytesFrom(firstMs)),
   }
 }
 

@@ -1,4 +1,3 @@
-import { idsFrom } from '../../../domain/id-time.ts'
 import { windowStartsAtMs, type Limit } from '../../../domain/limits.ts'
 import type { AuditEvent } from '../../../domain/records.ts'
 import type { BacktestQuestion, BacktestReport } from '../../console/backtest.ts'
@@ -19,11 +18,10 @@ import {
 } from '../tables.ts'
 import type { LedgerReader } from './ledger-reader.ts'
 import {
-  bytesOfId,
   columnsOf,
   findRecord,
   findRows,
-  firstId,
+  firstIdAt,
   from,
   id,
   idFrom,
@@ -33,7 +31,7 @@ import {
   type RawRow,
 } from './rows.ts'
 import { clockSlackMs } from './transactions.ts'
-import { sql, type Sql } from '../../sql.ts'
+import { sql } from '../../sql.ts'
 
 /** How many records a back-test replays, and how many of the account's payments it may look at for them. */
 const maxRecords = 50_000
@@ -103,10 +101,10 @@ export function prepareHistory(db: LedgerReader) {
     toMs: number,
   ): Promise<{ readonly payments: PaymentRow[]; readonly endMs: number }> {
     const found: PaymentRow[] = []
-    let after = sql`nonce >= ${firstNonce(startMs - clockOffsetMs - clockSlackMs)}`
+    let after = sql`nonce >= ${firstIdAt(startMs - clockOffsetMs - clockSlackMs)}`
     for (let lookedAt = 0; ; lookedAt += rowsAtOnce) {
       const looked = sql`select * from ${from(payments)}
-        where ${ofAccount(accountId)} and ${after} and nonce < ${firstNonce(toMs + clockSlackMs)}
+        where ${ofAccount(accountId)} and ${after} and nonce < ${firstIdAt(toMs + clockSlackMs)}
         order by nonce limit ${sql.lit(rowsAtOnce)}`
       const { rows: last } = await sql<{ nonce: unknown; issued_at_ms: unknown }>`
         select nonce, issued_at_ms from (${looked}) p order by nonce desc limit 1`.execute(db)
@@ -136,13 +134,12 @@ export function prepareHistory(db: LedgerReader) {
     const found: EvaluationRow[] = []
     const refunds: EntryRow[] = []
     const moreDenied: EntryRow[] = []
-    const lastId = idsFrom('txn', toMs === Infinity ? farMs : toMs + clockSlackMs)
-    let after = sql`id >= ${firstId('transaction', idsFrom('txn', startMs - clockOffsetMs - clockSlackMs))}`
+    let after = sql`id >= ${firstIdAt(startMs - clockOffsetMs - clockSlackMs)}`
     for (;;) {
       const { rows } = await sql<RawRow>`
         select ${columnsOf(entries, 'e', 'e_')}, ${columnsOf(evaluations, 'v', 'v_')}
         from (select * from ${journal} where ${ofAccount(accountId)} and mandate_id = ${id('mandate', mandateId)}
-            and ${after} and id < ${firstId('transaction', lastId)}
+            and ${after} and id < ${firstIdAt(toMs + clockSlackMs)}
           order by id limit ${sql.lit(rowsAtOnce)}) e
         left join ${from(evaluations)} v on v.account_id = ${id('account', accountId)} and v.id = e.id
         order by e.id`.execute(db)
@@ -169,7 +166,7 @@ export function prepareHistory(db: LedgerReader) {
     { accountId, id: mandateId, clockOffsetMs }: SearchedMandate,
     startMs: number,
   ): Promise<AuditEvent[]> {
-    const start = firstId('auditEvent', idsFrom('event', startMs - clockOffsetMs - clockSlackMs))
+    const start = firstIdAt(startMs - clockOffsetMs - clockSlackMs)
     return findRows(
       db,
       auditEvents,
@@ -194,9 +191,6 @@ export function prepareHistory(db: LedgerReader) {
   return { backtest }
 }
 
-/** Later than any record. */
-const farMs = Date.UTC(9999, 0)
-
 /**
  * The time from which a mandate's history matters to decisions from a later time on: its windows, and what
  * was open then.
@@ -204,11 +198,4 @@ const farMs = Date.UTC(9999, 0)
 function startOf(limits: readonly Limit[], fromMs: number, createdAtMs: number): number {
   const starts = limits.map(({ window }) => windowStartsAtMs(window, fromMs) ?? createdAtMs)
   return Math.max(createdAtMs, Math.min(fromMs, ...starts) - warmUpMs)
-}
-
-/** The smallest nonce of a time: nonces are UUIDs of version 7. */
-function firstNonce(ms: number): Sql {
-  const bytes = Buffer.alloc(16)
-  bytes.writeUIntBE(Math.max(0, Math.min(ms, farMs)), 0, 6)
-  return bytesOfId(bytes)
 }

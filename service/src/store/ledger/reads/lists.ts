@@ -1,4 +1,4 @@
-import { idsFrom, timeOfNonce } from '../../../domain/id-time.ts'
+import { timeOfNonce } from '../../../domain/id-time.ts'
 import { holdGraceMs, validityWindowMs } from '../../../domain/proof.ts'
 import type { Hold, Scope } from '../../../domain/records.ts'
 import { sessionIdleMs } from '../../../domain/session.ts'
@@ -30,7 +30,7 @@ import {
   findRecord,
   findRow,
   findRows,
-  firstId,
+  firstIdAt,
   from,
   hasKey,
   id,
@@ -199,13 +199,12 @@ export function prepareRecordReads(db: LedgerReader) {
   }: Scope & { readonly nonce: string }): Promise<string | undefined> {
     const issuedAtMs = timeOfNonce(nonce)
     if (!Number.isSafeInteger(issuedAtMs)) return undefined
-    const [first, last] = [issuedAtMs - clockSlackMs, issuedAtMs + maxProofLifeMs + clockSlackMs]
     const { rows } = await sql<{ payer_id: unknown }>`
       select payer_id from ${from(authorizationPayers)}
       where ${ofAccount(accountId)} and nonce = ${id('nonce', nonce)}
       union all select payer_id from ${from(entries)}
-      where ${ofAccount(accountId)} and id >= ${firstId('transaction', idsFrom('txn', first))}
-        and id < ${firstId('transaction', idsFrom('txn', last))}
+      where ${ofAccount(accountId)} and id >= ${firstIdAt(issuedAtMs - clockSlackMs)}
+        and id < ${firstIdAt(issuedAtMs + maxProofLifeMs + clockSlackMs)}
         and kind = 'received' and nonce = ${id('nonce', nonce)} limit 1`.execute(db)
     return rows[0] && idFrom('account', rows[0].payer_id)
   }

@@ -1,3 +1,4 @@
+import { bytesFrom } from '../../../domain/id-time.ts'
 import type { Scope } from '../../../domain/records.ts'
 import { idBytes, idPrefixes, idText, type IdKind } from '../../../domain/type-id.ts'
 import type { RecordKey } from '../../lists.ts'
@@ -25,8 +26,13 @@ export function id(kind: IdKind | 'nonce', text: string): Sql {
   return bytes ? bytesOfId(bytes) : sql`null`
 }
 
-/** The 16 bytes of an id, or of a text between ids, as a parameter. */
-export function bytesOfId(bytes: Buffer): Sql {
+/** The smallest id or nonce of a time, as a parameter. */
+export function firstIdAt(ms: number): Sql {
+  return bytesOfId(bytesFrom(ms))
+}
+
+/** The 16 bytes of an id as a parameter. */
+function bytesOfId(bytes: Buffer): Sql {
   return new Sql((to) => sql`${to.spelling.idParameter(bytes)}`.write(to))
 }
 

@@ -36,6 +36,7 @@ import {
   columnsOf,
   findRows,
   firstId,
+  firstIdAt,
   from,
   id,
   idFrom,
@@ -88,12 +89,6 @@ interface Sources {
   readonly sums: { readonly dimension: ActivitySum['dimension']; readonly subject: string } | undefined
 }
 
-/** Max entries that a page reads, and how many of them first. */
-interface Looks {
-  readonly maxLookedAt: number
-  readonly firstStep: number
-}
-
 /** The transactions of the journal, newest first: for the API, the console, and exports. */
 export function prepareTransactionReads(db: LedgerReader) {
   /** Where the matching entries may be: parts of the journal, and sums about them, if any. */
@@ -140,19 +135,20 @@ export function prepareTransactionReads(db: LedgerReader) {
   async function readTransactions(
     scope: Scope,
     filter: ConsoleFilter,
-    { limit, olderThan, maxLookedAt, firstStep }: Page & Looks,
+    { limit, olderThan }: Page,
+    looks: { readonly max: number; readonly firstStep: number },
   ): Promise<PageOf<Transaction>> {
     if (filter.status === 'pending') return { items: [], next: undefined }
     const sources = await sourcesOf(scope, filter)
     const found: JournalRow[] = []
     let next = olderThan
-    let left = maxLookedAt
-    let step = firstStep
+    let left = looks.max
+    let step = looks.firstStep
     do {
       const most = Math.max(1, Math.floor(Math.min(left, step, maxInOneStep / sources.parts.length)))
       // One more than the page holds, to know whether there is another page.
-      const page = { limit: limit + 1 - found.length, olderThan: next, maxLookedAt: most }
-      const { items, next: last } = await readStep(scope, filter, sources, page)
+      const page = { limit: limit + 1 - found.length, olderThan: next }
+      const { items, next: last } = await readStep(scope, filter, sources, { ...page, maxLookedAt: most })
       found.push(...items)
       next = last && found.length <= limit ? await skip(scope, filter, sources, last) : last
       left -= most
@@ -172,7 +168,7 @@ export function prepareTransactionReads(db: LedgerReader) {
   ): Promise<PageOf<JournalRow>> {
     // Ids are in the time of the machine, and a test clock may have been ahead of it.
     const fromMs = (filter.fromMs ?? 0) - (scope.clockOffsetMs ?? 0)
-    const between = sql`id >= ${firstEntry(idsFrom('txn', fromMs - clockSlackMs))}
+    const between = sql`id >= ${firstIdAt(fromMs - clockSlackMs)}
       and id < ${firstEntry(earlier(olderThan, filter.beforeMs) ?? '~')}`
     const latest = (columns: Sql, place: Sql) => {
       const selects = parts.map(
@@ -183,10 +179,8 @@ export function prepareTransactionReads(db: LedgerReader) {
       return sql`select * from (${sql.join(selects, sql` union all `)}) looked_at order by id desc ${place}`
     }
     const lookedAt = latest(columnsOf(entries), sql`limit ${sql.lit(maxLookedAt)}`)
-    const { rows } = await sql<RawRow>`
-      select ${journalColumns} from (${lookedAt}) e ${await records(scope, lookedAt)}
-      where ${fits(scope, filter)} order by e.id desc limit ${sql.lit(limit)}`.execute(db)
-    const found = rows.map(toJournalRow)
+    const listed = sql`where ${fits(scope, filter)} order by e.id desc limit ${sql.lit(limit)}`
+    const found = await journalRows(scope, lookedAt, listed)
     if (found.length === limit) return { items: found, next: found.at(-1)?.entry.id }
     const last = latest(sql`id`, sql`limit 1 offset ${sql.lit(maxLookedAt - 1)}`)
     const { rows: ids } = await sql<{ id: unknown }>`${last}`.execute(db)
@@ -241,13 +235,15 @@ export function prepareTransactionReads(db: LedgerReader) {
     return end < next ? end : next
   }
 
-  /** The payment or the evaluation of each entry `e` of an account, among those that are `found`. */
-  async function records({ accountId }: Pick<Scope, 'accountId'>, found: Sql): Promise<Sql> {
+  /** The entries `e` of an account that are `found`, with their payments or evaluations. */
+  async function journalRows({ accountId }: Scope, found: Sql, listed: Sql): Promise<JournalRow[]> {
     const account = id('account', accountId)
-    return sql`
-      ${await db.joinPayments(account, found)}
-      left join ${from(evaluations)} v on v.account_id = ${account} and v.id = e.id
-      left join ${from(refunds)} r on r.account_id = ${account} and r.id = e.id`
+    const { rows } = await sql<RawRow>`
+      select ${journalColumns} from (${found}) e ${await db.joinPayments(account, found)}
+        left join ${from(evaluations)} v on v.account_id = ${account} and v.id = e.id
+        left join ${from(refunds)} r on r.account_id = ${account} and r.id = e.id
+      ${listed}`.execute(db)
+    return rows.map(toJournalRow)
   }
 
   /** Whether an entry `e` is a transaction of a scope that matches a filter. */
@@ -279,63 +275,50 @@ export function prepareTransactionReads(db: LedgerReader) {
     )
   }
 
-  /** The transaction of an entry, with the category that its payment was evaluated under. */
-  async function toTransactions(scope: Scope, rows: readonly JournalRow[]): Promise<Transaction[]> {
-    const categories = await categoriesOf(scope, rows)
-    return rows.map((row) => toTransaction(row, categories.get(row.entry.id) ?? null))
-  }
-
   /**
-   * A payment whose proof has no category gets that of the latest approved evaluation of the same purchase before its
-   * proof: the same agent, mandate, merchant, resource and amount. Payments received from another account have none.
+   * The transactions of entries. A payment whose proof has no category gets that of the latest approved evaluation of the same
+   * purchase before its proof: the same agent, mandate, merchant, resource and amount. Payments received from another account
+   * have none.
    */
-  async function categoriesOf(
+  async function toTransactions(
     { accountId, environment }: Scope,
     rows: readonly JournalRow[],
-  ): Promise<ReadonlyMap<string, string | null>> {
-    const paid = rows.flatMap(({ entry, payment }) =>
-      payment?.category === null && !isOfOtherAccount(entry.kind) ? [{ entry, payment }] : [],
+  ): Promise<Transaction[]> {
+    const paid = rows.flatMap(({ entry, payment }, place) =>
+      payment?.category === null && !isOfOtherAccount(entry.kind) ? [{ place, payment }] : [],
     )
-    if (paid.length === 0) return new Map()
     const journal = await db.entriesOfMandates([...new Set(paid.map(({ payment }) => payment.mandateId))])
-    const selects = paid.map(({ entry, payment }, place) => {
+    const selects = paid.map(({ place, payment }) => {
       const issuedAtMs = timeOfNonce(payment.nonce)
       return sql`
         select * from (
           select cast(${sql.lit(place)} as bigint) as place, v.category from (
             select id from ${journal}
             where ${ofAccount(accountId)} and mandate_id = ${id('mandate', payment.mandateId)}
-              and id >= ${firstEntry(idsFrom('txn', issuedAtMs - evaluatedWithinMs))}
-              and id < ${firstEntry(idsFrom('txn', issuedAtMs + 1))}
+              and id >= ${firstIdAt(issuedAtMs - evaluatedWithinMs)} and id < ${firstIdAt(issuedAtMs + 1)}
             order by id desc limit ${sql.lit(entriesLookedAt)}) e
             join ${from(evaluations)} v on v.account_id = ${id('account', accountId)} and v.id = e.id
           where v.environment = ${environment} and v.subject = 'transaction' and v.reason_code is null
             and v.mandate_id = ${payment.mandateId}
             and v.merchant_domain = ${payment.merchantDomain} and v.resource_url = ${payment.resourceUrl}
             and v.amount_micro = ${payment.amountMicro}
-          order by e.id desc limit 1) ${sql.ref(`of_${entry.kind}_${place}`)}`
+          order by e.id desc limit 1) ${sql.ref(`of_${place}`)}`
     })
-    const categories = new Map<string, string | null>()
+    const categories = new Map<number, string | null>()
     for (let done = 0; done < selects.length; done += selectsAtOnce) {
-      const some = selects.slice(done, done + selectsAtOnce)
-      const { rows: found } = await sql<{ place: unknown; category: string | null }>`
-        ${sql.join(some, sql` union all `)}`.execute(db)
-      for (const { place, category } of found) {
-        const entryId = paid[Number(place)]?.entry.id
-        if (entryId !== undefined) categories.set(entryId, category)
-      }
+      const some = sql.join(selects.slice(done, done + selectsAtOnce), sql` union all `)
+      const { rows: found } = await sql<{ place: Int; category: string | null }>`${some}`.execute(db)
+      for (const { place, category } of found) categories.set(Number(place), category)
     }
-    return categories
+    return rows.map((row, place) => toTransaction(row, categories.get(place) ?? null))
   }
 
   /** An entry of the scope that matches a filter. */
-  async function findEntry(key: RecordKey, filter: ConsoleFilter) {
+  async function findEntry(key: RecordKey, filter: ConsoleFilter): Promise<JournalRow | undefined> {
     const found = sql`
       select * from ${from(entries)} where ${ofAccount(key.accountId)} and id = ${id('transaction', key.id)}`
-    const { rows } = await sql<RawRow>`
-      select ${journalColumns} from (${found}) e ${await records(key, found)}
-      where ${fits(key, filter)}`.execute(db)
-    return rows[0] && toJournalRow(rows[0])
+    const [entry] = await journalRows(key, found, sql`where ${fits(key, filter)}`)
+    return entry
   }
 
   return {
@@ -360,14 +343,14 @@ export function prepareTransactionReads(db: LedgerReader) {
     },
 
     listConsoleTransactions(scope: Scope, filter: ConsoleFilter, page: Page): Promise<PageOf<Transaction>> {
-      const maxLookedAt = page.limit * lookedAtForEach
-      return readTransactions(scope, filter, { ...page, maxLookedAt, firstStep: maxLookedAt / 2 })
+      const max = page.limit * lookedAtForEach
+      return readTransactions(scope, filter, page, { max, firstStep: max / 2 })
     },
 
     async listTransactions(scope: Scope, filter: ConsoleFilter, page: Page): Promise<PageOf<Transaction>> {
       try {
         const firstStep = page.limit * lookedAtInFirstStep
-        return await readTransactions(scope, filter, { ...page, maxLookedAt: maxLookedAtByApi, firstStep })
+        return await readTransactions(scope, filter, page, { max: maxLookedAtByApi, firstStep })
       } catch (error) {
         if (!(error instanceof QueryTooSlowError)) throw error
         throw new StoreUnavailableError(error.message, { retryAfterSeconds: 1, cause: error })
@@ -381,12 +364,10 @@ export function prepareTransactionReads(db: LedgerReader) {
       const found = sql`
         select * from ${from(entries)} where ${ofAccount(scope.accountId)} and ${after}
         order by id desc limit ${sql.lit(limit)}`
-      const { rows } = await sql<RawRow>`
-        select ${journalColumns} from (${found}) e ${await records(scope, found)}
-        order by e.id desc`.execute(db)
-      const own = rows
-        .map(toJournalRow)
-        .filter(({ entry }) => entry.environment === scope.environment && entry.kind !== 'more_denied')
+      const rows = await journalRows(scope, found, sql`order by e.id desc`)
+      const own = rows.filter(
+        ({ entry }) => entry.environment === scope.environment && entry.kind !== 'more_denied',
+      )
       return { items: await toTransactions(scope, own), isCutOff: rows.length === limit }
     }) satisfies ConsoleReads['newestTransactions'],
   }
@@ -447,52 +428,53 @@ function toTransaction(
       ...commonOf(entry, payment),
       status: refund ? 'refunded' : 'paid',
       amountText: refund ? refund.amountText : capturedTextOf(payment),
-      // The payer's notes are not disclosed to another account.
-      category: isOfOther ? null : (payment.category ?? category),
-      reasonCode: null,
       reasonDetail: refund?.reason ?? null,
       refundOf: refund ? payment.transactionId : null,
       orderId: payment.orderId,
       isExpense: !isOfOther,
       isRevenue: payment.sellerAccountId === entry.accountId,
       mandateVersion: payment.mandateVersion ?? 1,
+      // The payer's notes are not disclosed to another account.
+      category: isOfOther ? null : (payment.category ?? category),
       metadata: isOfOther ? null : payment.metadata,
     }
   }
   if (!evaluation) throw new Error(`the entry ${entry.id} has neither a payment nor an evaluation`)
+  const { reasonCode, reasonDetail } = evaluation
   return {
     ...commonOf(entry, evaluation),
-    status: evaluation.reasonCode === null ? 'approved' : 'denied',
-    amountText: evaluation.amountText,
-    category: evaluation.category,
-    reasonCode: evaluation.reasonCode ?? 'within_policy',
-    reasonDetail: evaluation.reasonDetail,
-    refundOf: null,
-    orderId: null,
-    isExpense: false,
-    isRevenue: false,
-    mandateVersion: evaluation.mandateVersion,
-    metadata: evaluation.metadata,
+    status: reasonCode === null ? 'approved' : 'denied',
+    reasonCode: reasonCode ?? 'within_policy',
+    reasonDetail,
   }
 }
 
-/** What the transactions of payments and evaluations have in common. */
+/** A transaction as far as payments and evaluations are alike. */
 function commonOf(
   { accountId, environment, id: entryId, amountMicro, atMs }: EntryRow,
   of: PaymentRow | EvaluationRow,
-) {
-  const { agentId, mandateId, currency, resourceUrl, merchantDomain, sellerId } = of
+): Omit<Transaction, 'status'> {
   return {
     accountId,
     environment,
     id: entryId,
-    agentId,
-    mandateId,
+    agentId: of.agentId,
+    mandateId: of.mandateId,
+    amountText: of.amountText,
     amountMicro,
-    currency,
-    resourceUrl,
-    merchantDomain: merchantDomain ?? '',
-    sellerId,
+    currency: of.currency,
+    resourceUrl: of.resourceUrl,
+    merchantDomain: of.merchantDomain ?? '',
+    sellerId: of.sellerId,
+    category: of.category,
+    reasonCode: null,
+    reasonDetail: null,
+    refundOf: null,
+    orderId: null,
+    isExpense: false,
+    isRevenue: false,
+    mandateVersion: of.mandateVersion,
+    metadata: of.metadata,
     createdAtMs: atMs,
   }
 }

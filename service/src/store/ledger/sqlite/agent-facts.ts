@@ -102,7 +102,7 @@ export function prepareAgentFacts(
   }
 
   function findAnew(asked: AgentQuestion): FoundFacts | undefined {
-    const values = findAll.get(...facts.valuesOf(factsValues(asked, bytesOf)))
+    const values = findAll.get(...facts.valuesOf(factsValues(asked, spelling)))
     const found = values && decodeFacts(values, asked)
     if (!found?.mandate) return found
     const { mandate, hasPaidThisSeller } = found
