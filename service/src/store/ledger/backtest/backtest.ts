@@ -5,26 +5,27 @@ import type { NotJudgedReason } from '@purser/wire/mandates/backtests'
 import { admitsSeller, type PolicyDecision, type PolicyDenial } from '../../../domain/policy.ts'
 import { addMicro, subtractMicro, type MicroUsdc } from '../../../domain/money.ts'
 import type { MandateTerms } from '../../../domain/records.ts'
-import type { BacktestExample, BacktestFlips, BacktestReport, FlipsOfCheck } from '../../console/backtest.ts'
+import type {
+  BacktestExample,
+  BacktestFlips,
+  BacktestQuestion,
+  BacktestReport,
+  FlipsOfCheck,
+} from '../../console/backtest.ts'
 import { decisionOf } from '../operations/evaluation-rows.ts'
 import type { AgentRow, EvaluationRow, MandateRow, PaymentRow } from '../tables.ts'
 import type { TimedEvent } from './history.ts'
 import { ReplayedMandate } from './replayed-mandate.ts'
 
-export interface Backtest {
+export interface Backtest extends BacktestQuestion {
   readonly mandate: MandateRow
   readonly agent: AgentRow
-  /** The terms to try; omitted ones are the mandate's. */
-  readonly draft: Partial<MandateTerms>
   /** In order, from early enough before `fromMs` that all windows are complete. */
   readonly events: readonly TimedEvent[]
-  readonly fromMs: number
-  readonly toMs: number
   /** Whether the history ends early because it has too many records. */
   readonly isCutOff: boolean
   /** Denied proofs that were only counted. */
   readonly onlyCounted: number
-  readonly now: () => number
 }
 
 /** How many events are replayed before payments get a turn. */
@@ -119,7 +120,7 @@ class Judge {
     // A person has approved it, and would approve it again.
     const isApproved = alone.decision === 'denied' && alone.code === 'approval_required'
     const isKnown = this.#isReproduced(mandateVersion, approved, isApproved ? approved : alone)
-    const drafted = this.#drafted.decideProof(payment, issuedAtMs, { isApproved })
+    const drafted = this.#drafted.decideProof(payment, issuedAtMs, isApproved)
     this.#recorded.issue(payment)
     // Records that cannot be judged are replayed on the draft as they were recorded.
     if (drafted.decision === 'approved' || isKnown !== true) this.#drafted.issue(payment)
@@ -154,8 +155,11 @@ class Judge {
       subject === 'proof'
         ? mandate.decideProof(evaluation, createdAtMs)
         : mandate.decideEvaluation(evaluation)
+    // Shared budgets also count other mandates.
     const isKnown =
-      notReplayed(recorded) ?? this.#isReproduced(mandateVersion, recorded, decide(this.#recorded))
+      recorded.decision === 'denied' && recorded.check === 11
+        ? 'shared_budget'
+        : this.#isReproduced(mandateVersion, recorded, decide(this.#recorded))
     const drafted = decide(this.#drafted)
     if (isKnown === true && subject === 'proof' && drafted.decision === 'approved')
       this.#payAtOnce(evaluation)
@@ -214,11 +218,6 @@ class Judge {
   }
 }
 
-/** Why a record cannot be judged: shared budgets also count other mandates. */
-function notReplayed(recorded: PolicyDecision): NotJudgedReason | undefined {
-  return recorded.decision === 'denied' && recorded.check === 11 ? 'shared_budget' : undefined
-}
-
 const sellerDenied = {
   decision: 'denied',
   code: 'merchant_not_allowed',
@@ -235,7 +234,8 @@ class Flips {
   add({ check, code }: PolicyDenial, example: BacktestExample): void {
     if (this.#examples.length < maxExamples) this.#examples.push(example)
     const key = `${check} ${code}`
-    const sum = this.#byCheck.get(key) ?? { check, code, ...noFlips }
+    const none = { check, code, evaluations: 0, payments: 0, amountMicro: 0n as MicroUsdc }
+    const sum = this.#byCheck.get(key) ?? none
     const counted =
       example.kind === 'evaluation'
         ? { evaluations: sum.evaluations + 1 }
@@ -248,8 +248,6 @@ class Flips {
     return { byCheck, examples: this.#examples }
   }
 }
-
-const noFlips = { evaluations: 0, payments: 0, amountMicro: 0n as MicroUsdc }
 
 function exampleOf(
   record: PaymentRow | EvaluationRow,
@@ -282,12 +280,8 @@ function spentBefore(events: readonly TimedEvent[]): MicroUsdc {
   for (const { event } of events) {
     if (event.kind === 'charged') chargedMicro = addMicro(chargedMicro, event.amountMicro)
     if (event.kind === 'refunded') chargedMicro = subtractMicro(chargedMicro, event.amountMicro)
-    const known =
-      event.kind === 'issued'
-        ? event.payment.spentBeforeMicro
-        : event.kind === 'decided'
-          ? event.evaluation.spentBeforeMicro
-          : null
+    const record = event.kind === 'decided' ? event.evaluation : event.kind === 'issued' && event.payment
+    const known = record ? record.spentBeforeMicro : null
     if (known !== null) return subtractMicro(known, chargedMicro)
   }
   return 0n as MicroUsdc

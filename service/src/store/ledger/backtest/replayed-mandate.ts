@@ -24,12 +24,11 @@ export class ReplayedMandate {
   readonly #agent: AgentRow
   #mandate: MandateRow
   readonly #subjects = new Map<string, SubjectUsageRow>()
-  /** Payments that are open or authorized. */
-  readonly #payments = new Map<string, ReplayedPayment>()
+  /** By nonce, soonest to expire first. */
+  readonly #open = new Map<string, ReplayedPayment>()
+  readonly #authorized = new Map<string, ReplayedPayment>()
   /** By subject. */
   readonly #paidSellers = new Set<string>()
-  /** The nonces of open payments, soonest to expire first, and of many that have ended. */
-  #byExpiry: { readonly nonce: string; readonly expiresAtMs: number }[] = []
 
   constructor(mandate: MandateRow, agent: AgentRow, spentMicro: MicroUsdc) {
     this.#agent = { ...agent, status: 'active', budgetPath: null }
@@ -49,29 +48,17 @@ export class ReplayedMandate {
   }
 
   /** The decision on a proof, which a person may have approved. */
-  decideProof(
-    { amountText, amountMicro, resourceUrl, category }: Asked,
-    atMs: number,
-    { isApproved = false } = {},
-  ): PolicyDecision {
-    const payment = { amountText, amountMicro, resourceUrl, category, countHolds: true }
-    return this.#decide(payment, { atMs, isApproved })
+  decideProof(payment: Asked, atMs: number, isApproved = false): PolicyDecision {
+    return this.#decide({ ...payment, countHolds: true }, atMs, isApproved)
   }
 
   /** The decision on an evaluation. */
   decideEvaluation(evaluation: EvaluationRow): PolicyDecision {
-    const { amountText, amountMicro, resourceUrl, category, merchantDomain, createdAtMs } = evaluation
-    const payment = { amountText, amountMicro, resourceUrl, category, countHolds: false }
-    return this.#decide(
-      { ...payment, seller: { merchantDomain: merchantDomain ?? '' } },
-      { atMs: createdAtMs },
-    )
+    const seller = { merchantDomain: evaluation.merchantDomain ?? '' }
+    return this.#decide({ ...evaluation, seller, countHolds: false }, evaluation.createdAtMs)
   }
 
-  #decide(
-    payment: PolicyPayment,
-    { atMs, isApproved = false }: { readonly atMs: number; readonly isApproved?: boolean },
-  ): PolicyDecision {
+  #decide(payment: PolicyPayment, atMs: number, isApproved = false): PolicyDecision {
     const bookings = new Bookings(this.#mandate, this.#facts)
     releaseExpired(bookings, this.#facts, atMs)
     this.#apply(bookings.changes)
@@ -88,8 +75,8 @@ export class ReplayedMandate {
     if (!this.#mandate.approval?.firstPurchaseAtSeller) return false
     const subject = subjectOf('seller', resourceUrl)
     if (this.#paidSellers.has(subject)) return true
-    return [...this.#payments.values()].some(
-      (payment) => this.#isHeld(payment) && subjectOf('seller', payment.resourceUrl) === subject,
+    return [...this.#open.values(), ...this.#authorized.values()].some(
+      (payment) => subjectOf('seller', payment.resourceUrl) === subject,
     )
   }
 
@@ -108,8 +95,16 @@ export class ReplayedMandate {
     this.#apply(bookings.changes)
     // Authorized payments end by events, so the rows of `overdueOf` are not read.
     this.#mandate = { ...this.#mandate, authorizedPayments: 0 }
-    this.#payments.set(held.nonce, held)
-    if (!isAuthorized) this.#byExpiry.push({ nonce: held.nonce, expiresAtMs: held.expiresAtMs })
+    const kept = isAuthorized ? this.#authorized : this.#open
+    kept.set(held.nonce, held)
+  }
+
+  /** The payment with a nonce if it is open or authorized: it is neither afterwards. */
+  #take(nonce: string): ReplayedPayment | undefined {
+    const payment = this.#open.get(nonce) ?? this.#authorized.get(nonce)
+    this.#open.delete(nonce)
+    this.#authorized.delete(nonce)
+    return payment
   }
 
   /**
@@ -118,9 +113,8 @@ export class ReplayedMandate {
    */
   charge({ nonce, resourceUrl }: Pick<PaymentRow, 'nonce' | 'resourceUrl'>, amountMicro: MicroUsdc): void {
     this.#paidSellers.add(subjectOf('seller', resourceUrl))
-    const payment = this.#payments.get(nonce)
-    this.#payments.delete(nonce)
-    if (!payment || !this.#isHeld(payment)) {
+    const payment = this.#take(nonce)
+    if (!payment) {
       this.#addSpent(amountMicro)
       return
     }
@@ -137,9 +131,8 @@ export class ReplayedMandate {
 
   /** Ends a payment without charging it. */
   end(nonce: string): void {
-    const payment = this.#payments.get(nonce)
-    this.#payments.delete(nonce)
-    if (!payment || !this.#isHeld(payment)) return
+    const payment = this.#take(nonce)
+    if (!payment) return
     this.#change((bookings) =>
       payment.status === 'authorized'
         ? bookings.settle(payment, { spentMicro: 0n as MicroUsdc })
@@ -162,12 +155,7 @@ export class ReplayedMandate {
     releaseExpired(bookings, this.#facts, atMs)
     bookings.endAll()
     this.#apply(bookings.changes)
-    for (const [nonce, { status }] of this.#payments) if (status === 'open') this.#payments.delete(nonce)
-    this.#byExpiry = []
-  }
-
-  #isHeld({ status, epoch }: ReplayedPayment): boolean {
-    return status === 'authorized' || epoch === this.#mandate.epoch
+    this.#open.clear()
   }
 
   #change(act: (bookings: Bookings) => void): void {
@@ -198,25 +186,13 @@ export class ReplayedMandate {
   }
 
   /** The open payments that expire in a range. */
-  #expiringIn({ after, upTo, limit }: RangeRead): ReplayedPayment[] {
+  #expiringIn({ after = 0, upTo = Infinity, limit }: RangeRead): ReplayedPayment[] {
     const found: ReplayedPayment[] = []
-    for (let index = this.#firstAfter(Number(after)); index < this.#byExpiry.length; index++) {
-      const { nonce, expiresAtMs } = this.#byExpiry[index]!
-      if (found.length >= limit || (upTo !== undefined && expiresAtMs > Number(upTo))) break
-      const payment = this.#payments.get(nonce)
-      if (payment) found.push(payment)
+    for (const payment of this.#open.values()) {
+      if (found.length >= limit || payment.expiresAtMs > Number(upTo)) break
+      if (payment.expiresAtMs > Number(after)) found.push(payment)
     }
     return found
-  }
-
-  #firstAfter(afterMs: number): number {
-    let [low, high] = [0, this.#byExpiry.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.#byExpiry[middle]!.expiresAtMs > afterMs) high = middle
-      else low = middle + 1
-    }
-    return low
   }
 
   #apply(changes: readonly Change[]): void {
@@ -225,7 +201,7 @@ export class ReplayedMandate {
       else if (table.name === subjectUsage.name)
         this.#subjects.set(keyText(table, row), row as unknown as SubjectUsageRow)
       else if (table.name === payments.name && row['status'] === 'expired')
-        this.#payments.delete(String(row['nonce']))
+        this.#open.delete(String(row['nonce']))
     }
   }
 }

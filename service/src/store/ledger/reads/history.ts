@@ -58,7 +58,7 @@ type SearchedMandate = MandateRow & { readonly clockOffsetMs: number }
 /** The history of a mandate, for back-tests. Every statement reads a bounded number of rows. */
 export function prepareHistory(db: LedgerReader) {
   async function backtest(key: RecordKey, question: BacktestQuestion): Promise<BacktestReport | undefined> {
-    const { fromMs, toMs, draft, now } = question
+    const { fromMs, toMs, draft } = question
     const mandate = await findRecord(db, mandates, key)
     if (!mandate) return undefined
     const agent = await findRecord(db, agents, { ...key, id: mandate.agentId })
@@ -78,20 +78,9 @@ export function prepareHistory(db: LedgerReader) {
       endings: [...(await findStops(searched, startMs)), ...(await findVoids(mandate, found.payments))],
     }
     const events = eventsOf(rows).filter(({ atMs }) => atMs >= startMs && atMs < endMs)
-    return runBacktest({
-      mandate,
-      agent,
-      draft,
-      events,
-      fromMs,
-      toMs,
-      isCutOff: endMs < toMs,
-      onlyCounted: decided.moreDenied.reduce(
-        (sum, { atMs, count }) => (atMs >= fromMs && atMs < endMs ? sum + count : sum),
-        0,
-      ),
-      now,
-    })
+    const counted = decided.moreDenied.filter(({ atMs }) => atMs >= fromMs && atMs < endMs)
+    const onlyCounted = counted.reduce((sum, { count }) => sum + count, 0)
+    return runBacktest({ ...question, mandate, agent, events, isCutOff: endMs < toMs, onlyCounted })
   }
 
   /** The payments of a mandate whose proofs were issued in a range, and up to when all of them were found. */
