@@ -1,6 +1,6 @@
 import type { Ledger } from './ledger.ts'
 import { addUpActivity } from './operations/activity.ts'
-import { from, id, idFrom } from './reads/rows.ts'
+import { from, id, rowOf, type RawRow } from './reads/rows.ts'
 import { activityParts } from './tables.ts'
 import { sql, type Reader } from '../sql.ts'
 
@@ -66,13 +66,9 @@ export function findPartsIn(db: Reader): FindParts {
     const isAfter = after
       ? sql`where (account_id, id) > (${id('account', after.accountId)}, ${id('transaction', after.id)})`
       : sql``
-    const { rows } = await sql<{ account_id: unknown; id: unknown; length: unknown }>`
+    const { rows } = await sql<RawRow>`
       select account_id, id, octet_length(parts) as length from ${from(activityParts)} ${isAfter}
       order by account_id, id limit ${sql.lit(limit)}`.execute(db)
-    return rows.map((row) => ({
-      accountId: idFrom('account', row.account_id),
-      id: idFrom('transaction', row.id),
-      length: Number(row.length),
-    }))
+    return rows.map((raw) => ({ ...rowOf(activityParts, raw), length: Number(raw['length']) }))
   }
 }

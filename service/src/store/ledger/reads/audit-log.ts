@@ -1,17 +1,19 @@
 import { eventOfTransaction, transactionOfEvent } from '../../../domain/audit.ts'
 import type { AuditEvent, Scope } from '../../../domain/records.ts'
 import type { AuditFilter, Page, PageOf, StoreReads } from '../../store.ts'
-import { auditEvents, entries, mandates, payments, refunds, type PaymentRow } from '../tables.ts'
+import { auditEvents, entries, payments, type PaymentRow } from '../tables.ts'
+import { hasPaid } from './console-figures.ts'
+import type { LedgerReader } from './ledger-reader.ts'
 import { listRows } from './pages.ts'
 import { capturedTextOf } from './records.ts'
 import { findRows, from, id, ids, inScope, ofAccount } from './rows.ts'
-import { sql, type Reader, type Sql } from '../../sql.ts'
+import { sql, type Sql } from '../../sql.ts'
 
 /** Max entries that a page reads for payments: a page with few of them is short, and has a next page. */
 const maxLookedAt = 1_000
 
 /** The audit log: recorded events, and the payments of the journal, each of which doubles as its event. */
-export function prepareAuditLog(db: Reader) {
+export function prepareAuditLog(db: LedgerReader) {
   function listRecorded(scope: Scope, { type, subjectId }: AuditFilter, page: Page) {
     const isFiltered = type !== undefined || subjectId !== undefined
     const where = sql.and(
@@ -39,16 +41,8 @@ export function prepareAuditLog(db: Reader) {
     const { items, next } = await listRows(db, list, { limit, olderThan: older })
     const nonces = items.flatMap(({ nonce }) => nonce ?? [])
     const paid = await findRows(db, payments, sql`${own} and nonce in (${ids('nonce', nonces)})`)
-    const isMoreLeft = next !== undefined && (items.length > 0 || (await hasPaid(scope)))
+    const isMoreLeft = next !== undefined && (items.length > 0 || (await hasPaid(db, scope)))
     return { items: paid.map(toEvent), next: isMoreLeft ? eventOfTransaction(next) : undefined }
-  }
-
-  /** Whether anything was paid at all. */
-  async function hasPaid(scope: Scope): Promise<boolean> {
-    const { rows } = await sql`
-      select 1 from ${from(mandates)} where ${inScope(scope)} and spent_micro > 0
-      union all select 1 from ${from(refunds)} where ${inScope(scope)} limit 1`.execute(db)
-    return rows.length > 0
   }
 
   return {

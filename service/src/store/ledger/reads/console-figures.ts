@@ -1,5 +1,5 @@
 import type { Scope } from '../../../domain/records.ts'
-import type { Activity, ActivityQuestion, ConsoleReads, Refusal } from '../../console/store.ts'
+import type { Activity, ActivityQuestion, ConsoleReads } from '../../console/store.ts'
 import { sumsOfParts, totalsOf, type ActivityPart, type ActivitySum } from '../activity.ts'
 import { sqlName, sumRows, type Table } from '../table.ts'
 import {
@@ -15,7 +15,17 @@ import {
 } from '../tables.ts'
 import { consoleMandates } from './console-mandates.ts'
 import type { LedgerReader } from './ledger-reader.ts'
-import { columnsOf, from, inScope, ofAccount, rowOf, type Int, type RawRow } from './rows.ts'
+import {
+  columnsOf,
+  countRows,
+  from,
+  hasRows,
+  inScope,
+  ofAccount,
+  rowOf,
+  type Int,
+  type RawRow,
+} from './rows.ts'
 import { amountFrom, countFrom, sumAmount, sumWhere, type Sums } from './sums.ts'
 import { sql, type Sql } from '../../sql.ts'
 
@@ -44,6 +54,13 @@ export function isActiveMandate({ accountId }: Scope, nowMs: number): Sql {
 
 /** The columns of a stored sum. */
 const summed = (activity.sums ?? []).map(sqlName)
+
+/** Whether anything was paid in a scope. What was refunded was paid, too. */
+export async function hasPaid(db: LedgerReader, scope: Scope): Promise<boolean> {
+  const own = inScope(scope)
+  const isSpent = await hasRows(db, mandates, sql`${own} and spent_micro > 0 ${db.inTime}`)
+  return isSpent || hasRows(db, refunds, sql`${own} ${db.inTime}`)
+}
 
 /** The sums that the console shows. */
 export function prepareFigures(db: LedgerReader) {
@@ -123,55 +140,41 @@ export function prepareFigures(db: LedgerReader) {
       }
     },
 
-    async countStoppedMandates(scope) {
-      const { rows } = await sql<Sums>`
-        select count(*) as stopped from ${from(mandates)} where ${inScope(scope)} and ${isStopped} ${inTime}`.execute(
-        db,
-      )
-      return countFrom(rows[0], 'stopped')
-    },
+    countStoppedMandates: (scope) =>
+      countRows(db, mandates, sql`${inScope(scope)} and ${isStopped} ${inTime}`),
 
-    async countPendingApprovals(scope, nowMs) {
-      const { rows } = await sql<Sums>`
-        select count(*) as pending from ${from(openApprovals)}
-        where ${inScope(scope)} and status = 'pending' and expires_at_ms > ${nowMs} ${inTime}`.execute(db)
-      return countFrom(rows[0], 'pending')
-    },
+    countPendingApprovals: (scope, nowMs) =>
+      countRows(
+        db,
+        openApprovals,
+        sql`${inScope(scope)} and status = 'pending' and expires_at_ms > ${nowMs} ${inTime}`,
+      ),
 
     async readChecklist(scope) {
-      const any = async (table: Table, condition = sql``) => {
-        const { rows } = await sql`
-          select 1 from ${from(table)} where ${inScope(scope)} ${condition} ${inTime} limit 1`.execute(db)
-        return rows.length > 0
-      }
-      // What was refunded was paid, too.
-      const hasPaid = async () => (await any(mandates, sql`and spent_micro > 0`)) || any(refunds)
+      const any = (table: Table) => hasRows(db, table, sql`${inScope(scope)} ${inTime}`)
       const [agent, mandate, seller, proof, paid] = await Promise.all([
         any(agents),
         any(mandates),
         any(sellers),
         // Proofs exist only in the sandbox, so production is not searched.
         scope.environment === 'sandbox' ? any(payments) : false,
-        hasPaid(),
+        hasPaid(db, scope),
       ])
       return { agent, mandate, seller, proof, paid }
     },
 
     async readRefusals(scope, { subjects, fromMs }) {
       if (subjects.length === 0) return []
-      const { rows } = await sql<RefusalRow>`
-        select subject, reason, min(starts_at_ms) as starts_at_ms, cast(sum(count) as bigint) as refused
+      const { rows } = await sql<RawRow>`
+        select subject, reason, min(starts_at_ms) as starts_at_ms, cast(sum(count) as bigint) as count
         from ${from(refusals)}
         where ${inScope(scope)} and subject in (${sql.join(subjects)}) and starts_at_ms >= ${fromMs}
         group by subject, reason order by 4 desc, reason`.execute(db)
-      return rows.map(({ subject, reason, starts_at_ms, refused }) => ({
-        accountId: scope.accountId,
-        environment: scope.environment,
-        subject,
-        reason,
-        startsAtMs: Number(starts_at_ms),
-        count: Number(refused),
-      }))
+      const { accountId, environment } = scope
+      return rows.map((raw) => {
+        const { subject, reason, startsAtMs, count } = rowOf(refusals, raw)
+        return { accountId, environment, subject, reason, startsAtMs, count }
+      })
     },
 
     async readOpenHolds() {
@@ -203,10 +206,10 @@ export function prepareFigures(db: LedgerReader) {
 }
 
 /** What rows of batches add to the sums that a question is about. */
-function waitingIn(
+export function waitingIn(
   rows: readonly { readonly parts?: unknown }[],
   { environment }: Scope,
-  { dimension, fromMs, untilMs = Infinity }: Pick<ActivityQuestion, 'dimension' | 'fromMs' | 'untilMs'>,
+  { dimension, subjects, fromMs = 0, untilMs = Infinity }: Partial<ActivityQuestion>,
 ): ActivitySum[] {
   const parts = rows.flatMap(
     (row) => JSON.parse((row.parts as string | null) ?? '[]') as readonly ActivityPart[],
@@ -215,6 +218,7 @@ function waitingIn(
     (sum) =>
       sum.environment === environment &&
       sum.dimension === dimension &&
+      (subjects === undefined || subjects.includes(sum.subject)) &&
       sum.startsAtMs >= fromMs &&
       sum.startsAtMs < untilMs,
   )
@@ -234,18 +238,11 @@ function inWhole(name: 'paid' | 'refunded'): Sql {
   return sql`(${high} * cast(4294967296 as double precision) + ${low})`
 }
 
-interface RefusalRow {
-  readonly subject: string
-  readonly reason: Refusal['reason']
-  readonly starts_at_ms: Int
-  readonly refused: Int
-}
-
 /** The sums of rows, in the order of subjects and times. */
 function addActivity(rows: readonly RawRow[], scope: Scope, question: ActivityQuestion): Activity[] {
-  const { subjects, isTotal } = question
+  const { isTotal } = question
   const kept = rows.flatMap((row) => (row['parts'] === null ? [rowOf(activity, row)] : []))
-  const waiting = waitingIn(rows, scope, question).filter(({ subject }) => subjects.includes(subject))
+  const waiting = waitingIn(rows, scope, question)
   const sums = new Map<string, ActivitySum>()
   for (const added of [...kept, ...waiting]) {
     const { subject } = added

@@ -42,20 +42,14 @@ export function fitsMandate(accountId: string, { budgetId, status, text, nowMs }
 /** Whether a mandate is listed under a status: a revoked agent has no active or paused mandates. */
 function hasStatus(status: ListedStatus, agentStatus: Sql, nowMs: number): Sql {
   const isExpired = sql`(status = 'active' and expires_at_ms <= ${nowMs})`
-  switch (status) {
-    case 'revoked':
-      return sql`status = 'revoked'`
-    case 'agent_revoked':
-      return sql`status <> 'revoked' and not ${isExpired} and ${agentStatus} = 'revoked'`
-    case 'active':
-      return sql`status = 'active' and not ${isExpired} and ${agentStatus} <> 'revoked'`
-    case 'expired':
-      return isExpired
-    case 'paused':
-      return sql`status = 'paused' and ${agentStatus} <> 'revoked'`
-    default:
-      return status satisfies never
+  const conditions: Readonly<Record<ListedStatus, Sql>> = {
+    revoked: sql`status = 'revoked'`,
+    agent_revoked: sql`status <> 'revoked' and not ${isExpired} and ${agentStatus} = 'revoked'`,
+    active: sql`status = 'active' and not ${isExpired} and ${agentStatus} <> 'revoked'`,
+    expired: isExpired,
+    paused: sql`status = 'paused' and ${agentStatus} <> 'revoked'`,
   }
+  return conditions[status]
 }
 
 /**

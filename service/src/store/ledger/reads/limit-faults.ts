@@ -1,6 +1,6 @@
 import type { LedgerFault } from '../../store.ts'
 import { budgets, budgetUsage, mandates, payments, subjectUsage } from '../tables.ts'
-import { findRows, from, idFrom, type Int } from './rows.ts'
+import { findRows, from, rowOf, type RawRow } from './rows.ts'
 import { recountLimits, type CountedPayments } from './limit-recount.ts'
 import { sql, type Reader, type Sql } from '../../sql.ts'
 
@@ -46,32 +46,16 @@ async function countPayments(db: Reader): Promise<CountedPayments[]> {
       select distinct b.account_id from ${from(budgets)} b where ${isRolling(sql`b.limits`)}) r
       on r.account_id = p.account_id
     where p.status in ('authorized', 'captured') or (p.status = 'open' and p.epoch = m.epoch)`
-  const { rows } = await sql<CountedRow>`
+  const { rows } = await sql<RawRow>`
     select account_id, mandate_id, is_open, resource_url, booked_at_ms, budget_path,
       sum(amount_micro) as amount_micro, count(*) as count
     from (${reached}) t
     group by account_id, mandate_id, is_open, resource_url, booked_at_ms, budget_path`.execute(db)
-  return rows.map((row) => ({
-    accountId: idFrom('account', row.account_id),
-    mandateId: idFrom('mandate', row.mandate_id),
-    isOpen: Number(row.is_open) === 1,
-    resourceUrl: row.resource_url,
-    bookedAtMs: Number(row.booked_at_ms),
-    budgetPath: row.budget_path === null ? null : (JSON.parse(row.budget_path) as readonly string[]),
-    amountMicro: BigInt(row.amount_micro),
-    count: Number(row.count),
-  }))
-}
-
-interface CountedRow {
-  readonly account_id: unknown
-  readonly mandate_id: unknown
-  readonly is_open: Int
-  readonly resource_url: string
-  readonly booked_at_ms: Int
-  readonly budget_path: string | null
-  readonly amount_micro: Int
-  readonly count: Int
+  return rows.map((raw) => {
+    const payment = rowOf(payments, raw)
+    const bookedAtMs = payment.bookedAtMs ?? payment.issuedAtMs
+    return { ...payment, bookedAtMs, isOpen: Number(raw['is_open']) === 1, count: Number(raw['count']) }
+  })
 }
 
 function isRolling(limits: Sql): Sql {

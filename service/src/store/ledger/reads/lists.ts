@@ -27,12 +27,14 @@ import { findListed, listPage, listRows } from './pages.ts'
 import { toAccount, toApiKey, toBudget, toHold, toMandate } from './records.ts'
 import {
   columnsOf,
+  countRows,
   findRecord,
   findRow,
   findRows,
   firstIdAt,
   from,
   hasKey,
+  hasRows,
   id,
   idFrom,
   ids,
@@ -54,10 +56,7 @@ const maxProofLifeMs = validityWindowMs + holdGraceMs
 /** Records by their keys, and their lists, newest first. */
 export function prepareRecordReads(db: LedgerReader) {
   return {
-    async isEmpty() {
-      const { rows } = await sql`select 1 from ${from(accounts)} limit 1`.execute(db)
-      return rows.length === 0
-    },
+    isEmpty: async () => !(await hasRows(db, accounts, sql`1 = 1`)),
 
     findAgent: (key) => findRecord(db, agents, key),
 
@@ -77,10 +76,8 @@ export function prepareRecordReads(db: LedgerReader) {
     async findBudget(key) {
       const row = await findRecord(db, budgets, key)
       if (!row) return undefined
-      const { rows } = await sql<{ children: unknown }>`
-        select count(*) as children from ${from(budgets)}
-        where ${inScope(key)} and parent_id = ${id('budget', key.id)}`.execute(db)
-      return { ...toBudget(row), children: Number(rows[0]?.children) }
+      const isChild = sql`${inScope(key)} and parent_id = ${id('budget', key.id)}`
+      return { ...toBudget(row), children: await countRows(db, budgets, isChild) }
     },
 
     listBudgets: (scope, page) =>

@@ -159,6 +159,19 @@ export async function findRow<Of extends Table>(
   return row
 }
 
+/** Whether any row of a table meets a condition. */
+export async function hasRows(db: Reader, table: Table, condition: Sql): Promise<boolean> {
+  const { rows } = await sql`select 1 from ${from(table)} where ${condition} limit 1`.execute(db)
+  return rows.length > 0
+}
+
+/** How many rows of a table meet a condition. */
+export async function countRows(db: Reader, table: Table, condition: Sql): Promise<number> {
+  const { rows } = await sql<{ count: Int }>`
+    select count(*) as count from ${from(table)} where ${condition}`.execute(db)
+  return Number(rows[0]?.count)
+}
+
 /** The record with a key. */
 export function findRecord<Of extends RecordTable>(
   db: Reader,

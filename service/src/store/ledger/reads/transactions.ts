@@ -14,7 +14,7 @@ import {
   type RecordKey,
 } from '../../store.ts'
 import { maxRefunds } from '../operations/refunds.ts'
-import { isOfOtherAccount, quarterMs, sumsOfParts, type ActivityPart, type ActivitySum } from '../activity.ts'
+import { isOfOtherAccount, quarterMs, type ActivitySum } from '../activity.ts'
 import {
   activity,
   activityParts,
@@ -30,6 +30,7 @@ import {
   type PaymentRow,
   type RefundRow,
 } from '../tables.ts'
+import { waitingIn } from './console-figures.ts'
 import { hasMetadata, type LedgerReader } from './ledger-reader.ts'
 import { capturedTextOf } from './records.ts'
 import {
@@ -38,6 +39,7 @@ import {
   firstId,
   firstIdAt,
   from,
+  hasRows,
   id,
   idFrom,
   ofAccount,
@@ -99,9 +101,7 @@ export function prepareTransactionReads(db: LedgerReader) {
       sql`${journal} where ${own} and mandate_id = ${id('mandate', one)}`
     if (mandateId !== undefined) {
       // An evaluation may have named a mandate that is not the account's: its entry has none.
-      const { rows } = await sql`
-        select 1 from ${from(mandates)} where ${own} and id = ${id('mandate', mandateId)}`.execute(db)
-      if (rows.length > 0) {
+      if (await hasRows(db, mandates, sql`${own} and id = ${id('mandate', mandateId)}`)) {
         const journal = await db.entriesOfMandates([mandateId])
         return { parts: [ofMandate(journal, mandateId)], sums: { dimension: 'mandate', subject: mandateId } }
       }
@@ -194,23 +194,21 @@ export function prepareTransactionReads(db: LedgerReader) {
    * matches.
    */
   async function skip(
-    { accountId, environment, clockOffsetMs = 0 }: Scope,
+    scope: Scope,
     { status, receivedOnly, moneyOnly }: ConsoleFilter,
     { sums }: Sources,
     next: string,
   ): Promise<string | undefined> {
     if (!sums) return next
+    const { accountId, environment, clockOffsetMs = 0 } = scope
+    const { dimension, subject } = sums
     const own = ofAccount(accountId)
     const beforeMs = timeOfId(next) + clockOffsetMs + clockSlackMs
-    const counts =
-      receivedOnly || moneyOnly
-        ? sql`paid_count + refunded_count`
-        : status
-          ? sql.ref(`${status}_count`)
-          : sql`1`
+    const ofStatus = status ? sql.ref(`${status}_count`) : sql`1`
+    const counts = receivedOnly || moneyOnly ? sql`paid_count + refunded_count` : ofStatus
     const latest = (condition: Sql) => sql`
       (select starts_at_ms from ${from(activity)}
-        where ${own} and environment = ${environment} and dimension = ${sums.dimension} and subject = ${sums.subject}
+        where ${own} and environment = ${environment} and dimension = ${dimension} and subject = ${subject}
           and ${condition} order by starts_at_ms desc limit 1)`
     const known = latest(
       sql`starts_at_ms >= ${beforeMs - searchedMs} and starts_at_ms < ${beforeMs} and ${counts} > 0`,
@@ -220,16 +218,8 @@ export function prepareTransactionReads(db: LedgerReader) {
       union all
       select null, parts from ${from(activityParts)} where ${own}`.execute(db)
     const kept = rows.flatMap(({ starts_at_ms }) => (starts_at_ms === null ? [] : [Number(starts_at_ms)]))
-    const waiting = rows.flatMap(({ parts }) => JSON.parse(parts ?? '[]') as readonly ActivityPart[])
-    const isWaiting = (sum: ActivitySum) =>
-      sum.environment === environment && sum.dimension === sums.dimension && sum.subject === sums.subject
-    const starts = [
-      ...kept,
-      ...sumsOfParts(waiting)
-        .filter(isWaiting)
-        .map(({ startsAtMs }) => startsAtMs),
-    ]
-    const latestMs = Math.max(...starts.filter((startsAtMs) => startsAtMs < beforeMs))
+    const waiting = waitingIn(rows, scope, { dimension, subjects: [subject], untilMs: beforeMs })
+    const latestMs = Math.max(...kept, ...waiting.map(({ startsAtMs }) => startsAtMs))
     if (latestMs === -Infinity) return undefined
     const end = idsFrom('txn', latestMs + quarterMs + clockSlackMs).padEnd(next.length, '0')
     return end < next ? end : next
@@ -256,7 +246,7 @@ export function prepareTransactionReads(db: LedgerReader) {
       agentId !== undefined && sql`(p.agent_id = ${id('agent', agentId)} or v.agent_id = ${agentId})`,
       mandateId !== undefined &&
         sql`(p.mandate_id = ${id('mandate', mandateId)} or v.mandate_id = ${mandateId})`,
-      status !== undefined && hasStatus(status),
+      status !== undefined && sql`e.kind in (${sql.raw(kindsOf[status])})`,
       merchantDomain !== undefined &&
         sql`coalesce(p.merchant_domain, v.merchant_domain) = ${normalizeHostName(merchantDomain)}`,
       direction === 'received' && isOfOther,
@@ -385,20 +375,13 @@ function earlier(olderThan: string | undefined, beforeMs: number | undefined): s
   return olderThan === undefined || start < olderThan ? start : olderThan
 }
 
-function hasStatus(status: TransactionStatus): Sql {
-  switch (status) {
-    case 'paid':
-      return sql`e.kind in ('paid', 'received')`
-    case 'refunded':
-      return sql`e.kind in ('refunded', 'refund_sent')`
-    case 'approved':
-    case 'denied':
-      return sql`e.kind = ${status}`
-    case 'pending':
-      return sql`1 = 0`
-    default:
-      return status satisfies never
-  }
+/** The kinds of the entries with a status, as an SQL list. The ledger has no pending transactions. */
+const kindsOf: Readonly<Record<TransactionStatus, string>> = {
+  paid: "'paid', 'received'",
+  refunded: "'refunded', 'refund_sent'",
+  approved: "'approved'",
+  denied: "'denied'",
+  pending: 'null',
 }
 
 /** All columns of an entry, its payment, its evaluation and its refund, each with its own name. */
