@@ -4,11 +4,11 @@ import type { AgentFacts, AgentQuestion } from '../../store.ts'
 import {
   accountOfAgent,
   decodeFacts,
-  factsValues,
-  parameter,
+  foundAccount,
   prepareStatement,
   readAgentFacts,
   selectFacts,
+  type Asked,
   type FoundFacts,
 } from '../reads/agent-facts.ts'
 import { columnsOf, from } from '../reads/rows.ts'
@@ -23,7 +23,7 @@ import { sql, type Sql } from '../../sql.ts'
 const facts = prepareStatement(selectFactsOf(), spelling)
 
 // For distributed accounts: the agent's account is looked up first, and passed instead of the caller's.
-const distributedFacts = prepareStatement(selectFactsOf(parameter('caller')), spelling)
+const distributedFacts = prepareStatement(selectFactsOf(foundAccount), spelling)
 const accountLookUp = prepareStatement(sql`select ${accountOfAgent} as account`, spelling)
 
 function selectFactsOf(account?: Sql): Sql {
@@ -82,45 +82,27 @@ export function prepareAgentFacts(
   return (question) => readAgentFacts(question, (asked) => questions.find(asked))
 }
 
-async function ask(pool: Pool, batch: readonly AgentQuestion[]): Promise<(FoundFacts | undefined)[]> {
-  const statements = batch.map((asked): Statement => ({
-    name: 'purser_facts',
-    text: facts.text,
-    values: facts.valuesOf(factsValues(asked, spelling)),
-    decodeRow: (fields) => decodeFacts(fields, asked),
-  }))
+async function ask(pool: Pool, batch: readonly Asked[]): Promise<(FoundFacts | undefined)[]> {
+  const statements = batch.map((asked) => toStatement('purser_facts', facts, asked))
   const answers = await askOnce(pool, [...begin, ...statements, { text: 'commit' }])
   return batch.map((_, index) => answers[begin.length + index]?.rows[0] as FoundFacts | undefined)
 }
 
-/** No row has this id. Citus cannot route a statement that compares with null. */
-const noId = '00000000-0000-0000-0000-000000000000'
-
 /** Like `ask`, in two round trips. */
-async function askDistributed(
-  pool: Pool,
-  batch: readonly AgentQuestion[],
-): Promise<(FoundFacts | undefined)[]> {
-  const asked = batch.map((question) => ({ question, values: factsValues(question, spelling) }))
+async function askDistributed(pool: Pool, batch: readonly Asked[]): Promise<(FoundFacts | undefined)[]> {
+  const { text, valuesOf } = accountLookUp
   const accounts = await askOnce(
     pool,
-    asked.map(({ values }): Statement => ({
-      name: 'purser_facts_account',
-      text: accountLookUp.text,
-      values: accountLookUp.valuesOf(values),
-      decodeRow: ([found]) => found,
-    })),
+    batch.map((asked) => ({ name: 'purser_facts_account', text, values: valuesOf(asked) })),
   )
-  const answers = await askOnce(
-    pool,
-    asked.map(({ question, values }, index): Statement => ({
-      name: 'purser_facts_distributed',
-      text: distributedFacts.text,
-      values: distributedFacts
-        .valuesOf({ ...values, caller: accounts[index]?.rows[0] })
-        .map((value) => value ?? noId),
-      decodeRow: (fields) => decodeFacts(fields, question),
-    })),
-  )
+  const statements = batch.map((asked, index) => {
+    const found = accounts[index]?.rows[0] as { readonly account: string } | undefined
+    return toStatement('purser_facts_distributed', distributedFacts, { ...asked, account: found?.account })
+  })
+  const answers = await askOnce(pool, statements)
   return answers.map(({ rows }) => rows[0] as FoundFacts | undefined)
+}
+
+function toStatement(name: string, { text, valuesOf }: typeof facts, asked: Asked): Statement {
+  return { name, text, values: valuesOf(asked), decodeRow: (fields) => decodeFacts(fields, asked) }
 }

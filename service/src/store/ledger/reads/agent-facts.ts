@@ -28,49 +28,44 @@ const recentTransactions = Math.max(manyDenials, manyTransactions)
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
-/** The values of the parameters, with ids in the form of a database; null for an invalid one. */
-export function factsValues(
-  { caller, agentId, mandateId, merchantDomain, nowMs }: AgentQuestion,
-  { idParameter }: Spelling,
-) {
-  const idOf = (kind: IdKind, text: string) => {
-    const bytes = idBytes(kind, text)
-    return bytes ? idParameter(bytes) : null
-  }
-  const firstMs = nowMs - (caller.clockOffsetMs ?? 0) - hourMs - clockSlackMs
-  return {
-    caller: idOf('account', caller.accountId),
-    environment: caller.environment,
-    agent: idOf('agent', agentId),
-    mandate: idOf('mandate', mandateId),
-    merchantDomain,
-    /** A mandate's id as text. */
-    mandateText: mandateId,
-    firstEntry: idParameter(bytesFrom(firstMs)),
-  }
-}
+/** A question, with the agent's account if the statement itself does not look it up. */
+export type Asked = AgentQuestion & { readonly account?: unknown }
 
-type FactsValues = Readonly<ReturnType<typeof factsValues>>
+/** The value of a parameter for a question. */
+type ValueOf = (asked: Asked, spelling: Spelling) => unknown
 
-/** A value that is known when the statement is sent. */
-export function parameter(name: keyof FactsValues): Sql {
-  return sql`${name}`
-}
+const parameter = (valueOf: ValueOf): Sql => sql`${valueOf}`
+const idParameter = (kind: IdKind, textOf: (asked: Asked) => string): Sql =>
+  parameter((asked, spelling) => spelling.idParameter(idBytes(kind, textOf(asked)) ?? noId))
+
+/** Stands for an invalid id: no row has it. Citus cannot route a statement that compares with null. */
+const noId = Buffer.alloc(16)
+
+const caller = idParameter('account', (asked) => asked.caller.accountId)
+const environment = parameter((asked) => asked.caller.environment)
+const agentId = idParameter('agent', (asked) => asked.agentId)
+const mandateId = idParameter('mandate', (asked) => asked.mandateId)
+const mandateText = parameter((asked) => asked.mandateId)
+const merchantDomain = parameter((asked) => asked.merchantDomain)
+/** The first entry that may count. */
+const firstEntry = parameter(({ nowMs, caller: { clockOffsetMs = 0 } }, spelling) =>
+  spelling.idParameter(bytesFrom(nowMs - clockOffsetMs - hourMs - clockSlackMs)),
+)
+export const foundAccount = parameter(({ account }) => account)
 
 /** The text of a statement, and the values of its parameters in order. */
 export function prepareStatement(statement: Sql, spelling: Spelling) {
-  const { text, values: names } = statement.render(spelling)
-  const valuesOf = (values: FactsValues) => names.map((name) => values[name as keyof FactsValues])
-  return { text, valuesOf }
+  const { text, values } = statement.render(spelling)
+  return { text, valuesOf: (asked: Asked) => values.map((valueOf) => (valueOf as ValueOf)(asked, spelling)) }
 }
 
 /** The caller's own account, or that of a customer of the caller's seller, which is not disabled. */
 export const accountOfAgent = sql`coalesce((
   select d.account_id from ${from(agentAccounts)} d
     join ${from(accounts)} o on o.id = d.account_id and o.disabled_at_ms is null
-    join ${from(sellerDomains)} s on s.environment = ${parameter('environment')}
-      and s.domain = ${parameter('merchantDomain')} and s.account_id = ${parameter('caller')}
-  where d.agent_id = ${parameter('agent')}), ${parameter('caller')})`
+    join ${from(sellerDomains)} s on s.environment = ${environment}
+      and s.domain = ${merchantDomain} and s.account_id = ${caller}
+  where d.agent_id = ${agentId}), ${caller})`
 
 /** The parts of the statement that differ between databases. */
 export interface FactsDialect {
@@ -91,23 +86,23 @@ export interface FactsDialect {
  */
 export function selectFacts(dialect: FactsDialect): Sql {
   const account = dialect.account ?? sql`m.account_id`
-  const isMandate = sql`m.account_id = ${dialect.account ?? sql`a.account_id`} and m.id = ${parameter('mandate')}
+  const isMandate = sql`m.account_id = ${dialect.account ?? sql`a.account_id`} and m.id = ${mandateId}
     and m.agent_id = a.id and m.environment = a.environment`
   return sql`
     select ${columnsOf(agents, 'a')}, ${dialect.mandateColumns},
       (select string_agg(case kind when 'denied' then '-' else '' end || at_ms, ',')
-        from (${dialect.entriesOfMandate(parameter('firstEntry'))} limit ${sql.lit(recentTransactions)}) latest),
+        from (${dialect.entriesOfMandate(firstEntry)} limit ${sql.lit(recentTransactions)}) latest),
       case
         when exists (
           select 1 from ${from(paidSellers)} s where s.account_id = ${account} and s.mandate_id = m.id
-            and s.merchant_domain = ${parameter('merchantDomain')}) then null
+            and s.merchant_domain = ${merchantDomain}) then null
         else (
           select coalesce(string_agg(w.parts, ','), '') from ${from(activityParts)} w
-          where w.account_id = ${account} and replace(w.parts, ${parameter('mandateText')}, '') <> w.parts)
+          where w.account_id = ${account} and replace(w.parts, ${mandateText}, '') <> w.parts)
       end
     from ${from(agents)} a ${dialect.joinMandate(isMandate)}
     where a.account_id = ${dialect.account ?? accountOfAgent}
-      and a.id = ${parameter('agent')} and a.environment = ${parameter('environment')}`
+      and a.id = ${agentId} and a.environment = ${environment}`
 }
 
 /** A row of the statement. */

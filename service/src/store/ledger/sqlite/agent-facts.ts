@@ -3,7 +3,6 @@ import type { AgentFacts, AgentQuestion } from '../../store.ts'
 import {
   decodeFacts,
   decoderOf,
-  factsValues,
   prepareStatement,
   readAgentFacts,
   selectFacts,
@@ -102,7 +101,7 @@ export function prepareAgentFacts(
   }
 
   function findAnew(asked: AgentQuestion): FoundFacts | undefined {
-    const values = findAll.get(...facts.valuesOf(factsValues(asked, spelling)))
+    const values = findAll.get(...facts.valuesOf(asked))
     const found = values && decodeFacts(values, asked)
     if (!found?.mandate) return found
     const { mandate, hasPaidThisSeller } = found
