@@ -1,8 +1,9 @@
 import { isMainThread, parentPort, Worker, workerData, type MessagePort } from 'node:worker_threads'
 
-import Database, { type Statement } from 'better-sqlite3'
+import Database from 'better-sqlite3'
 
 import { QueryTooSlowError } from '../../store.ts'
+import { readerOf } from './sqlite-reader.ts'
 
 export interface QueryThreadOptions {
   /** The file, which this process has opened. */
@@ -108,16 +109,13 @@ function clock(): number {
   return performance.timeOrigin + performance.now()
 }
 
-/** Max prepared statements; the console has fewer. */
-const mostStatements = 256
-
 /** In the thread: answers queries one after the other. */
 function serve(port: MessagePort, path: string): void {
   const database = new Database(path, { readonly: true, timeout: 1_000 })
   database.defaultSafeIntegers(true)
   database.pragma('cache_size = -16384')
   database.pragma('temp_store = memory')
-  const statements = new Map<string, Statement>()
+  const { query } = readerOf(database)
   let deadlineMs = Infinity
   // SQLite cannot be interrupted from JavaScript, so long statements call a check function now and then.
   database.function('in_time', { deterministic: false }, () => {
@@ -128,29 +126,22 @@ function serve(port: MessagePort, path: string): void {
   // SQLite's own function handles only ASCII letters.
   database.function('lower', { deterministic: true }, (text) => String(text).toLowerCase())
 
-  function statementOf(text: string): Statement {
-    const known = statements.get(text)
-    if (known) return known
-    const statement = database.prepare(text)
-    if (statements.size < mostStatements) statements.set(text, statement)
-    return statement
-  }
-
-  function answer(query: Query): Reply {
-    deadlineMs = query.deadlineMs
+  async function answer({ text, values, deadlineMs: lastMs }: Query): Promise<Reply> {
+    deadlineMs = lastMs
     if (clock() > deadlineMs) return 'too slow'
     try {
-      return { rows: statementOf(query.text).all(...query.values) }
+      return { rows: await query(text, values) }
     } catch (error) {
       if (error instanceof QueryTooSlowError) return 'too slow'
       return { error: error instanceof Error ? error : new Error(String(error)) }
     }
   }
 
-  port.on('message', (query: Query | 'close') => {
-    if (query !== 'close') return port.postMessage(answer(query))
-    database.close()
-    port.close()
+  port.on('message', (message: Query | 'close') => {
+    if (message === 'close') {
+      database.close()
+      port.close()
+    } else void answer(message).then((reply) => port.postMessage(reply))
   })
 }
 
