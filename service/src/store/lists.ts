@@ -18,9 +18,7 @@ export interface MandateListFilter extends AgentFilter {
   readonly metadata?: Metadata | undefined
 }
 
-export interface TransactionFilter extends AgentFilter {
-  /** Texts that the metadata must contain. */
-  readonly metadata?: Metadata | undefined
+export interface TransactionFilter extends MandateListFilter {
   readonly mandateId?: string | undefined
   readonly status?: TransactionStatus | undefined
   readonly merchantDomain?: string | undefined

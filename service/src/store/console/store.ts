@@ -1,4 +1,6 @@
 import type { ListedStatus } from '@purser/wire/console/mandates'
+import type { Checklist } from '@purser/wire/console/overview'
+import type { Found } from '@purser/wire/console/search'
 
 import type { MicroUsdc } from '../../domain/money.ts'
 import type {
@@ -83,9 +85,9 @@ export interface ConsoleReads {
   countStoppedMandates(scope: Scope): Promise<number>
   /** The number of approvals that wait for a decision and have not expired. */
   countPendingApprovals(scope: Scope, nowMs: number): Promise<number>
-  readChecklist(scope: Scope): Promise<ChecklistFacts>
+  readChecklist(scope: Scope): Promise<Checklist>
   /** Failed verifications, as far as `addTallies` has recorded them. */
-  readRefusals(scope: Scope, question: RefusalQuestion): Promise<Refusal[]>
+  readRefusals(scope: Scope, question: Pick<ActivityQuestion, 'subjects' | 'fromMs'>): Promise<Refusal[]>
 
   listConsoleMandates(scope: Scope, filter: MandateFilter, page: Page): Promise<PageOf<ConsoleMandate>>
   findConsoleMandate(mandate: RecordKey): Promise<ConsoleMandate | undefined>
@@ -103,7 +105,7 @@ export interface ConsoleReads {
   listConsoleAgents(scope: Scope, nowMs: number, page: Page): Promise<PageOf<ConsoleAgent>>
   findConsoleAgent(agent: RecordKey, nowMs: number): Promise<ConsoleAgent | undefined>
   listConsoleKeys(account: { readonly accountId: string }, page: Page): Promise<PageOf<ConsoleKey>>
-  search(scope: Scope, text: string, limit: number): Promise<FoundRecord[]>
+  search(scope: Scope, text: string, limit: number): Promise<Found[]>
   readFigures(): Promise<StoreFigures>
   /** The open holds of the whole ledger. Reads every mandate. */
   readOpenHolds(): Promise<OpenHolds>
@@ -149,11 +151,6 @@ export interface Tallies {
 /** Failed verifications in a quarter of an hour, which have no transaction. */
 export type Refusal = Omit<RefusalRow, 'addedBy'>
 
-export interface RefusalQuestion {
-  readonly subjects: readonly string[]
-  readonly fromMs: number
-}
-
 export interface ActivityQuestion {
   readonly dimension: ActivityDimension
   readonly subjects: readonly string[]
@@ -186,14 +183,6 @@ export interface Budgets {
   readonly nearest: readonly ConsoleMandate[]
 }
 
-export interface ChecklistFacts {
-  readonly agent: boolean
-  readonly mandate: boolean
-  readonly seller: boolean
-  readonly proof: boolean
-  readonly paid: boolean
-}
-
 export interface ConsoleMandate extends Mandate {
   readonly agentName: string
   readonly isAgentRevoked: boolean
@@ -217,11 +206,7 @@ export interface Newest {
 }
 
 /** Ids whose names are wanted. */
-export interface NamedIds {
-  readonly agents: readonly string[]
-  readonly mandates: readonly string[]
-  readonly sellers: readonly string[]
-}
+export type NamedIds = Readonly<Record<'agents' | 'mandates' | 'sellers', readonly string[]>>
 
 export interface ConsoleFilter extends TransactionFilter {
   readonly direction?: 'sent' | 'received' | undefined
@@ -269,12 +254,6 @@ export interface ConsoleAgent extends Agent {
 export interface ConsoleKey extends ApiKey {
   readonly lastUsedAtMs: number | null
   readonly agentName: string | null
-}
-
-export interface FoundRecord {
-  readonly kind: 'agent' | 'mandate' | 'seller' | 'transaction'
-  readonly id: string
-  readonly label: string
 }
 
 export interface StoreFigures {

@@ -1,4 +1,4 @@
-import type { Pool, QueryConfig } from 'pg'
+import type { Pool } from 'pg'
 
 import { codeOf } from '../../error-code.ts'
 import type { RunQuery } from '../../sql.ts'
@@ -18,11 +18,22 @@ export function prepareQueries(pool: Pool, { retry, timeoutMs = consoleQueryMs }
     { text: `select ${localSetting('statement_timeout', String(timeoutMs))}, ${noJit}` },
   ]
 
+  async function ask(text: string, values: readonly unknown[]): Promise<unknown[]> {
+    try {
+      const query = { text, values: values.map(storable) }
+      const [, , answer] = await askOnce(pool, [...begin, query, { text: 'commit' }])
+      return answer?.rows ?? []
+    } catch (error) {
+      if (codeOf(error) === '57014') throw new QueryTooSlowError('a query of the console took too long')
+      throw error
+    }
+  }
+
   return (text, values) => {
     if (pool.waitingCount >= maxConsoleQueries) {
       throw new QueryTooSlowError('too many queries of the console wait')
     }
-    return retry(() => ask(pool, begin, { text, values: values.map(storable) }))
+    return retry(() => ask(text, values))
   }
 }
 
@@ -35,14 +46,4 @@ export async function databaseBytes(run: RunQuery): Promise<number> {
 interface QueryOptions {
   readonly retry: <Rows>(work: () => Promise<Rows>) => Promise<Rows>
   readonly timeoutMs?: number
-}
-
-async function ask(pool: Pool, begin: readonly QueryConfig[], query: QueryConfig): Promise<unknown[]> {
-  try {
-    const [, , answer] = await askOnce(pool, [...begin, query, { text: 'commit' }])
-    return answer?.rows ?? []
-  } catch (error) {
-    if (codeOf(error) === '57014') throw new QueryTooSlowError('a query of the console took too long')
-    throw error
-  }
 }

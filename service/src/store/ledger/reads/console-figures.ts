@@ -1,6 +1,6 @@
 import type { Scope } from '../../../domain/records.ts'
 import type { Activity, ActivityQuestion, ConsoleReads } from '../../console/store.ts'
-import { sumsOfParts, totalsOf, type ActivityPart, type ActivitySum } from '../activity.ts'
+import { mergeParts, sumsOfParts, totalsOf, type ActivityPart, type ActivitySum } from '../activity.ts'
 import { sqlName, sumRows, type Table } from '../table.ts'
 import {
   activity,
@@ -87,19 +87,18 @@ export function prepareFigures(db: LedgerReader) {
     },
 
     async topSubjects(scope, { dimension, fromMs, limit }) {
-      const { rows } = await sql<TopRow>`
-        select subject, paid, refunded, null as parts from (
-          select subject, sum(${inWhole('paid')}) as paid, sum(${inWhole('refunded')}) as refunded
+      const spent = sql`sum(${inWhole('paid')}) - sum(${inWhole('refunded')})`
+      const { rows } = await sql<RawRow & { subject: string; spent: Int }>`
+        select subject, spent, null as parts from (
+          select subject, ${spent} as spent
           from ${from(activity)}
           where ${inScope(scope)} and dimension = ${dimension} and starts_at_ms >= ${fromMs} ${inTime}
-          group by subject order by sum(${inWhole('paid')}) - sum(${inWhole('refunded')}) desc, subject limit ${sql.lit(limit + maxWaiting)}) s
+          group by subject order by ${spent} desc, subject limit ${sql.lit(limit + maxWaiting)}) s
         union all
-        select '', 0, 0, parts from ${from(activityParts)}
+        select '', 0, parts from ${from(activityParts)}
         where ${ofAccount(scope.accountId)} ${inTime}`.execute(db)
       const sums = new Map<string, number>()
-      for (const { subject, paid, refunded, parts } of rows) {
-        if (parts === null) sums.set(subject, Number(paid) - Number(refunded))
-      }
+      for (const { subject, spent, parts } of rows) if (parts === null) sums.set(subject, Number(spent))
       for (const { subject, ...sum } of waitingIn(rows, scope, { dimension, fromMs })) {
         const { paidMicro, refundedMicro } = totalsOf(sum)
         sums.set(subject, (sums.get(subject) ?? 0) + Number(paidMicro - refundedMicro))
@@ -207,14 +206,14 @@ export function prepareFigures(db: LedgerReader) {
 
 /** What rows of batches add to the sums that a question is about. */
 export function waitingIn(
-  rows: readonly { readonly parts?: unknown }[],
+  rows: readonly RawRow[],
   { environment }: Scope,
   { dimension, subjects, fromMs = 0, untilMs = Infinity }: Partial<ActivityQuestion>,
 ): ActivitySum[] {
   const parts = rows.flatMap(
-    (row) => JSON.parse((row.parts as string | null) ?? '[]') as readonly ActivityPart[],
+    (row) => JSON.parse((row['parts'] as string | null) ?? '[]') as readonly ActivityPart[],
   )
-  return sumsOfParts(parts).filter(
+  return sumsOfParts(mergeParts(parts)).filter(
     (sum) =>
       sum.environment === environment &&
       sum.dimension === dimension &&
@@ -222,14 +221,6 @@ export function waitingIn(
       sum.startsAtMs >= fromMs &&
       sum.startsAtMs < untilMs,
   )
-}
-
-/** The sums of a subject, only for their order; or what a batch adds to the sums. */
-interface TopRow {
-  readonly subject: string
-  readonly paid: Int
-  readonly refunded: Int
-  readonly parts: string | null
 }
 
 /** An amount as a floating point number, for an order. */

@@ -1,6 +1,8 @@
+import type { Found } from '@purser/wire/console/search'
+
 import type { Agent, Scope } from '../../../domain/records.ts'
 import type { IdKind } from '../../../domain/type-id.ts'
-import type { ConsoleAgent, ConsoleReads, FoundRecord } from '../../console/store.ts'
+import type { ConsoleAgent, ConsoleReads } from '../../console/store.ts'
 import type { Table } from '../table.ts'
 import { agents, apiKeys, entries, evaluations, keyUses, mandates, payments, sellers } from '../tables.ts'
 import { isActiveMandate } from './console-figures.ts'
@@ -154,8 +156,8 @@ export function prepareConsoleLists(db: LedgerReader) {
         page,
       ),
 
-    async search(scope, text, limit): Promise<FoundRecord[]> {
-      const find = async (table: Table, kind: Exclude<FoundRecord['kind'], 'transaction'>, label: string) => {
+    async search(scope, text, limit): Promise<Found[]> {
+      const find = async (table: Table, kind: Exclude<Found['kind'], 'transaction'>, label: string) => {
         const { rows } = await sql<{ id: unknown; label: string }>`
           select id, ${sql.ref(label)} as label from (
             select * from ${from(table)} where ${ofAccount(scope.accountId)}

@@ -32,25 +32,17 @@ import { sql, type Reader, type Sql } from '../../sql.ts'
  * counterpart. The reader is of one snapshot.
  */
 export async function findLedgerFaults(db: Reader): Promise<LedgerFault[]> {
-  return [...(await findRecordFaults(db)), ...(await findLimitFaults(db))]
-}
-
-async function findRecordFaults(db: Reader): Promise<LedgerFault[]> {
-  const { rows } = await sql<FaultRow>`
+  const { rows } = await sql<{ account_id: unknown; subject_id: unknown; kind: Kind; fault: string }>`
     with ${betweenAccounts} ${sql.join(faults, sql` union all `)}`.execute(db)
-  return rows.map((row) => ({
-    accountId: idFrom('account', row.account_id),
-    subjectId: idFrom(row.kind, row.subject_id),
-    fault: row.fault,
+  const ofRecords = rows.map(({ account_id, subject_id, kind, fault }) => ({
+    accountId: idFrom('account', account_id),
+    subjectId: idFrom(kind, subject_id),
+    fault,
   }))
+  return [...ofRecords, ...(await findLimitFaults(db))]
 }
 
-interface FaultRow {
-  readonly account_id: unknown
-  readonly subject_id: unknown
-  readonly kind: IdKind | 'nonce'
-  readonly fault: string
-}
+type Kind = IdKind | 'nonce'
 
 /**
  * Checks across two accounts: a database that distributes accounts over machines can join these rows only

@@ -147,9 +147,11 @@ export function prepareRecordReads(db: LedgerReader) {
     },
 
     async findAccount(account) {
-      const accountId = 'id' in account ? account.id : await accountOfUser(account)
-      if (accountId === undefined) return undefined
-      const row = await findRow(db, accounts, sql`id = ${id('account', accountId)}`)
+      const isIt =
+        'id' in account
+          ? sql`${id('account', account.id)}`
+          : sql`(select account_id from ${from(identities)} where idp_user_id = ${identityOf(account).idpUserId})`
+      const row = await findRow(db, accounts, sql`id = ${isIt}`)
       return row && toAccount(row)
     },
   } satisfies Partial<StoreReads & ConsoleReads>
@@ -204,10 +206,6 @@ export function prepareRecordReads(db: LedgerReader) {
         and id < ${firstIdAt(issuedAtMs + maxProofLifeMs + clockSlackMs)}
         and kind = 'received' and nonce = ${id('nonce', nonce)} limit 1`.execute(db)
     return rows[0] && idFrom('account', rows[0].payer_id)
-  }
-
-  async function accountOfUser(user: { readonly idpUserId: string }): Promise<string | undefined> {
-    return (await findRow(db, identities, sql`idp_user_id = ${identityOf(user).idpUserId}`))?.accountId
   }
 }
 

@@ -1,45 +1,31 @@
 import { formatSum } from '../../../domain/money.ts'
-import type { Account, ApiKey, Budget, Hold, Mandate } from '../../../domain/records.ts'
-import type { AccountRow, ApiKeyRow, BudgetRow, MandateRow, PaymentRow } from '../tables.ts'
+import type { Hold } from '../../../domain/records.ts'
+import { compileDecodeRecord } from '../compiled-rows.ts'
+import type { Table, TableRow } from '../table.ts'
+import { accounts, apiKeys, budgets, mandates, type PaymentRow } from '../tables.ts'
 
-// The port's record for a row, which may have more columns.
-
-export function toAccount({
-  ownerKeys: _ownerKeys,
-  clockOffsetMs: _clockOffsetMs,
-  ...account
-}: AccountRow): Account {
-  return account
+/** Returns the port's record for a row, which may have more columns: those of its table, except some. */
+function recordOf<Of extends Table, Name extends string>(table: Of, ...omitted: Name[]) {
+  const names = Object.keys(table.columns).filter((name) => !(omitted as string[]).includes(name))
+  const columns = names.map((name) => ({ name, source: name, decode: (value: unknown) => value }))
+  return compileDecodeRecord(columns) as (row: TableRow<Of>) => Omit<TableRow<Of>, Name>
 }
 
-export function toApiKey({ secretHash: _secretHash, ...key }: ApiKeyRow): ApiKey {
-  return key
-}
-
-export function toBudget({
-  parentId: _parentId,
-  epoch: _epoch,
-  endedAtMs: _endedAtMs,
-  ...budget
-}: BudgetRow): Budget {
-  return budget
-}
-
-export function toMandate({
-  stoppedBy: _stoppedBy,
-  stoppedPayments: _stoppedPayments,
-  epoch: _epoch,
-  openPayments: _openPayments,
-  authorizedPayments: _authorizedPayments,
-  releasedUntilMs: _releasedUntilMs,
-  denialsFromMs: _denialsFromMs,
-  denials: _denials,
-  fullMinuteMs: _fullMinuteMs,
-  usage: _usage,
-  ...mandate
-}: MandateRow): Mandate {
-  return mandate
-}
+export const toAccount = recordOf(accounts, 'ownerKeys', 'clockOffsetMs')
+export const toApiKey = recordOf(apiKeys, 'secretHash')
+export const toBudget = recordOf(budgets, 'parentId', 'epoch', 'endedAtMs')
+export const toMandate = recordOf(
+  mandates,
+  ...([
+    'stoppedBy',
+    'stoppedPayments',
+    'epoch',
+    'openPayments',
+    'authorizedPayments',
+    'releasedUntilMs',
+  ] as const),
+  ...(['denialsFromMs', 'denials', 'fullMinuteMs', 'usage'] as const),
+)
 
 /** The charged amount of a captured payment, as text: as its proof had it, if all of it was captured. */
 export function capturedTextOf({

@@ -213,7 +213,7 @@ export function prepareTransactionReads(db: LedgerReader) {
     const known = latest(
       sql`starts_at_ms >= ${beforeMs - searchedMs} and starts_at_ms < ${beforeMs} and ${counts} > 0`,
     )
-    const { rows } = await sql<{ starts_at_ms: Int | null; parts: string | null }>`
+    const { rows } = await sql<RawRow & { starts_at_ms: Int | null }>`
       select coalesce(${known}, ${latest(sql`starts_at_ms < ${beforeMs - searchedMs}`)}) as starts_at_ms, null as parts
       union all
       select null, parts from ${from(activityParts)} where ${own}`.execute(db)
