@@ -59,9 +59,7 @@ export class ReplayedMandate {
   }
 
   #decide(payment: PolicyPayment, atMs: number, isApproved = false): PolicyDecision {
-    const bookings = new Bookings(this.#mandate, this.#facts)
-    releaseExpired(bookings, this.#facts, atMs)
-    this.#apply(bookings.changes)
+    this.#change((bookings) => releaseExpired(bookings, this.#facts, atMs))
     const limits = new Bookings(this.#mandate, this.#facts).limitFacts(
       { resourceUrl: payment.resourceUrl, nowMs: atMs },
       this.#agent,
@@ -82,21 +80,15 @@ export class ReplayedMandate {
 
   /** Holds the amount of a proof, or reserves it if it was authorized: then no stop ends it. */
   issue(payment: IssuedPayment): void {
-    const bookings = new Bookings(this.#mandate, this.#facts)
-    const booking = bookings.hold(payment, this.#agent)
     const isAuthorized = payment.captureDeadlineMs !== null
-    const held: ReplayedPayment = {
-      ...payment,
-      ...booking,
-      status: isAuthorized ? 'authorized' : 'open',
-      epoch: this.#mandate.epoch,
-    }
-    if (isAuthorized) bookings.close(held, { to: 'authorized' })
-    this.#apply(bookings.changes)
-    // Authorized payments end by events, so the rows of `overdueOf` are not read.
-    this.#mandate = { ...this.#mandate, authorizedPayments: 0 }
-    const kept = isAuthorized ? this.#authorized : this.#open
-    kept.set(held.nonce, held)
+    const status = isAuthorized ? 'authorized' : 'open'
+    const { epoch } = this.#mandate
+    this.#change((bookings) => {
+      const held = { ...payment, ...bookings.hold(payment, this.#agent), status, epoch } as const
+      if (isAuthorized) bookings.close(held, { to: 'authorized' })
+      const kept = isAuthorized ? this.#authorized : this.#open
+      kept.set(held.nonce, held)
+    })
   }
 
   /** The payment with a nonce if it is open or authorized: it is neither afterwards. */
@@ -151,10 +143,10 @@ export class ReplayedMandate {
 
   /** Ends all open payments. */
   stop(atMs: number): void {
-    const bookings = new Bookings(this.#mandate, this.#facts)
-    releaseExpired(bookings, this.#facts, atMs)
-    bookings.endAll()
-    this.#apply(bookings.changes)
+    this.#change((bookings) => {
+      releaseExpired(bookings, this.#facts, atMs)
+      bookings.endAll()
+    })
     this.#open.clear()
   }
 
@@ -162,6 +154,7 @@ export class ReplayedMandate {
     const bookings = new Bookings(this.#mandate, this.#facts)
     act(bookings)
     this.#apply(bookings.changes)
+    // Authorized payments end by events, so the rows of `overdueOf` are not read.
     this.#mandate = { ...this.#mandate, authorizedPayments: 0 }
   }
 
