@@ -1,5 +1,5 @@
 import type { Scope } from '../../../domain/records.ts'
-import type { Activity, ActivityQuestion, ConsoleReads } from '../../console/store.ts'
+import type { ActivityQuestion, ConsoleReads } from '../../console/store.ts'
 import { mergeParts, sumsOfParts, totalsOf, type ActivityPart, type ActivitySum } from '../activity.ts'
 import { sqlName, sumRows, type Table } from '../table.ts'
 import {
@@ -83,7 +83,18 @@ export function prepareFigures(db: LedgerReader) {
         union all
         select '', 0, parts, ${sql.raw(summed.map(() => '0').join(', '))} from ${from(activityParts)}
         where ${ofAccount(scope.accountId)} ${inTime}`.execute(db)
-      return addActivity(rows, scope, question)
+      const kept = rows.flatMap((row) => (row['parts'] === null ? [rowOf(activity, row)] : []))
+      const added = new Map<string, ActivitySum>()
+      for (const sum of [...kept, ...waitingIn(rows, scope, question)]) {
+        const startsAtMs = isTotal ? sum.startsAtMs : bucketOf(sum.startsAtMs, question)
+        const key = isTotal ? sum.subject : `${sum.subject}\0${startsAtMs}`
+        const known = added.get(key)
+        const first = Math.min(startsAtMs, known?.startsAtMs ?? startsAtMs)
+        added.set(key, { ...(known ? sumRows<ActivitySum>(activity, known, sum) : sum), startsAtMs: first })
+      }
+      return [...added.values()]
+        .sort((one, other) => compare(one.subject, other.subject) || one.startsAtMs - other.startsAtMs)
+        .map(({ subject, startsAtMs, ...sum }) => ({ subject, startsAtMs, ...totalsOf(sum) }))
     },
 
     async topSubjects(scope, { dimension, fromMs, limit }) {
@@ -104,7 +115,7 @@ export function prepareFigures(db: LedgerReader) {
         sums.set(subject, (sums.get(subject) ?? 0) + Number(paidMicro - refundedMicro))
       }
       return [...sums]
-        .sort(([one, ofOne], [other, ofOther]) => ofOther - ofOne || (one < other ? -1 : 1))
+        .sort(([one, ofOne], [other, ofOther]) => ofOther - ofOne || compare(one, other))
         .slice(0, limit)
         .map(([subject]) => subject)
     },
@@ -229,29 +240,8 @@ function inWhole(name: 'paid' | 'refunded'): Sql {
   return sql`(${high} * cast(4294967296 as double precision) + ${low})`
 }
 
-/** The sums of rows, in the order of subjects and times. */
-function addActivity(rows: readonly RawRow[], scope: Scope, question: ActivityQuestion): Activity[] {
-  const { isTotal } = question
-  const kept = rows.flatMap((row) => (row['parts'] === null ? [rowOf(activity, row)] : []))
-  const waiting = waitingIn(rows, scope, question)
-  const sums = new Map<string, ActivitySum>()
-  for (const added of [...kept, ...waiting]) {
-    const { subject } = added
-    const startsAtMs = isTotal ? added.startsAtMs : bucketOf(added.startsAtMs, question)
-    const key = isTotal ? subject : `${subject}\0${startsAtMs}`
-    const sum = sums.get(key)
-    const first = Math.min(startsAtMs, sum?.startsAtMs ?? startsAtMs)
-    sums.set(key, { ...(sum ? sumRows<ActivitySum>(activity, sum, added) : added), startsAtMs: first })
-  }
-  return [...sums.values()]
-    .map(({ subject, startsAtMs, ...sum }) => ({ subject, startsAtMs, ...totalsOf(sum) }))
-    .sort((one, other) =>
-      one.subject === other.subject
-        ? one.startsAtMs - other.startsAtMs
-        : one.subject < other.subject
-          ? -1
-          : 1,
-    )
+function compare(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1
 }
 
 /** The start of the bucket of a quarter. */

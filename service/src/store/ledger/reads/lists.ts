@@ -147,11 +147,11 @@ export function prepareRecordReads(db: LedgerReader) {
     },
 
     async findAccount(account) {
-      const isIt =
+      const accountId =
         'id' in account
-          ? sql`${id('account', account.id)}`
+          ? id('account', account.id)
           : sql`(select account_id from ${from(identities)} where idp_user_id = ${identityOf(account).idpUserId})`
-      const row = await findRow(db, accounts, sql`id = ${isIt}`)
+      const row = await findRow(db, accounts, sql`id = ${accountId}`)
       return row && toAccount(row)
     },
   } satisfies Partial<StoreReads & ConsoleReads>
