@@ -4,9 +4,9 @@ import type { Agent, Scope } from '../../../domain/records.ts'
 import type { IdKind } from '../../../domain/type-id.ts'
 import type { ConsoleAgent, ConsoleReads } from '../../console/store.ts'
 import type { Table } from '../table.ts'
-import { agents, apiKeys, entries, evaluations, keyUses, mandates, payments, sellers } from '../tables.ts'
+import { agents, apiKeys, keyUses, mandates, payments, sellers } from '../tables.ts'
 import { isActiveMandate } from './console-figures.ts'
-import { consoleMandates, fitsMandate, holdsText } from './console-mandates.ts'
+import { consoleMandates, fitsMandate, holdsText, ofAgent } from './console-mandates.ts'
 import type { LedgerReader } from './ledger-reader.ts'
 import { findListed, listPage, listRows } from './pages.ts'
 import { toApiKey, toHold } from './records.ts'
@@ -24,6 +24,7 @@ import {
   type Int,
 } from './rows.ts'
 import { amountFrom, countFrom, sumAmount, sumWhere, type Sums } from './sums.ts'
+import { prepareTransactionReads } from './transactions.ts'
 import { sql, type Sql } from '../../sql.ts'
 
 /** How many payments of a mandate are read to find the open ones. */
@@ -35,6 +36,7 @@ const maxSearched = 1_000
 /** The lists of the console, newest first, except those of transactions. */
 export function prepareConsoleLists(db: LedgerReader) {
   const { inTime } = db
+  const { findEntry } = prepareTransactionReads(db)
 
   async function withSums(scope: Scope, found: readonly Agent[], nowMs: number): Promise<ConsoleAgent[]> {
     if (found.length === 0) return []
@@ -145,8 +147,7 @@ export function prepareConsoleLists(db: LedgerReader) {
           more: sql`
             (select u.used_at_ms from ${from(keyUses)} u
               where u.account_id = ${id('account', accountId)} and u.key_id = looked_at.id) as used_at_ms,
-            (select a.name from ${from(agents)} a
-              where a.account_id = ${id('account', accountId)} and a.id = looked_at.agent_id) as agent_name`,
+            ${ofAgent('name', accountId)} as agent_name`,
           toItem: (row, raw) => ({
             ...toApiKey(row),
             lastUsedAtMs: raw['used_at_ms'] === null ? null : Number(raw['used_at_ms']),
@@ -167,24 +168,14 @@ export function prepareConsoleLists(db: LedgerReader) {
           order by id desc limit ${sql.lit(limit)}`.execute(db)
         return rows.map((row) => ({ kind, id: idFrom(kind, row.id), label: row.label }))
       }
-      const account = id('account', scope.accountId)
-      const entry = sql`
-        select * from ${from(entries)} where account_id = ${account} and id = ${id('transaction', text)}`
-      const { rows } = await sql<{ label: string | null }>`
-        select coalesce(p.merchant_domain, v.merchant_domain) as label from (${entry}) e
-          ${await db.joinPayments(account, entry)}
-          left join ${from(evaluations)} v on v.account_id = ${account} and v.id = e.id
-        where e.environment = ${scope.environment} and e.kind <> 'more_denied'`.execute(db)
       const found = await Promise.all([
         find(agents, 'agent', 'name'),
         find(mandates, 'mandate', 'purpose'),
         find(sellers, 'seller', 'domain'),
       ])
-      const transactions = rows.map(({ label }) => ({
-        kind: 'transaction' as const,
-        id: text,
-        label: label ?? '',
-      }))
+      const entry = await findEntry({ ...scope, id: text }, {})
+      const label = (entry?.payment ?? entry?.evaluation)?.merchantDomain ?? ''
+      const transactions: Found[] = entry ? [{ kind: 'transaction', id: text, label }] : []
       return [...found.flat(), ...transactions].slice(0, limit)
     },
   } satisfies Partial<ConsoleReads>

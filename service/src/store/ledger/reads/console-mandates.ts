@@ -15,8 +15,8 @@ export function consoleMandates(accountId: string) {
   }
 }
 
-/** One column of a mandate's agent, which is read only for displayed mandates. */
-function ofAgent(column: 'name' | 'status', accountId: string): Sql {
+/** One column of the agent of a mandate or a key, which is read only for displayed ones. */
+export function ofAgent(column: 'name' | 'status', accountId: string): Sql {
   return sql`(select ${sql.ref(`a.${column}`)} from ${from(agents)} a
     where a.account_id = ${id('account', accountId)} and a.id = looked_at.agent_id)`
 }
