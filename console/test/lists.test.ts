@@ -93,6 +93,28 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
     }
   })
 
+  await chapter(
+    'A filter keeps every letter, however fast it is typed, and follows links and the back button',
+    async () => {
+      await visitor.go('sandbox/mandates')
+      const field = page.getByLabel('Purpose contains')
+      const letters = 'abcdefghijklmnopqrstuvwxyz'
+      await field.pressSequentially(letters, { delay: 0 })
+      assert.equal(await field.inputValue(), letters)
+      await page.waitForURL(`**/mandates?q=${letters}`)
+      assert.equal(await field.inputValue(), letters)
+      await page.getByLabel('Status').selectOption('paused')
+      await page.waitForURL(`**/mandates?q=${letters}&status=paused`)
+      const shown = async () => [await field.inputValue(), await page.getByLabel('Status').inputValue()]
+      await page.getByRole('link', { name: 'Mandates', exact: true }).click()
+      await page.getByRole('row', { name: /Papers/ }).waitFor()
+      assert.deepEqual(await shown(), ['', ''])
+      await page.goBack()
+      await page.getByText('No mandates match your filters').waitFor()
+      assert.deepEqual(await shown(), [letters, 'paused'])
+    },
+  )
+
   await chapter('After the palette closes, the focus returns, or moves to the chosen screen', async () => {
     await visitor.go('sandbox/mandates')
     const field = page.getByLabel('Purpose contains')

@@ -1,27 +1,50 @@
-import { useMemo } from 'react'
-import { useSearchParams } from 'react-router'
+import { useMemo, useState } from 'react'
+import { useLocation, useSearchParams } from 'react-router'
 
 import { useLater } from '../api/later.ts'
 
 /** Debounce time before a list is requested. */
 const restMs = 200
 
+/** The number of changes of filters that were made in this page. */
+let changes = 0
+
+/** The filters as set, and the URL that they belong to. */
+interface SetFilters {
+  readonly text: string
+  readonly url: string
+  /** The last change that the URL shows, and the last one made. */
+  readonly shown: number
+  readonly made: number
+}
+
 /** Filters stored in the URL, so that a link to a filtered list shows the same list. */
 export function useFilters<const Name extends string>(names: readonly Name[]) {
   const [parameters, setParameters] = useSearchParams()
-  const text = parameters.toString()
+  const url = parameters.toString()
+  const { state } = useLocation() as { readonly state: { readonly change?: number } | null }
+  const change = state?.change ?? 0
+  // A changed URL is rendered later, so a field that showed its value would lose what is typed meanwhile.
+  const [filters, setFilters] = useState<SetFilters>({ text: url, url, shown: changes, made: changes })
+  const { text, shown, made } = filters
+  if (url !== filters.url || (change > shown && change <= made)) {
+    const isOwn = change > shown && change <= made
+    setFilters(isOwn ? { ...filters, url, shown: change } : { text: url, url, shown: made, made })
+  }
   const values = useMemo(() => {
     const given = new URLSearchParams(text)
     return Object.fromEntries(names.map((name) => [name, given.get(name) ?? ''])) as Record<Name, string>
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- the names are written down where the hook is called
   }, [text])
-  function set(changes: Partial<Record<Name, string>>) {
-    const changed = new URLSearchParams(parameters)
-    for (const [name, value] of Object.entries<string | undefined>(changes)) {
-      if (value) changed.set(name, value)
-      else changed.delete(name)
+  function set(changed: Partial<Record<Name, string>>) {
+    const wanted = new URLSearchParams(text)
+    for (const [name, value] of Object.entries<string | undefined>(changed)) {
+      if (value) wanted.set(name, value)
+      else wanted.delete(name)
     }
-    setParameters(changed, { replace: true })
+    changes += 1
+    setFilters({ ...filters, text: wanted.toString(), made: changes })
+    setParameters(wanted, { replace: true, state: { change: changes } })
   }
   return {
     values,
