@@ -211,12 +211,16 @@ test('A mandate of a revoked agent shows that nothing can be spent, whatever its
   await purser('mandates', 'pause', mandateId)
   assert.equal((await purser('mandates', 'show', mandateId)).errors, '')
   await purser('agents', 'revoke', agentId)
+  assert.equal((await purser('mandates', 'list')).errors, '', 'a paused mandate spends nothing anyway')
   const warning = `The agent ${agentId} is permanently revoked: nothing can be spent under its mandates.`
   const resumed = await purser('mandates', 'resume', mandateId, '--json')
   assert.deepEqual([resumed.code, resumed.errors], [0, warning])
   assert.equal(JSON.parse(resumed.output).status, 'active', 'the record is as the interface has it')
   assert.equal((await purser('mandates', 'show', mandateId)).errors, warning)
   assert.equal((await purser('mandates', 'list', '--agent', agentId)).errors, warning)
+  await preparePurchase(service, {}, key)
+  const listed = await purser('mandates', 'list')
+  assert.equal(listed.errors, `Nothing can be spent under the mandates of revoked agents: ${agentId}.`)
 })
 
 test('A mandate is created as requested, with warnings about likely mistakes', async (context) => {

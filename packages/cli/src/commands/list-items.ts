@@ -16,12 +16,12 @@ interface Listing<Item> {
   readonly isMeant?: (item: Item) => boolean
 }
 
-/** Lists items, newest first, and says if there are more. */
+/** Lists items, newest first, and says if there are more. Resolves to the listed items. */
 export async function listItems<Item>(
   { list, columns, none, isMeant }: Listing<Item>,
   { limit, json }: { readonly limit: number; readonly json?: true },
   io: Io,
-): Promise<void> {
+): Promise<readonly Item[]> {
   const asked = list(
     { limit: isMeant ? pageSize : Math.min(limit + 1, pageSize) },
     { signal: io.interruption() },
@@ -34,4 +34,5 @@ export async function listItems<Item>(
   const shown = items.slice(0, limit)
   showList(columns, shown, { none, ...(json && { json }) }, io)
   if (items.length > limit) io.printError(`There are more than ${limit}; --limit shows more.`)
+  return shown
 }

@@ -18,7 +18,7 @@ import { backtestCommand } from './backtest.ts'
 import { clientCommand, collect, collectMetadata, listCommand } from './client-command.ts'
 import { approvalOf, editCommand, parseApprovers } from './edit-mandate.ts'
 import { collectLimits, limitHelp, limitsCell, usageCell } from './limit-options.ts'
-import { listItems } from './list-items.ts'
+import { listItems, pageSize } from './list-items.ts'
 import { requestIncreaseCommand } from './limits/request-increase.ts'
 import { parseWhen } from './when.ts'
 
@@ -198,8 +198,9 @@ function listMandatesCommand(io: Io) {
             }
       const list: typeof mandates.list = (query, call) =>
         mandates.list({ ...query, ...(metadata && { metadata }) }, call)
-      await listItems({ list, columns, ...listing }, options, io)
-      if (agent !== undefined) await warnOfRevoked(agent, purser, io)
+      const listed = await listItems({ list, columns, ...listing }, options, io)
+      if (agent !== undefined) return warnOfRevoked(agent, purser, io)
+      await warnOfRevokedAgents(listed, purser, io)
     })
 }
 
@@ -234,6 +235,28 @@ async function warnOfRevoked(agentId: string, purser: Purser, io: Io): Promise<v
   io.printError(
     `The agent ${harmless(agent.id)} is permanently revoked: nothing can be spent under its mandates.`,
   )
+}
+
+/** Like `warnOfRevoked`, for the active mandates of a list. */
+async function warnOfRevokedAgents(listed: readonly Mandate[], purser: Purser, io: Io): Promise<void> {
+  const active = new Set(listed.filter(({ status }) => status === 'active').map(({ agent_id }) => agent_id))
+  const revoked: string[] = []
+  if (active.size === 0) return
+  try {
+    for await (const { id, status } of purser.agents.list(
+      { limit: pageSize },
+      { signal: io.interruption() },
+    )) {
+      if (active.delete(id) && status === 'revoked') revoked.push(harmless(id))
+      if (active.size === 0) break
+    }
+  } catch (error) {
+    // The mandates have already been listed.
+    if (!(error instanceof PurserError)) throw error
+  }
+  if (revoked.length > 0) {
+    io.printError(`Nothing can be spent under the mandates of revoked agents: ${revoked.join(', ')}.`)
+  }
 }
 
 /** An agent; undefined if it cannot be read, because the mandate has already been shown. */
