@@ -42,6 +42,7 @@ export function ids(kind: IdKind | 'nonce', texts: readonly string[]): Sql {
   return known.length === 0 ? sql`null` : sql.join(known.map((text) => id(kind, text)))
 }
 
+const crockford = '0123456789abcdefghjkmnpqrstvwxyz'
 const suffixLength = 26
 const lastBytes = Buffer.alloc(16, 0xff)
 
@@ -49,9 +50,16 @@ const lastBytes = Buffer.alloc(16, 0xff)
 export function firstId(kind: IdKind, text: string): Sql {
   const prefix = `${idPrefixes[kind]}_`
   if (!text.startsWith(prefix)) return bytesOfId(text < prefix ? Buffer.alloc(16) : lastBytes)
-  const suffix = text.slice(prefix.length).padEnd(suffixLength, '0').slice(0, suffixLength)
-  // No id has one of these letters: the next id has the next letter.
-  const digits = suffix.replace(/[ilou].*/, (rest) => String.fromCharCode(rest.charCodeAt(0) + 1))
+  let digits = ''
+  for (const character of text.slice(prefix.length, prefix.length + suffixLength)) {
+    if (crockford.includes(character)) {
+      digits += character
+      continue
+    }
+    const next = crockford.split('').find((digit) => digit > character)
+    digits = next === undefined ? digits.padEnd(suffixLength, 'z') : digits + next
+    break
+  }
   return bytesOfId(idBytes(kind, prefix + digits.padEnd(suffixLength, '0')) ?? lastBytes)
 }
 
