@@ -16,15 +16,16 @@ export const toApiKey = recordOf(apiKeys, 'secretHash')
 export const toBudget = recordOf(budgets, 'parentId', 'epoch', 'endedAtMs')
 export const toMandate = recordOf(
   mandates,
-  ...([
-    'stoppedBy',
-    'stoppedPayments',
-    'epoch',
-    'openPayments',
-    'authorizedPayments',
-    'releasedUntilMs',
-  ] as const),
-  ...(['denialsFromMs', 'denials', 'fullMinuteMs', 'usage'] as const),
+  'stoppedBy',
+  'stoppedPayments',
+  'epoch',
+  'openPayments',
+  'authorizedPayments',
+  'releasedUntilMs',
+  'denialsFromMs',
+  'denials',
+  'fullMinuteMs',
+  'usage',
 )
 
 /** The charged amount of a captured payment, as text: as its proof had it, if all of it was captured. */

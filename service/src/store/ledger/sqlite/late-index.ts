@@ -97,9 +97,14 @@ abstract class LateIndex<Item> {
   /** A mandate's rows that wait for the index, in the order in which they were added. */
   protected waitingOf(mandateId: string): readonly Row[] {
     return this.#groupsOf(mandateId).flatMap(({ items }) => {
-      const left = items.filter((item) => this.rowOf(item))
+      const rows: Row[] = []
+      const left = items.filter((item) => {
+        const row = this.rowOf(item)
+        if (row) rows.push(row)
+        return row !== undefined
+      })
       if (left.length < items.length) items.splice(0, items.length, ...left)
-      return left.map((item) => this.rowOf(item)!)
+      return rows
     })
   }
 
