@@ -18,7 +18,7 @@ test('Every test file is run once, alone or with its folder, longest first', (co
   const units = testUnits(paths, folder)
   const filesOf = (unit: string) =>
     unit.startsWith(folder)
-      ? [...readFileSync(unit, 'utf8').matchAll(/^await import\('(.+)'\)$/gm)].map(([, url = '']) =>
+      ? [...readFileSync(unit, 'utf8').matchAll(/^import '(.+)'$/gm)].map(([, url = '']) =>
           relative(projectFolder, fileURLToPath(url)),
         )
       : [unit]

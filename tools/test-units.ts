@@ -6,11 +6,12 @@ import { projectFolder } from './source-files.ts'
 
 /**
  * Folders whose test files, with those of folders below them, share a process, except for the slowest. Most of them
- * start services, or servers of PostgreSQL: a process that has started one starts the next service in half the time,
- * and needs no second server.
+ * start services, servers of PostgreSQL, or browsers: a process that has started one starts the next service in half the
+ * time, and needs no second server or browser.
  */
 const sharedFolders = [
   'console/src',
+  'console/test',
   'examples',
   'packages/cli/src',
   'packages/client/src',
@@ -40,6 +41,7 @@ const aloneFiles = new Set(['service/src/http/connections.test.ts'])
 /** The slowest files, slowest first. */
 export const longest = [
   'console/test/every-screen.test.ts',
+  'console/test',
   'service/src/store',
   'service/test',
   'packages/merchant/src',
@@ -52,14 +54,10 @@ export const longest = [
   'service/src/copy/copy-ledger.test.ts',
   'service/test/several-processes.test.ts',
   'service/test/simulation',
-  'console/test/service-down.test.ts',
   'packages/cli/src',
   'examples',
   'service/test/console',
   'packages/client/src',
-  'console/test/limits-and-budgets.test.ts',
-  'console/test/watch-and-stop.test.ts',
-  'console/test/stop-and-limits.test.ts',
   'service/src/http',
   'packages/merchant/src/next.test.ts',
   'service/test/hostile-input.test.ts',
@@ -71,23 +69,14 @@ export const longest = [
   'service/test/shutdown.test.ts',
   'service/test/large-copy.test.ts',
   'service/test/backup.test.ts',
-  'console/test/find-the-way.test.ts',
   'service/test/simulation/postgres-plans.test.ts',
   'service/test/faults/faults.test.ts',
   'service/test/rolling.test.ts',
   'service/src/routes/console',
-  'console/test/lists.test.ts',
   'service/test/simulation/postgres-driver.test.ts',
-  'console/test/look-after.test.ts',
   'service/src/app.test.ts',
-  'console/test/counts.test.ts',
   'service/src/store/ledger/sqlite',
   'service/test/postgres.test.ts',
-  'console/test/sign-in.test.ts',
-  'console/test/first-day.test.ts',
-  'console/test/forgery.test.ts',
-  'console/test/lost-connection.test.ts',
-  'console/test/hostile-text.test.ts',
   'service/test/backup-postgres.test.ts',
 ] as const
 
@@ -99,7 +88,7 @@ interface TestUnit {
 
 /**
  * The files to run, each in its own process, for these test files: those of a shared folder become one file that
- * imports them. The slowest come first.
+ * imports them, all before their first test ends: then the global `after` hooks run. The slowest come first.
  */
 export function testUnits(paths: readonly string[], into = join(projectFolder, generated)): string[] {
   mkdirSync(into, { recursive: true })
@@ -107,7 +96,7 @@ export function testUnits(paths: readonly string[], into = join(projectFolder, g
     const [only] = members
     if (members.length === 1 && only !== undefined) return { name, path: only }
     const path = join(into, `${name.replaceAll('/', '-')}.test.js`)
-    writeFileSync(path, members.map((member) => `await import('${urlOf(member)}')\n`).join(''))
+    writeFileSync(path, members.map((member) => `import '${urlOf(member)}'\n`).join(''))
     return { name, path }
   })
   return units.toSorted((a, b) => rankOf(a) - rankOf(b)).map(({ path }) => path)

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { Purser } from '@purser/client'
 
 import { issueKey, startTestService } from '../../service/testing/service.ts'
-import { startBrowser } from './browser.ts'
 import { factOf } from './fact.ts'
+import { shareBrowser } from './shared-browser.ts'
 import { visit } from './visitor.ts'
 
 test('Tile, verdict and list count the same denials of the last 24 hours, proofs beyond ten in a minute apart, and authorized payments as held; a mandate and its agent show both, also once it is revoked', async (context) => {
@@ -50,9 +50,7 @@ test('Tile, verdict and list count the same denials of the last 24 hours, proofs
   assert.ok(reserved.decision === 'approved')
   assert.ok((await purser.payments.authorize({ ...charge, proof: reserved.proof })).authorized)
 
-  const browser = await startBrowser()
-  context.after(() => browser.close())
-  const visitor = await visit(browser, service)
+  const visitor = await visit(await shareBrowser(), service)
   const { page } = visitor
   await visitor.signIn(service.sandboxKey)
   const tile = page.locator('.tile', { hasText: 'Denied in 24 hours' })
@@ -117,9 +115,7 @@ test('Tile, verdict and list count the same denials of the last 24 hours, proofs
 
 test('A filter that does not exist is explained in a sentence, and a filter is removed by its chip', async (context) => {
   const service = await startTestService(context)
-  const browser = await startBrowser()
-  context.after(() => browser.close())
-  const visitor = await visit(browser, service)
+  const visitor = await visit(await shareBrowser(), service)
   const { page } = visitor
   await visitor.signIn(service.sandboxKey)
   for (const [path, sentence] of [

@@ -1,24 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 
 import type { Mandate, Purser } from '@purser/client'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 
 import { startTestService } from '../../service/testing/service.ts'
 import { findBarriers } from './accessibility.ts'
-import { startBrowser } from './browser.ts'
 import { everyScreen, type ScreenStop } from './every-screen.ts'
 import { everyEmptyScreen, everyFurtherState } from './every-state.ts'
 import { chooseFromMenu } from './menu.ts'
 import { seedSandbox } from './seeded-sandbox.ts'
+import { shareBrowser } from './shared-browser.ts'
 import { addSpendingRules } from './spending-rules.ts'
 import { visit, type Visitor } from './visitor.ts'
 import { askForApproval } from './waiting-requests.ts'
 import { layWire } from './wire.ts'
-
-let browser: Browser
-before(async () => void (browser = await startBrowser()))
-after(() => browser.close())
 
 test('Every screen and dialog passes axe in both themes and on a phone, and names its environment', async (context) => {
   const service = await startTestService(context)
@@ -40,7 +36,7 @@ test('Every screen and dialog passes axe in both themes and on a phone, and name
     overLimit: rules.denialId,
     keyHint: service.sandboxKey.slice(-4),
   }
-  const visitor = await visit(browser, service, { colorScheme: 'light' })
+  const visitor = await visit(await shareBrowser(), service, { colorScheme: 'light' })
   const { page } = visitor
   const tour = startTour(visitor)
 
@@ -74,7 +70,7 @@ test('Every screen and dialog passes axe in both themes and on a phone, and name
 
 test('Every empty screen of both environments passes axe in both themes and on a phone', async (context) => {
   const service = await startTestService(context)
-  const visitor = await visit(browser, service, { colorScheme: 'light' })
+  const visitor = await visit(await shareBrowser(), service, { colorScheme: 'light' })
   const { page } = visitor
   const tour = startTour(visitor)
   // Who followed the link of a first start sees both environments.
@@ -95,7 +91,7 @@ test('Every empty screen of both environments passes axe in both themes and on a
   assert.deepEqual(tour.found, [])
   await visitor.leave()
 
-  const late = await visit(browser, service, { colorScheme: 'light' })
+  const late = await visit(await shareBrowser(), service, { colorScheme: 'light' })
   await late.page.goto(`${service.url}/console/set-up#${service.setUpToken}`)
   await late.page.getByText('This set-up link has already been used').waitFor()
   assert.deepEqual(await findBarriers(late.page), [])
@@ -106,7 +102,7 @@ test('Every error screen passes axe in both themes and on a phone', async (conte
   const service = await startTestService(context)
   const { purser, mandates } = await seedSandbox(service, Date.now(), { hours: 1, days: 1 })
   const wire = await layWire(context, service)
-  const visitor = await visit(browser, wire, { colorScheme: 'light' })
+  const visitor = await visit(await shareBrowser(), wire, { colorScheme: 'light' })
   const { page } = visitor
   const tour = startTour(visitor)
   await visitor.signIn(service.sandboxKey)
@@ -157,7 +153,7 @@ test('A foreign style and a request to another host are noticed', async (context
     () => void fetch('http://127.0.0.1:9/').catch(() => undefined),
     () => alert('script'),
   ]) {
-    const visitor = await visit(browser, service)
+    const visitor = await visit(await shareBrowser(), service)
     await visitor.page.goto(`${service.url}/console/`)
     await visitor.page.evaluate(misdeed)
     await visitor.page.getByRole('button', { name: 'Sign in' }).waitFor()

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { Purser } from '@purser/client'
 
 import { startTestService } from '../../service/testing/service.ts'
-import { startBrowser } from './browser.ts'
 import { seedSandbox } from './seeded-sandbox.ts'
+import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
@@ -13,9 +13,7 @@ test('Navigation: fast, by filters, by typing, by keyboard alone, without motion
   const service = await startTestService(context)
   await seedSandbox(service, Date.now())
   const chapter = storyOf(context)
-  const browser = await startBrowser()
-  context.after(() => browser.close())
-  const visitor = await visit(browser, service)
+  const visitor = await visit(await shareBrowser(), service)
   const { page } = visitor
   await visitor.signIn(service.sandboxKey)
 

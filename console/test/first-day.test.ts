@@ -10,8 +10,8 @@ import {
   startTestService,
   verifyProof,
 } from '../../service/testing/service.ts'
-import { startBrowser } from './browser.ts'
 import { runProgram } from './run-snippets.ts'
+import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
@@ -19,9 +19,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
   const service = await startTestService(context)
   service.clock.nowMs = Date.now()
   const chapter = storyOf(context)
-  const browser = await startBrowser()
-  context.after(() => browser.close())
-  const visitor = await visit(browser, service)
+  const visitor = await visit(await shareBrowser(), service)
   const { page } = visitor
 
   await chapter('An unknown key and a key of an agent cannot sign in', async () => {

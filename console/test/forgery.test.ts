@@ -12,7 +12,7 @@ import {
   type SampleRecords,
 } from '../../service/testing/sample-records.ts'
 import { createTenant, startTestService, type TestService } from '../../service/testing/service.ts'
-import { startBrowser } from './browser.ts'
+import { shareBrowser } from './shared-browser.ts'
 import { visit } from './visitor.ts'
 
 /** What a page of somebody else tries with the cookie of whoever looks at it. */
@@ -26,9 +26,7 @@ test('A page of another port of the same host, whose requests carry the cookie, 
   const service = await startTestService(context)
   const records = await prepareSampleRecords(service, service.sandboxKey)
   const tenant = await createTenant(service)
-  const browser = await startBrowser()
-  context.after(() => browser.close())
-  const visitor = await visit(browser, service)
+  const visitor = await visit(await shareBrowser(), service)
   await visitor.signIn(service.sandboxKey)
   const before = await snapshotOf(service)
   const cookies = await visitor.page.context().cookies()
@@ -68,9 +66,7 @@ test('A page of another port of the same host, whose requests carry the cookie, 
 
 test('No page can frame the console, or keep a reference to its window', async (context) => {
   const service = await startTestService(context)
-  const browser = await startBrowser()
-  context.after(() => browser.close())
-  const visitor = await visit(browser, service)
+  const visitor = await visit(await shareBrowser(), service)
   await visitor.signIn(service.sandboxKey)
   const forger = await visitor.page.context().newPage()
   await forger.goto(await startForger(context))
@@ -99,8 +95,7 @@ test('No page can frame the console, or keep a reference to its window', async (
 
 test('A cookie that was planted before the sign-in is not valid after it', async (context) => {
   const service = await startTestService(context)
-  const browser = await startBrowser()
-  context.after(() => browser.close())
+  const browser = await shareBrowser()
   const stranger = await visit(browser, service)
   await stranger.signIn(service.sandboxKey)
   const [known] = await stranger.page.context().cookies()

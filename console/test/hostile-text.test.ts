@@ -6,19 +6,17 @@ import type { Page } from 'playwright-core'
 
 import { readCsv } from '../../service/testing/http/read-csv.ts'
 import { startTestService } from '../../service/testing/service.ts'
-import { startBrowser } from './browser.ts'
 import { downloadCsv } from './download.ts'
 import { hostileText, seedHostileText, type HostileRecords } from './hostile-text.ts'
 import { chooseFromMenu } from './menu.ts'
+import { shareBrowser } from './shared-browser.ts'
 import { visit } from './visitor.ts'
 
 test('Text from others is shown as plain text on every screen and in the export', async (context) => {
   const service = await startTestService(context)
   service.clock.nowMs = Date.now()
   const records = await seedHostileText(service.url, service.sandboxKey)
-  const browser = await startBrowser()
-  context.after(() => browser.close())
-  const visitor = await visit(browser, service)
+  const visitor = await visit(await shareBrowser(), service)
   const { page } = visitor
   await visitor.signIn(records.key)
   const found: string[] = []

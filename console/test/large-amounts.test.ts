@@ -5,7 +5,7 @@ import { Purser } from '@purser/client'
 import type { Page } from 'playwright-core'
 
 import { startTestService } from '../../service/testing/service.ts'
-import { startBrowser } from './browser.ts'
+import { shareBrowser } from './shared-browser.ts'
 import { visit } from './visitor.ts'
 
 /** The largest amount that the ledger keeps. */
@@ -20,9 +20,7 @@ test('The largest amounts next to the longest names are not clipped, and no scre
   service.clock.nowMs = Date.now()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const { agent, mandate, denied } = await spendTheLargestAmount(purser)
-  const browser = await startBrowser()
-  context.after(() => browser.close())
-  const visitor = await visit(browser, service)
+  const visitor = await visit(await shareBrowser(), service)
   const { page } = visitor
   await visitor.signIn(service.sandboxKey)
   const found: string[] = []

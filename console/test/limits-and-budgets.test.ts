@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { Purser } from '@purser/client'
 
 import { startTestService } from '../../service/testing/service.ts'
-import { startBrowser } from './browser.ts'
+import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
@@ -13,9 +13,7 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
   service.clock.nowMs = Date.now()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const agent = await purser.agents.create({ name: 'research-bot' })
-  const browser = await startBrowser()
-  context.after(() => browser.close())
-  const visitor = await visit(browser, service)
+  const visitor = await visit(await shareBrowser(), service)
   const { page } = visitor
   const chapter = storyOf(context)
   await visitor.signIn(service.sandboxKey)

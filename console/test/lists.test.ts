@@ -5,8 +5,8 @@ import { Purser } from '@purser/client'
 
 import { readCsv } from '../../service/testing/http/read-csv.ts'
 import { startTestService } from '../../service/testing/service.ts'
-import { startBrowser } from './browser.ts'
 import { downloadCsv } from './download.ts'
+import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
@@ -42,9 +42,7 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
   await purser.policy.evaluate({ ...payment, agent_id: bob.id, mandate_id: maps.id, merchant_domain })
 
   const chapter = storyOf(context)
-  const browser = await startBrowser()
-  context.after(() => browser.close())
-  const visitor = await visit(browser, service)
+  const visitor = await visit(await shareBrowser(), service)
   const { page } = visitor
   const table = page.getByRole('table', { name: 'Transactions' })
   await visitor.signIn(service.sandboxKey)

@@ -4,10 +4,10 @@ import { test } from 'node:test'
 import { Purser } from '@purser/client'
 
 import { startTestService } from '../../service/testing/service.ts'
-import { startBrowser } from './browser.ts'
 import { factOf } from './fact.ts'
 import { chooseFromMenu } from './menu.ts'
 import { runCurl, runServer } from './run-snippets.ts'
+import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
@@ -16,9 +16,7 @@ test('Managing agents, mandates and sellers: each screen does what it says', asy
   service.clock.nowMs = Date.now()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const chapter = storyOf(context)
-  const browser = await startBrowser()
-  context.after(() => browser.close())
-  const visitor = await visit(browser, service)
+  const visitor = await visit(await shareBrowser(), service)
   const { page } = visitor
   await visitor.signIn(service.sandboxKey)
   const shop = { domain: 'shop.example.org', resource_url: 'https://shop.example.org/data' }

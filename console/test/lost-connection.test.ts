@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { Purser, type Environment } from '@purser/client'
 
 import { startTestService } from '../../service/testing/service.ts'
-import { startBrowser } from './browser.ts'
+import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 import { layWire } from './wire.ts'
@@ -14,9 +14,7 @@ test('A lost connection is shown, and afterwards nothing is missing or shown twi
   service.clock.nowMs = Date.now()
   const wire = await layWire(context, service)
   const chapter = storyOf(context)
-  const browser = await startBrowser()
-  context.after(() => browser.close())
-  const visitor = await visit(browser, wire)
+  const visitor = await visit(await shareBrowser(), wire)
   const { page } = visitor
   const feed = page.locator('.live-state')
   const banner = page.getByRole('region', { name: 'Connection' })

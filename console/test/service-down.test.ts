@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core'
 
 import { issueProof, preparePurchase, startTestService, verifyProof } from '../../service/testing/service.ts'
 import { statusPollMs, statusTimeoutMs } from '../src/api/status-poll.ts'
-import { startBrowser } from './browser.ts'
+import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 import { layWire } from './wire.ts'
@@ -22,9 +22,7 @@ test('When the service is down every screen says so, none says that all is well,
   assert.equal((await verifyProof(service, await issueProof(service, purchase))).status, 200)
   const wire = await layWire(context, service)
   const chapter = storyOf(context)
-  const browser = await startBrowser()
-  context.after(() => browser.close())
-  const visitor = await visit(browser, wire)
+  const visitor = await visit(await shareBrowser(), wire)
   const { page } = visitor
   await visitor.signIn(service.sandboxKey)
   const banner = page.getByRole('region', { name: 'Connection' })
@@ -125,9 +123,7 @@ test('When agents are stopped, every screen says so, and can resume them', async
   service.clock.nowMs = Date.now()
   await preparePurchase(service)
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
-  const browser = await startBrowser()
-  context.after(() => browser.close())
-  const visitor = await visit(browser, service)
+  const visitor = await visit(await shareBrowser(), service)
   const { page } = visitor
   await visitor.signIn(service.sandboxKey)
   await visitor.go('sandbox/audit-log')

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { browserOf, signIn } from '../../service/testing/console-session.ts'
 import { issueKey, startTestService } from '../../service/testing/service.ts'
 import { findBarriers } from './accessibility.ts'
-import { startBrowser } from './browser.ts'
 import { chooseFromMenu } from './menu.ts'
+import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
@@ -27,9 +27,7 @@ test('The sessions of an account: who is signed in, one of them ended, and all o
   const statusOf = async ({ call }: typeof laptop) => (await call('GET', '/v1/console/session')).status
 
   const chapter = storyOf(context)
-  const browser = await startBrowser()
-  context.after(() => browser.close())
-  const visitor = await visit(browser, service)
+  const visitor = await visit(await shareBrowser(), service)
   const { page } = visitor
   await page.clock.setFixedTime(service.clock.nowMs)
   await visitor.signIn(service.sandboxKey)

@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test'
 import { Provider } from 'oidc-provider'
 
 import { createTenant, startTestService } from '../../service/testing/service.ts'
-import { startBrowser } from './browser.ts'
+import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
@@ -25,8 +25,7 @@ test('Signing in by OpenID Connect and by the set-up link, and signing out perma
   })
   provider.serve(`${url}/console/sign-in/callback`)
   await createTenant(service, 'ada-at-the-provider')
-  const browser = await startBrowser()
-  context.after(() => browser.close())
+  const browser = await shareBrowser()
   const chapter = storyOf(context)
   const visitor = await visit(browser, service, { otherSite: provider.issuer })
   const { page } = visitor

@@ -11,8 +11,8 @@ import {
   startTestService,
   verifyProof,
 } from '../../service/testing/service.ts'
-import { startBrowser } from './browser.ts'
 import { downloadCsv } from './download.ts'
+import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 import { askForApproval } from './waiting-requests.ts'
@@ -23,9 +23,7 @@ test('A stop is confirmed as a phone types it, fits above its keyboard, and is o
   const service = await startTestService(context)
   service.clock.nowMs = Date.now()
   const { mandateId } = await preparePurchase(service)
-  const browser = await startBrowser()
-  context.after(() => browser.close())
-  const visitor = await visit(browser, service, phone)
+  const visitor = await visit(await shareBrowser(), service, phone)
   const { page } = visitor
   await visitor.signIn(service.sandboxKey)
   await page.getByRole('button', { name: 'Stop all agents' }).tap()
@@ -68,9 +66,7 @@ test('The form, the mandate and the ladder say that a category limit is not chec
     allowed_categories: ['maps'],
     expires_at: '2099-01-01T00:00:00Z',
   })
-  const browser = await startBrowser()
-  context.after(() => browser.close())
-  const visitor = await visit(browser, service)
+  const visitor = await visit(await shareBrowser(), service)
   const { page } = visitor
   await visitor.signIn(service.sandboxKey)
   const rule = page.getByText(/Not checked at payment, unless the mandate enforces categories\./)
@@ -92,8 +88,7 @@ test('A payment above the threshold is refused, its owner approves it in the inb
   service.clock.nowMs = Date.now()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const agent = await purser.agents.create({ name: 'research-bot' })
-  const browser = await startBrowser()
-  context.after(() => browser.close())
+  const browser = await shareBrowser()
   const visitor = await visit(browser, service)
   const { page } = visitor
   const chapter = storyOf(context)

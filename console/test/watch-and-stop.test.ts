@@ -8,9 +8,9 @@ import { readCsv } from '../../service/testing/http/read-csv.ts'
 import { serviceStores } from '../../service/testing/service-stores.ts'
 import { createTenant, startTestService } from '../../service/testing/service.ts'
 import { amountInWords } from '../src/text/amounts.ts'
-import { startBrowser } from './browser.ts'
 import { downloadCsv } from './download.ts'
 import { seedSandbox } from './seeded-sandbox.ts'
+import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
@@ -26,8 +26,7 @@ for (const { name, missing, open } of serviceStores) {
       const [weather] = mandates
       assert.ok(weather)
       const chapter = storyOf(context)
-      const browser = await startBrowser()
-      context.after(() => browser.close())
+      const browser = await shareBrowser()
       const visitor = await visit(browser, service)
       const { page } = visitor
       const everything = () => purser.console.transactions.list({ limit: 200 }).toArray({ limit: 10_000 })
