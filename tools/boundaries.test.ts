@@ -154,6 +154,7 @@ const areas: readonly Area[] = [
   { name: 'background', path: 'service/src/background/', values: everything },
   { name: 'metrics', path: 'service/src/metrics/', values: everything },
   { name: 'console', path: 'service/src/console/', values: everything },
+  { name: 'reference', path: 'service/src/reference.ts', values: everything },
   { name: 'application', path: 'service/src/app.ts', values: everything },
   { name: 'others', path: 'service/src/', values: everything },
   { name: 'start', path: 'service/src/start/', values: everything },

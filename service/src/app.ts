@@ -1,6 +1,4 @@
-import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
-import { endpoints, openApiDocument } from '@purser/wire/openapi'
+import { endpoints } from '@purser/wire/openapi'
 import fastify, {
   errorCodes,
   LogController,
@@ -9,7 +7,8 @@ import fastify, {
   type FastifyServerOptions,
 } from 'fastify'
 
-import { oidcPath, serveOidcSignIn, type OidcOptions } from './console/oidc-sign-in.ts'
+import type { OidcOptions } from './console/oidc-sign-in.ts'
+import { oidcPath } from './console/sign-in-cookie.ts'
 import { builtConsole, serveStaticFiles } from './console/static-files.ts'
 import type { TurnLimits } from './http/account-turns.ts'
 import { refuse } from './http/answers.ts'
@@ -118,6 +117,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     logger: options.logger,
     genReqId: ({ headers }) => requestIdOf(headers),
     routerOptions: { maxParamLength: maxParameterLength },
+    // Our routes have no schemas of Fastify's, so its compilers would be loaded at each start for nothing.
+    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     frameworkErrors: (error, request, reply) => {
       watch(request, reply)
       answerFailure(error, request, reply)
@@ -197,8 +198,11 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   serveStaticFiles(app, builtConsole)
   leadToConsole(app)
   if (options.metrics) serveMetrics(app, options.metrics, rateLimits)
-  if (options.oidc) serveOidcSignIn(app, { ...options, ...options.oidc })
-  await serveReference(app)
+  if (options.oidc) {
+    const { serveOidcSignIn } = await import('./console/oidc-sign-in.ts')
+    serveOidcSignIn(app, { ...options, ...options.oidc })
+  }
+  serveReference(app)
   return app
 }
 
@@ -314,37 +318,30 @@ function leadToConsole(app: FastifyInstance): void {
 const openApiPath = '/openapi.json'
 const referencePath = '/docs'
 
-/**
- * The content security policy of the API reference: load its own files and inline images, and call the
- * service. It shares the origin of the console, so no inline scripts, no framing, and no external form
- * targets.
- */
-const referencePolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
 /** The OpenAPI document as text, once it is needed. */
 let openApiJson: string | undefined
 
-/** The OpenAPI document, and the interactive reference based on it. */
-async function serveReference(app: FastifyInstance): Promise<void> {
-  app.get(openApiPath, (_request, reply) => {
-    const json = (openApiJson ??= JSON.stringify(openApiDocument))
-    return send(reply, { status: 200, body: openApiDocument, json })
+/**
+ * The OpenAPI document, and the interactive reference based on it. Both are loaded by their first request: at each
+ * start they would cost an eighth of it.
+ */
+function serveReference(app: FastifyInstance): void {
+  app.get(openApiPath, async (_request, reply) => {
+    const { openApiDocument } = await import('@purser/wire/openapi/document')
+    openApiJson ??= JSON.stringify(openApiDocument)
+    return send(reply, { status: 200, body: openApiDocument, json: openApiJson })
   })
-  await app.register(swagger, { mode: 'static', specification: { document: openApiDocument as never } })
-  await app.register(async (reference) => {
-    reference.addHook('onSend', (_request, reply, _payload, done) => {
-      void reply.headers({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' })
-      done()
+  let reference: Promise<FastifyInstance> | undefined
+  for (const page of ['', '/', '/json', '/yaml', '/static/*']) {
+    app.get(referencePath + page, async (request, reply) => {
+      reference ??= import('./reference.ts').then(({ createReference }) => createReference(referencePath))
+      const { routing } = await reference
+      reply.hijack()
+      routing(request.raw, reply.raw)
     })
-    await reference.register(swaggerUi, { routePrefix: referencePath, staticCSP: referencePolicy })
-  })
+  }
+}
+
+function noCompiler(): never {
+  throw new Error('a route has a schema of Fastify')
 }

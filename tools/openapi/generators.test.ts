@@ -7,7 +7,7 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import { openApiDocument } from '@purser/wire/openapi'
+import { openApiDocument } from '@purser/wire/openapi/document'
 import openapiTypescript, { astToString, type OpenAPI3 } from 'openapi-typescript'
 import { InputData, JSONSchemaInput, quicktype } from 'quicktype-core'
 import ts from 'typescript'

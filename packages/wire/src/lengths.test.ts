@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { openApiDocument } from './openapi.ts'
+import { openApiDocument } from './openapi/document.ts'
 
 interface Node {
   readonly type?: string

@@ -10,10 +10,9 @@ import { beginSession } from '../routes/console/session.ts'
 import { page } from './pages.ts'
 import { fetchFromProvider } from './provider-fetch.ts'
 import { sendPage } from './static-files.ts'
-import { createSignInCookies, type SignInUnderWay } from './sign-in-cookie.ts'
+import { createSignInCookies, oidcPath, type SignInUnderWay } from './sign-in-cookie.ts'
 
-/** The start of a sign-in with the identity provider, and its callback. */
-export const oidcPath = '/console/sign-in'
+/** Where the identity provider returns to. */
 const callbackPath = `${oidcPath}/callback`
 
 export interface OidcOptions

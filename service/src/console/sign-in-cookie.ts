@@ -1,5 +1,8 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 
+/** The start of a sign-in with the identity provider. */
+export const oidcPath = '/console/sign-in'
+
 /** What the callback of a sign-in must match. */
 export interface SignInUnderWay {
   readonly state: string
@@ -29,7 +32,7 @@ const lifeMs = 10 * 60_000
  * identity provider, another site; by itself it grants no access.
  */
 export function createSignInCookies({ key, isSecure, now }: SignInCookieOptions) {
-  const attributes = `Path=/console/sign-in; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
+  const attributes = `Path=${oidcPath}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
 
   function sign(text: string): Buffer {
     return createHmac('sha256', key).update(text).digest()

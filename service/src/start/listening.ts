@@ -1,5 +1,5 @@
 import type { Config } from '../settings/config.ts'
-import { startMetricsServer, type MetricsServer } from '../metrics/metrics-server.ts'
+import type { MetricsServer } from '../metrics/metrics-server.ts'
 import type { Scrape } from '../metrics/scrape.ts'
 import { codeOf } from '../store/error-code.ts'
 
@@ -15,6 +15,8 @@ export async function listenForMetrics(
 ): Promise<MetricsServer | undefined> {
   if (metrics?.port === undefined) return undefined
   const { port, token } = metrics
+  // Importing `node:http` also loads the `fetch` of Node, for 30 ms.
+  const { startMetricsServer } = await import('../metrics/metrics-server.ts')
   try {
     return await startMetricsServer({ host, port, token }, scrape)
   } catch (error) {
