@@ -42,8 +42,9 @@ describe('The published packages', () => {
 
   for (const { name, mayDepend } of publishedPackages) {
     test(`${name} has a clean package, and only allowed dependencies`, async () => {
-      const { folder: staged } = packedAs(name)
-      const { messages } = await publint({ pkgDir: staged, strict: true })
+      const { folder: staged, tarball } = packedAs(name)
+      const { buffer } = new Uint8Array(readFileSync(tarball))
+      const { messages } = await publint({ pack: { tarball: buffer }, strict: true })
       assert.deepEqual(messages, [])
       const manifest = JSON.parse(readFileSync(join(staged, 'package.json'), 'utf8')) as Manifest
       if (!mayDepend) assert.equal(manifest.dependencies, undefined)
