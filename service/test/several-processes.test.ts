@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test, type TestContext } from 'node:test'
+import { after, test, type TestContext } from 'node:test'
 
 import type { Proof } from '@purser/wire/payments'
 
@@ -22,10 +22,24 @@ import { makeFolder, startProcess } from './process.ts'
 import { raceForAuthorized, raceForRefunds } from './collection-races.ts'
 import { raceForApproval, raceForLimit, raceInBudgets } from './spending-races.ts'
 
-const key = 'svc_sand_several-processes'
+const operatorKey = 'svc_sand_several-processes'
+
+interface Group {
+  readonly urls: readonly string[]
+  readonly databaseUrl: string
+}
+
+/** The processes, by their number: tests share them, each with an account of its own, because starts are slow. */
+const groups: Record<number, Promise<Group>> = {}
+let accounts = 0
+/** What to do after all tests. */
+const stops: (() => Promise<void>)[] = []
+after(async () => {
+  for (const stop of stops.toReversed()) await stop()
+})
 
 test('Of 200 proofs requested from 2 processes under a limit that admits 37, exactly 37 are granted, even if the limit was added later', async (context) => {
-  const clients = await startProcesses(context, 2)
+  const clients = await openClients(context, 2)
   const [first] = clients
   const daily = { calendar: 'day', time_zone: 'Europe/Berlin' }
   const limits = [{ window: daily, max_count: 40 }]
@@ -54,7 +68,7 @@ test('Of 200 proofs requested from 2 processes under a limit that admits 37, exa
 
 for (const count of [2, 4]) {
   test(`Of 200 clients of ${count} processes with one proof, exactly one verifies it and 199 get nonce_reused [verify.step.4] [verify.step.5]`, async (context) => {
-    const clients = await startProcesses(context, count)
+    const clients = await openClients(context, count)
     const purchase = await makePurchase(clients[0])
     const { body } = await clients[0].askForProof(purchase)
 
@@ -65,7 +79,7 @@ for (const count of [2, 4]) {
   })
 
   test(`Of 500 proofs requested from ${count} processes under a budget for 100, exactly 100 are granted and all are paid [policy.9]`, async (context) => {
-    const clients = await startProcesses(context, count)
+    const clients = await openClients(context, count)
     const purchase = await makePurchase(clients[0], { max_spend_total: '100.00' })
 
     const answers = await allAtOnce(500, (turn) => inTurn(clients, turn).askForProof(purchase))
@@ -79,7 +93,7 @@ for (const count of [2, 4]) {
   })
 
   test(`After one of ${count} processes has answered a revocation, no other starts a payment [endpoint.agents.revoke]`, async (context) => {
-    const clients = await startProcesses(context, count)
+    const clients = await openClients(context, count)
     const purchase = await makePurchase(clients[0])
     const { before, after } = await stopUnderLoad(clients, purchase, `/agents/${purchase.agentId}/revoke`)
     assert.deepEqual(before, new Set(['200 ok', '201 ok']))
@@ -87,7 +101,7 @@ for (const count of [2, 4]) {
   })
 
   test(`After one of ${count} processes has answered that a mandate is paused or revoked, no other starts a payment under it [state.rule.4]`, async (context) => {
-    const clients = await startProcesses(context, count)
+    const clients = await openClients(context, count)
     for (const move of ['pause', 'revoke']) {
       const purchase = await makePurchase(clients[0])
       const path = `/mandates/${purchase.mandateId}/${move}`
@@ -99,10 +113,10 @@ for (const count of [2, 4]) {
 }
 
 test('Limits, approvals, shared budgets, refunds and authorizations hold when everything happens at once in 2 processes', async (context) => {
-  const { owners, open, url } = await startRacers(context, 2)
+  const { owners, open, databaseUrl } = await openRacers(context, 2)
   const races = [raceForLimit, raceForApproval, raceInBudgets, raceForRefunds, raceForAuthorized]
   for (const race of races) await race({ owners, open })
-  const pool = openPool(url, { max: 1 })
+  const pool = openPool(databaseUrl, { max: 1 })
   context.after(() => pool.end())
   assert.deepEqual(await findLedgerFaults(readerOn(pool)), [])
 })
@@ -154,29 +168,41 @@ async function stopUnderLoad(
   return { before: labels(before), after: labels(after) }
 }
 
-/** This many services, each in its own process, on one new database; a client for each. */
-async function startProcesses(context: TestContext, count: number): Promise<Clients> {
-  return (await startRacers(context, count)).owners
+/** A client for each of this many processes, with the key of the owner of a new account. */
+async function openClients(context: TestContext, count: number): Promise<Clients> {
+  return (await openRacers(context, count)).owners
 }
 
-async function startRacers(context: TestContext, count: number) {
+async function openRacers(context: TestContext, count: number) {
+  const { urls, databaseUrl } = await (groups[count] ??= startGroup(count))
+  const open = (ownKey: string): Clients => {
+    const [first, ...others] = urls.map((url) => openLoadClient(url, ownKey, 64))
+    assert(first)
+    context.after(() => [first, ...others].forEach((client) => client.close()))
+    return [first, ...others]
+  }
+  const body = { name: 'Racer', email: 'racer@example.com', idp_user_id: `idp_racer_${++accounts}` }
+  const created = await open(operatorKey)[0].send('POST', '/accounts', { body })
+  assert.equal(created.status, 201, created.text)
+  const [sandbox] = created.body.api_keys as { key: string }[]
+  assert(sandbox)
+  return { owners: open(sandbox.key), open, databaseUrl }
+}
+
+/** Starts this many services, each in its own process, on one new database. */
+async function startGroup(count: number): Promise<Group> {
+  const context = { after: (stop: () => Promise<void>) => void stops.push(stop) }
   const database = await postgres18.createEmptyDatabase()
   context.after(database.drop)
   const settings = {
     PURSER_DATABASE: database.url,
     PURSER_WORKERS: '1',
-    PURSER_BOOTSTRAP_SANDBOX_KEY: key,
+    PURSER_BOOTSTRAP_SANDBOX_KEY: operatorKey,
     PURSER_LOG_LEVEL: 'silent',
   }
   const folder = makeFolder(context)
   const services = await allAtOnce(count, () => startProcess(context, { folder, settings }))
-  const open = (ownKey: string): Clients => {
-    const [first, ...others] = services.map(({ url }) => openLoadClient(url, ownKey, 64))
-    assert(first)
-    context.after(() => [first, ...others].forEach((client) => client.close()))
-    return [first, ...others]
-  }
-  return { owners: open(key), open, url: database.url }
+  return { urls: services.map(({ url }) => url), databaseUrl: database.url }
 }
 
 function inTurn(clients: readonly LoadClient[], turn: number): LoadClient {
