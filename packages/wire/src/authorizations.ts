@@ -56,7 +56,7 @@ export const authorize = endpoint({
   body: AuthorizeRequest,
   responses: { 200: Authorized, 402: NotAuthorized },
   responseDescriptions: {
-    200: 'The proof is valid and its amount is reserved, now or by the first request with this `Idempotency-Key`.',
+    200: 'The proof is valid and its amount is reserved, now or by the first request with this `Idempotency-Key`. After a retry, check `status`: the authorization may have been voided or have expired since.',
     402: 'The proof was refused, and nothing is reserved: `reason` says why.',
   },
   errors: [

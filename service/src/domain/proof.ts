@@ -11,6 +11,9 @@ export const validityWindowMs = 5 * 60_000
 /** How long a hold outlives the window, so that a proof that passes step 1 still finds its hold. */
 export const holdGraceMs = 60_000
 
+/** How long after it was issued a payment may be captured. */
+export const maxProofLifeMs = validityWindowMs + holdGraceMs
+
 /** A proof before it is signed. */
 export type UnsignedProof = Omit<Proof, 'signature'>
 

@@ -220,6 +220,38 @@ test('A freeze permanently voids open proofs below the budget, and nothing is pa
   assert.equal(body.usage[0].committed, '5.00')
 })
 
+test('A proof that a freeze has voided stays void when its mandate or its agent leaves the budget', async (t) => {
+  const service = await startTestService(t)
+  for (const isFrozen of [true, false]) {
+    for (const who of ['mandate', 'agent']) {
+      const { body: budget } = await service.call('POST', '/v1/budgets', {
+        body: { name: 'Team', limits: [] },
+      })
+      const purchase = await preparePurchase(service)
+      const moveTo = (budget_id: string | null, version: number) =>
+        who === 'agent'
+          ? service.call('PATCH', `/v1/agents/${purchase.agentId}`, { body: { budget_id } })
+          : service.call('PATCH', `/v1/mandates/${purchase.mandateId}`, {
+              body: { budget_id },
+              headers: { 'if-match': `"${version}"` },
+            })
+      const proof = await issueProof(service, purchase)
+      assert.equal((await moveTo(budget.id, 1)).status, 200)
+      await service.call('POST', `/v1/budgets/${budget.id}/freeze`)
+      const statusOfProof = async () =>
+        (await service.call('GET', `/v1/payments/proofs/${proof.nonce}`)).body.status
+      assert.deepEqual([who, await statusOfProof()], [who, 'voided'])
+      if (!isFrozen) await service.call('POST', `/v1/budgets/${budget.id}/unfreeze`)
+      assert.equal((await moveTo(null, 2)).status, 200)
+      assert.deepEqual([who, await statusOfProof()], [who, 'voided'])
+      assert.deepEqual((await verifyProof(service, proof)).body, { verified: false, reason: 'proof_expired' })
+      service.clock.nowMs += 1_000
+      const later = await issueProof(service, purchase)
+      assert.equal((await verifyProof(service, later)).status, 200)
+    }
+  }
+})
+
 test('A freeze also voids proofs that were issued before their mandate or its agent was assigned to the budget', async (t) => {
   const service = await startTestService(t)
   const assign = {

@@ -599,7 +599,7 @@ class LimitHistory {
     const event = this.#tenant.event('agent.budget_changed', agentId)
     await this.#tenant.run(assignAgent, [{ ...caller, id: agentId }, budgetId, event])
     this.#count('assign')
-    this.#model.agentBudgets.set(agentId, budgetId)
+    this.#model.assign(agentId, budgetId, this.#clock.ms)
   }
 
   async #sweep(): Promise<void> {

@@ -62,23 +62,38 @@ export class LimitModel {
   readonly budgets = new Map<string, ModelBudget>()
   /** The budget of each agent. */
   readonly agentBudgets = new Map<string, string | null>()
+  /** When a freeze or a cut last ended payments below budgets that an agent has left. */
+  readonly #agentEndedAtMs = new Map<string, number>()
 
   /** The shared budgets of a mandate, nearest first: its own with those above, then those of its agent. */
   chainOf({ budgetId, agentId }: ModelMandate): readonly ModelBudget[] {
-    const chain: ModelBudget[] = []
-    for (const first of [budgetId, this.agentBudgets.get(agentId) ?? null]) {
-      for (let id = first; id !== null;) {
-        const budget: ModelBudget = this.budgets.get(id)!
-        if (!chain.includes(budget)) chain.push(budget)
-        id = budget.parentId
-      }
+    return [...new Set([...this.#pathOf(budgetId), ...this.#pathOf(this.agentBudgets.get(agentId) ?? null)])]
+  }
+
+  /** A budget and those above it. */
+  #pathOf(budgetId: string | null): readonly ModelBudget[] {
+    const path: ModelBudget[] = []
+    for (let id = budgetId; id !== null; id = path.at(-1)!.parentId) path.push(this.budgets.get(id)!)
+    return path
+  }
+
+  /** Moves an agent to another budget. What has ended below the budgets that it leaves stays ended. */
+  assign(agentId: string, budgetId: string | null, nowMs: number): void {
+    const after = this.#pathOf(budgetId)
+    for (const budget of this.#pathOf(this.agentBudgets.get(agentId) ?? null)) {
+      const endedAtMs = budget.isFrozen ? nowMs : budget.endedAtMs
+      if (after.includes(budget) || endedAtMs === null) continue
+      const earlier = this.#agentEndedAtMs.get(agentId) ?? 0
+      this.#agentEndedAtMs.set(agentId, Math.max(earlier, endedAtMs))
     }
-    return chain
+    this.agentBudgets.set(agentId, budgetId)
   }
 
   /** Whether a budget that the payment does not count in, because it was assigned later, has ended it. */
   isEndedLater({ mandateId, budgetIds, bookedAtMs }: ModelPayment): boolean {
-    return this.chainOf(this.mandates.get(mandateId)!).some(
+    const mandate = this.mandates.get(mandateId)!
+    if (bookedAtMs <= (this.#agentEndedAtMs.get(mandate.agentId) ?? 0)) return true
+    return this.chainOf(mandate).some(
       ({ id, isFrozen, endedAtMs }) =>
         !budgetIds.includes(id) && (isFrozen || (endedAtMs !== null && bookedAtMs <= endedAtMs)),
     )

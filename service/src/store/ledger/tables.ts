@@ -145,6 +145,8 @@ export const agents = tenantTable(
     status: oneOf('active', 'revoked'),
     /** The shared budget of its mandates and the budgets above it, nearest first; null for none. */
     budgetPath: nullable(json<readonly string[]>()),
+    /** When open payments last ended below budgets that it has left; 0 for never. */
+    endedAtMs: integer(),
     createdAtMs: integer(),
     revokedAtMs: nullable(integer()),
   },

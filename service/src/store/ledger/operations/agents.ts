@@ -13,7 +13,11 @@ export const createAgent: PortOperation<'createAgent'> = {
     const { id: agentId, accountId } = agent
     return {
       outcome: undefined,
-      changes: [put(agents, agent), put(agentAccounts, { agentId, accountId }), put(auditEvents, event)],
+      changes: [
+        put(agents, { ...agent, endedAtMs: 0 }),
+        put(agentAccounts, { agentId, accountId }),
+        put(auditEvents, event),
+      ],
     }
   },
 }

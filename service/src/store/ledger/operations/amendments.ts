@@ -1,5 +1,6 @@
 import { keepIds } from '../../../domain/limit-terms.ts'
 import type { Limit } from '../../../domain/limits.ts'
+import { maxProofLifeMs } from '../../../domain/proof.ts'
 import { changesOfTerms, widensTerms, wireTermsOf } from '../../../domain/mandate-terms.ts'
 import type { ApprovalTerms, AuditEvent } from '../../../domain/records.ts'
 import { subjectOfSeller } from '../../../domain/subjects.ts'
@@ -30,7 +31,7 @@ import { openOf, openRowOf } from './approvals.ts'
 import { Bookings } from './bookings.ts'
 import { endPayments, releaseExpired } from './ended-payments.ts'
 import { addedLimits, bookedSince, countsFromMs } from './limits/booked-before.ts'
-import { pathBelow } from './limits/budgets.ts'
+import { endedBelowLeft, pathBelow } from './limits/budgets.ts'
 import { committedOf } from './payment-rows.ts'
 
 /** The earlier terms are kept. */
@@ -77,16 +78,18 @@ export function amendTerms(
   if (mandate.version !== expectedVersion) return refused('version_mismatch')
   if (!mayWiden && widensTerms(mandate, wanted)) return refused('widening_needs_owner')
   const bookings = new Bookings(mandate, facts)
-  const ended = makeRoom(bookings, amendment, event.createdAtMs, facts)
+  const nowMs = event.createdAtMs
+  const endedAtMs = endedBelowLeft(mandate.budgetPath, budgetPath, { ...mandate, nowMs }, facts)
+  const leavesEnded = nowMs - endedAtMs < maxProofLifeMs
+  const ended = makeRoom(bookings, { terms, endsHolds: endsHolds || leavesEnded }, nowMs, facts)
   if (!(committedOf(bookings.mandate) <= wanted.maxTotalMicro)) {
     const { spentMicro, heldMicro, authorizedMicro } = mandate
     return unchanged({ outcome: 'below_committed', spentMicro, heldMicro, authorizedMicro })
   }
-  if (!countEarlier(bookings, mandate, wanted.limits, event.createdAtMs, facts))
-    return refused('history_too_long')
+  if (!countEarlier(bookings, mandate, wanted.limits, nowMs, facts)) return refused('history_too_long')
   const version = mandate.version + 1
   const { limits } = wanted
-  const now = { version, updatedAtMs: event.createdAtMs }
+  const now = { version, updatedAtMs: nowMs }
   const amended = { ...bookings.mandate, ...terms, limits, budgetPath, ...now }
   bookings.mandate = amended
   // An amendment that only ends open proofs changes no terms.
@@ -97,7 +100,7 @@ export function amendTerms(
     changes: [
       ...bookings.changes,
       ...(mandate.version === 1 ? [put(mandateVersions, versionOf(mandate, null, mandate.createdAtMs))] : []),
-      put(mandateVersions, versionOf(amended, event.actor, event.createdAtMs)),
+      put(mandateVersions, versionOf(amended, event.actor, nowMs)),
       ...sellersPaidBefore(mandate, amended, amendment.paidDomains),
       ...(asksMorePeople(mandate, terms) ? approvalChanges(amended, facts) : []),
       put(auditEvents, { ...event, data }),
@@ -163,7 +166,12 @@ function sellersPaidBefore(
 }
 
 /** Ends the open payments, or only expired ones that would stand in the way; returns how many unexpired ones it ended. */
-function makeRoom(bookings: Bookings, { terms, endsHolds }: Amendment, nowMs: number, facts: Facts): number {
+function makeRoom(
+  bookings: Bookings,
+  { terms, endsHolds }: Pick<Amendment, 'terms' | 'endsHolds'>,
+  nowMs: number,
+  facts: Facts,
+): number {
   if (endsHolds) return endPayments(bookings, facts, nowMs)
   const { maxTotalMicro = bookings.mandate.maxTotalMicro } = terms
   if (!(committedOf(bookings.mandate) <= maxTotalMicro)) releaseExpired(bookings, facts, nowMs)

@@ -41,7 +41,7 @@ export type BookedPayment = Pick<
 /** The columns of a payment that say where it was booked. */
 export type Booking = Pick<PaymentRow, 'bookedAtMs' | 'budgetPath'>
 
-type Agent = Pick<AgentRow, 'budgetPath'>
+type Agent = Pick<AgentRow, 'budgetPath' | 'endedAtMs'>
 
 /**
  * The reads of `Bookings` for a locked mandate: the shared budgets and the counters per subject that its payments count in.
@@ -110,17 +110,18 @@ export function statusBelowBudgets(
 }
 
 /**
- * Whether a budget above the mandate or its agent is frozen, or was frozen after an open payment was issued that does not
- * count in it, because the two were assigned to the budget later.
+ * Whether an open payment has ended with a budget in which it does not count, because the mandate or its agent was assigned to
+ * the budget later: the budget is frozen, or was frozen after the payment was issued, even if the agent has left it.
  */
 export function isEndedLater(
   payment: BookedPayment,
   mandate: MandateRow,
   agent: Agent | undefined,
-  facts: Facts,
+  facts: Pick<Facts, 'row'>,
 ): boolean {
   const { accountId } = mandate
   const issuedAtMs = payment.bookedAtMs ?? payment.issuedAtMs
+  if (issuedAtMs <= (agent?.endedAtMs ?? 0)) return true
   return budgetPathOf(mandate, agent).some((id) => {
     if (payment.budgetPath?.includes(id)) return false
     const budget = facts.row(budgets, { accountId, id })

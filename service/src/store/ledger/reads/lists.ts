@@ -1,10 +1,12 @@
 import { timeOfNonce } from '../../../domain/id-time.ts'
-import { holdGraceMs, validityWindowMs } from '../../../domain/proof.ts'
+import { maxProofLifeMs } from '../../../domain/proof.ts'
 import type { Hold, Scope } from '../../../domain/records.ts'
 import { sessionIdleMs } from '../../../domain/session.ts'
 import type { ConsoleReads } from '../../console/store.ts'
 import type { StoreReads } from '../../store.ts'
+import type { Facts } from '../operation.ts'
 import { identityOf } from '../operations/accounts.ts'
+import { captureReads, isEndedByBudget, isEndedLater } from '../operations/bookings.ts'
 import type { TableRow } from '../table.ts'
 import {
   accounts,
@@ -20,7 +22,6 @@ import {
   sellerDomains,
   sellers,
   sessions,
-  type MandateUsage,
 } from '../tables.ts'
 import { hasMetadata, type LedgerReader } from './ledger-reader.ts'
 import { findListed, listPage, listRows } from './pages.ts'
@@ -41,7 +42,6 @@ import {
   inScope,
   ofAccount,
   rowOf,
-  valueOf,
   type RawRow,
 } from './rows.ts'
 import { clockSlackMs } from './transactions.ts'
@@ -49,9 +49,6 @@ import { sql, type Sql } from '../../sql.ts'
 
 /** How many mandates a page with a filter reads. */
 const maxMandatesLookedAt = 1_000
-
-/** How long after its nonce was created a payment may be captured. */
-const maxProofLifeMs = validityWindowMs + holdGraceMs
 
 /** Records by their keys, and their lists, newest first. */
 export function prepareRecordReads(db: LedgerReader) {
@@ -161,30 +158,25 @@ export function prepareRecordReads(db: LedgerReader) {
     environment,
     nonce,
   }: Scope & { readonly nonce: string }): Promise<Hold | undefined> {
-    const { rows } = await sql<RawRow>`
-      select ${columnsOf(payments, 'p')}, m.epoch as epoch_now, m.usage from ${from(payments)} p
-        join ${from(mandates)} m on m.account_id = p.account_id and m.id = p.mandate_id
-      where p.account_id = ${id('account', accountId)} and p.nonce = ${id('nonce', nonce)}
-        and p.environment = ${environment}`.execute(db)
-    const [row] = rows
-    if (!row) return undefined
-    const hold = toHold(rowOf(payments, row), Number(row['epoch_now']))
-    const usage = valueOf(mandates.columns.usage, row['usage']) as MandateUsage | null
-    const isEnded = hold.status === 'open' && usage !== null && (await isEndedByBudget(accountId, usage))
-    return isEnded ? { ...hold, status: 'voided' } : hold
-  }
-
-  /** Whether a budget was frozen after the open payments of a mandate were booked in it. */
-  async function isEndedByBudget(accountId: string, usage: MandateUsage): Promise<boolean> {
-    const epochs = Object.entries(usage.budgets)
-    if (epochs.length === 0) return false
-    const budgetIds = epochs.map(([budgetId]) => budgetId)
-    const found = await findRows(
-      db,
-      budgets,
-      sql`${ofAccount(accountId)} and id in (${ids('budget', budgetIds)})`,
+    const isOwn = sql`${inScope({ accountId, environment })} and nonce = ${id('nonce', nonce)}`
+    const payment = await findRow(db, payments, isOwn)
+    if (!payment) return undefined
+    const [mandate, agent] = await Promise.all([
+      findRecord(db, mandates, { accountId, environment, id: payment.mandateId }),
+      findRecord(db, agents, { accountId, environment, id: payment.agentId }),
+    ])
+    if (!mandate) return undefined
+    const hold = toHold(payment, mandate.epoch)
+    if (hold.status !== 'open') return hold
+    const budgetIds = captureReads(mandate, payment, agent).flatMap((read) =>
+      read.kind === 'row' && read.table === budgets ? [String(read.key['id'])] : [],
     )
-    return epochs.some(([budgetId, { epoch }]) => found.find((one) => one.id === budgetId)?.epoch !== epoch)
+    const isAbove = sql`${ofAccount(accountId)} and id in (${ids('budget', budgetIds)})`
+    const above = budgetIds.length === 0 ? [] : await findRows(db, budgets, isAbove)
+    const row = (_: unknown, key: object) => above.find((one) => 'id' in key && one.id === key.id)
+    const facts = { row } as unknown as Pick<Facts, 'row'>
+    const isEnded = isEndedByBudget(mandate, facts) || isEndedLater(payment, mandate, agent, facts)
+    return isEnded ? { ...hold, status: 'voided' } : hold
   }
 
   /**

@@ -56,6 +56,24 @@ export function endOpen(budget: BudgetRow, atMs: number): BudgetRow {
   return { ...budget, epoch: budget.epoch + 1, endedAtMs: atMs }
 }
 
+/**
+ * When the open payments below the budgets that a record leaves last ended: now, if one of them is frozen; 0 for never. A
+ * capture looks only at the current path, so they would be valid again.
+ */
+export function endedBelowLeft(
+  before: readonly string[] | null,
+  after: readonly string[] | null,
+  { accountId, nowMs }: { readonly accountId: string; readonly nowMs: number },
+  facts: Facts,
+): number {
+  const left = (before ?? []).filter((id) => !after?.includes(id))
+  const times = left.map((id) => {
+    const { frozenAtMs, endedAtMs } = facts.row(budgets, { accountId, id })!
+    return frozenAtMs === null ? (endedAtMs ?? 0) : nowMs
+  })
+  return Math.max(0, ...times)
+}
+
 /** Payments that were booked before keep counting where they were booked. */
 export const assignAgent: PortOperation<'assignAgent'> = {
   name: 'assignAgent',
@@ -68,7 +86,13 @@ export const assignAgent: PortOperation<'assignAgent'> = {
     const budgetPath = pathBelow(budgetId, key, facts)
     if (budgetPath === 'budget_not_found') return unchanged(budgetPath)
     if ((agent.budgetPath?.[0] ?? null) === budgetId) return unchanged(agent)
-    const assigned = { ...agent, budgetPath }
+    const endedAtMs = endedBelowLeft(
+      agent.budgetPath,
+      budgetPath,
+      { ...key, nowMs: event.createdAtMs },
+      facts,
+    )
+    const assigned = { ...agent, budgetPath, endedAtMs: Math.max(agent.endedAtMs, endedAtMs) }
     return { outcome: assigned, changes: [put(agents, assigned), put(auditEvents, event)] }
   },
 }
