@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { createContext, runInContext } from 'node:vm'
 
 import { publint } from 'publint'
+import ts from 'typescript'
 
 import { startTestService } from '../../service/testing/service.ts'
 import { projectFolder } from '../source-files.ts'
@@ -13,9 +14,9 @@ import type { Manifest } from './manifest.ts'
 import type { Packed } from './pack.ts'
 import { packOnce } from './packed.ts'
 import { publishedPackages, type PublishedPackage } from './packages.ts'
-import { addProgram, compile, installInto, resolveAlone } from './project.ts'
+import { addProgram, compile, compileWithOlder, installInto, resolveAlone } from './project.ts'
 import { startRegistry } from './registry.ts'
-import { olderNode, olderTypeScript, run } from './run.ts'
+import { olderNode, run } from './run.ts'
 
 const packed = await packOnce()
 // The service is large and has its own test file.
@@ -27,16 +28,15 @@ function packedAs(name: string): Packed {
   return packed.find((one) => one.name === name) ?? assert.fail(name)
 }
 
-const typeScripts = { '7': join(projectFolder, 'node_modules/.bin/tsc'), '5.9': olderTypeScript }
 const nodes = { '24': process.execPath, '22': olderNode }
 
 describe('The published packages', () => {
   test('is built with the releases that the tests name', async () => {
-    for (const [release, program] of [...Object.entries(typeScripts), ...Object.entries(nodes)]) {
-      assert.match(
-        await run(program, ['--version'], { cwd: project }),
-        new RegExp(`^(Version |v)${release}\\.`),
-      )
+    const tsc = join(projectFolder, 'node_modules/.bin/tsc')
+    assert.match(await run(tsc, ['--version'], { cwd: project }), /^Version 7\./)
+    assert.match(ts.version, /^5\.9\./)
+    for (const [release, program] of Object.entries(nodes)) {
+      assert.match(await run(program, ['--version'], { cwd: project }), new RegExp(`^v${release}\\.`))
     }
   })
 
@@ -96,15 +96,31 @@ const settings: [title: string, packages: readonly PublishedPackage[], compilerO
   ['the rules of Node, and its types', publishedPackages, { module: 'nodenext', ...node }],
 ]
 
+function filesOf(packages: readonly PublishedPackage[]): string[] {
+  return packages.flatMap(({ programs }) => programs.map(({ file }) => file))
+}
+
 describe('Programs that use the packages', () => {
-  for (const [release, tsc] of Object.entries(typeScripts)) {
-    for (const [title, packages, compilerOptions] of settings) {
-      test(`compile under strict with TypeScript ${release}, ${title}`, async () => {
-        const files = packages.flatMap(({ programs }) => programs.map(({ file }) => file))
-        await compile(project, tsc, files, compilerOptions)
-      })
-    }
+  for (const [title, packages, compilerOptions] of settings) {
+    const files = filesOf(packages)
+    test(`compile under strict with TypeScript 7, ${title}`, () => compile(project, files, compilerOptions))
+    test(`compile under strict with TypeScript 5.9, ${title}`, () => {
+      assert.deepEqual(compileWithOlder(project, files, compilerOptions), [])
+    })
   }
+
+  test('do not compile against a declaration that TypeScript 5.9 refuses', () => {
+    const path = join(project, 'node_modules/@purser/client/dist/client.d.ts')
+    const declaration = readFileSync(path, 'utf8')
+    writeFileSync(path, `${declaration}export declare const broken: Missing\n`)
+    try {
+      const [title, packages, compilerOptions] = settings.at(-1)!
+      const found = compileWithOlder(project, filesOf(packages), compilerOptions)
+      assert.deepEqual(found, [`${path}: Cannot find name 'Missing'.`], title)
+    } finally {
+      writeFileSync(path, declaration)
+    }
+  })
 
   for (const { file } of publishedPackages.flatMap(({ programs }) => programs)) {
     for (const [release, program] of Object.entries(nodes)) {

@@ -2,6 +2,9 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import ts from 'typescript'
+
+import { projectFolder } from '../source-files.ts'
 import type { Packed } from './pack.ts'
 import type { Program } from './packages.ts'
 import { nameOf } from './registry.ts'
@@ -66,13 +69,36 @@ export function addProgram(project: string, { file }: Program): void {
   copyFileSync(join(import.meta.dirname, 'consumers', file), join(project, file))
 }
 
-/** Compiles a project's programs, and the declarations that they import, with one release of TypeScript. */
-export async function compile(
-  project: string,
-  tsc: string,
-  files: readonly string[],
-  settings: object,
-): Promise<void> {
+/** Compiles a project's programs, and the declarations that they import, with the current release of TypeScript. */
+export async function compile(project: string, files: readonly string[], settings: object): Promise<void> {
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(configOf(files, settings)))
+  await run(join(projectFolder, 'node_modules/.bin/tsc'), ['-p', project], { cwd: project })
+}
+
+/**
+ * What an older release of TypeScript reports about a project's programs and our declarations. It takes long for those of
+ * others, which are not tested here.
+ */
+export function compileWithOlder(project: string, files: readonly string[], settings: object): string[] {
+  const { options, fileNames } = ts.parseJsonConfigFileContent(configOf(files, settings), ts.sys, project)
+  const program = ts.createProgram(fileNames, options)
+  const own = program
+    .getSourceFiles()
+    .filter(({ fileName }) => !fileName.includes('/node_modules/') || fileName.includes('/@purser/'))
+  const diagnostics = [
+    ...program.getOptionsDiagnostics(),
+    ...program.getGlobalDiagnostics(),
+    ...own.flatMap((file) => [
+      ...program.getSyntacticDiagnostics(file),
+      ...program.getSemanticDiagnostics(file),
+    ]),
+  ]
+  return diagnostics.map(
+    ({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`,
+  )
+}
+
+function configOf(files: readonly string[], settings: object) {
   const compilerOptions = {
     strict: true,
     exactOptionalPropertyTypes: true,
@@ -83,7 +109,5 @@ export async function compile(
     skipDefaultLibCheck: true,
     ...settings,
   }
-  const config = { compilerOptions, files }
-  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(config))
-  await run(tsc, ['-p', project], { cwd: project })
+  return { compilerOptions, files }
 }

@@ -2,9 +2,8 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** The tools of this folder: older releases of Node and TypeScript. */
+/** An older release of Node. */
 export const olderNode = join(import.meta.dirname, 'node_modules/.bin/node')
-export const olderTypeScript = join(import.meta.dirname, 'node_modules/.bin/tsc')
 
 const timeoutMs = 120_000
 
