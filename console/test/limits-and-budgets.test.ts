@@ -226,6 +226,8 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
   )
 
   await chapter('A day later by the test clock, the daily cap starts again', async () => {
+    // Proofs from the moment of the freeze stay void.
+    service.clock.nowMs += 1
     const mandate = await purser.mandates.create({
       agent_id: agent.id,
       purpose: 'Maps',
@@ -238,11 +240,12 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
     mandateId = mandate.id
     const asked = await purser.payments.requestProof(purchase('4.00'))
     assert(asked.decision === 'approved')
-    await purser.payments.verify({
+    const { verified } = await purser.payments.verify({
       proof: asked.proof,
       merchant_domain: 'api.papers.example',
       expected_amount: '4.00',
     })
+    assert.ok(verified)
     const denied = await purser.payments.requestProof(purchase('2.00'))
     assert.equal(denied.decision === 'denied' && denied.reason_code, 'velocity_limit_exceeded')
     await visitor.go(`sandbox/mandates/${mandateId}`)

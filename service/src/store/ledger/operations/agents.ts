@@ -1,4 +1,5 @@
 import { lock, put, unchanged, type PortOperation } from '../operation.ts'
+import { toAgent } from '../reads/records.ts'
 import { agentAccounts, agents, auditEvents } from '../tables.ts'
 
 export const createAgent: PortOperation<'createAgent'> = {
@@ -35,10 +36,10 @@ export const revokeAgent: PortOperation<'revokeAgent'> = {
   decide([key, event], facts) {
     const agent = facts.row(agents, key)
     if (agent?.environment !== key.environment) return unchanged('not_found')
-    if (agent.status === 'revoked') return unchanged(agent)
+    if (agent.status === 'revoked') return unchanged(toAgent(agent))
     const revoked = { ...agent, status: 'revoked' as const, revokedAtMs: event.createdAtMs }
     return {
-      outcome: revoked,
+      outcome: toAgent(revoked),
       changes: [
         put(agents, revoked),
         put(auditEvents, { ...event, data: { ...event.data, voided_holds: 0 } }),

@@ -17,7 +17,7 @@ import {
   type AgentRow,
   type MandateRow,
 } from '../tables.ts'
-import { toMandate } from './records.ts'
+import { toAgent, toMandate } from './records.ts'
 import { columnsOf, from, valueOf } from './rows.ts'
 import { clockSlackMs } from './transactions.ts'
 import { sql, type Spelling, type Sql } from '../../sql.ts'
@@ -153,8 +153,10 @@ export async function readAgentFacts(
   const nothing = { agent: undefined, mandate: undefined, risk: undefined }
   if (!idBytes('agent', question.agentId)) return nothing
   const found = await find({ ...question, merchantDomain })
-  if (!found?.mandate) return { ...nothing, agent: found?.agent }
-  const { agent, mandate, recent, hasPaidThisSeller } = found
+  if (!found) return nothing
+  const agent = toAgent(found.agent)
+  const { mandate, recent, hasPaidThisSeller } = found
+  if (!mandate) return { ...nothing, agent }
   const { maxTotalMicro, spentMicro, expiresAtMs } = mandate
   const counts = countRecent(recent, question.nowMs)
   return {

@@ -8,8 +8,8 @@ import { agents, apiKeys, keyUses, mandates, payments, sellers } from '../tables
 import { isActiveMandate } from './console-figures.ts'
 import { consoleMandates, fitsMandate, holdsText, ofAgent } from './console-mandates.ts'
 import type { LedgerReader } from './ledger-reader.ts'
-import { findListed, listPage, listRows } from './pages.ts'
-import { toApiKey, toHold } from './records.ts'
+import { findListed, listPage } from './pages.ts'
+import { toAgent, toApiKey, toHold } from './records.ts'
 import {
   columnsOf,
   findRecord,
@@ -127,14 +127,15 @@ export function prepareConsoleLists(db: LedgerReader) {
         table: agents,
         where: ofAccount(accountId),
         fits: sql`environment = ${environment}`,
+        toItem: toAgent,
       }
-      const { items, next } = await listRows(db, list, page)
+      const { items, next } = await listPage(db, list, page)
       return { items: await withSums({ accountId, environment }, items, nowMs), next }
     },
 
     async findConsoleAgent(key, nowMs) {
       const found = await findRecord(db, agents, key)
-      const [agent] = await withSums(key, found ? [found] : [], nowMs)
+      const [agent] = await withSums(key, found ? [toAgent(found)] : [], nowMs)
       return agent
     },
 

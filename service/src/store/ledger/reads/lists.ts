@@ -25,7 +25,7 @@ import {
 } from '../tables.ts'
 import { hasMetadata, type LedgerReader } from './ledger-reader.ts'
 import { findListed, listPage, listRows } from './pages.ts'
-import { toAccount, toApiKey, toBudget, toHold, toMandate } from './records.ts'
+import { toAccount, toAgent, toApiKey, toBudget, toHold, toMandate } from './records.ts'
 import {
   columnsOf,
   countRows,
@@ -55,7 +55,10 @@ export function prepareRecordReads(db: LedgerReader) {
   return {
     isEmpty: async () => !(await hasRows(db, accounts, sql`1 = 1`)),
 
-    findAgent: (key) => findRecord(db, agents, key),
+    async findAgent(key) {
+      const row = await findRecord(db, agents, key)
+      return row && toAgent(row)
+    },
 
     async findMandate(key) {
       const row = await findRecord(db, mandates, key)
@@ -105,7 +108,7 @@ export function prepareRecordReads(db: LedgerReader) {
 
     listAgents(scope, { agentId }, page) {
       const where = sql.and(inScope(scope), agentId !== undefined && sql`id = ${id('agent', agentId)}`)
-      return listRows(db, { table: agents, where }, page)
+      return listPage(db, { table: agents, where, toItem: toAgent }, page)
     },
 
     listMandates(scope, { agentId, metadata }, page) {

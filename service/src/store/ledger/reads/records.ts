@@ -2,7 +2,7 @@ import { formatSum } from '../../../domain/money.ts'
 import type { Hold } from '../../../domain/records.ts'
 import { compileDecodeRecord } from '../compiled-rows.ts'
 import type { Table, TableRow } from '../table.ts'
-import { accounts, apiKeys, budgets, mandates, type PaymentRow } from '../tables.ts'
+import { accounts, agents, apiKeys, budgets, mandates, type PaymentRow } from '../tables.ts'
 
 /** Returns the port's record for a row, which may have more columns: those of its table, except some. */
 function recordOf<Of extends Table, Name extends string>(table: Of, ...omitted: Name[]) {
@@ -12,6 +12,7 @@ function recordOf<Of extends Table, Name extends string>(table: Of, ...omitted: 
 }
 
 export const toAccount = recordOf(accounts, 'ownerKeys', 'clockOffsetMs')
+export const toAgent = recordOf(agents, 'endedAtMs')
 export const toApiKey = recordOf(apiKeys, 'secretHash')
 export const toBudget = recordOf(budgets, 'parentId', 'epoch', 'endedAtMs')
 export const toMandate = recordOf(

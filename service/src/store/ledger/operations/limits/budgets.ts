@@ -1,6 +1,6 @@
 import type { Scope } from '../../../../domain/records.ts'
 import { lock, put, unchanged, type Facts, type PortOperation } from '../../operation.ts'
-import { toBudget } from '../../reads/records.ts'
+import { toAgent, toBudget } from '../../reads/records.ts'
 import { agents, auditEvents, budgets, type BudgetRow } from '../../tables.ts'
 
 /** Max depth of nested budgets. */
@@ -85,7 +85,7 @@ export const assignAgent: PortOperation<'assignAgent'> = {
     if (agent?.environment !== key.environment) return unchanged('not_found')
     const budgetPath = pathBelow(budgetId, key, facts)
     if (budgetPath === 'budget_not_found') return unchanged(budgetPath)
-    if ((agent.budgetPath?.[0] ?? null) === budgetId) return unchanged(agent)
+    if ((agent.budgetPath?.[0] ?? null) === budgetId) return unchanged(toAgent(agent))
     const endedAtMs = endedBelowLeft(
       agent.budgetPath,
       budgetPath,
@@ -93,6 +93,6 @@ export const assignAgent: PortOperation<'assignAgent'> = {
       facts,
     )
     const assigned = { ...agent, budgetPath, endedAtMs: Math.max(agent.endedAtMs, endedAtMs) }
-    return { outcome: assigned, changes: [put(agents, assigned), put(auditEvents, event)] }
+    return { outcome: toAgent(assigned), changes: [put(agents, assigned), put(auditEvents, event)] }
   },
 }
