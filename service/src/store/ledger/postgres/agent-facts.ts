@@ -93,12 +93,19 @@ async function askDistributed(pool: Pool, batch: readonly Asked[]): Promise<(Fou
   const { text, valuesOf } = accountLookUp
   const accounts = await askOnce(
     pool,
-    batch.map((asked) => ({ name: 'purser_facts_account', text, values: valuesOf(asked) })),
+    batch.map((asked): Statement => ({
+      name: 'purser_facts_account',
+      text,
+      values: valuesOf(asked),
+      decodeRow: ([account]) => account,
+    })),
   )
-  const statements = batch.map((asked, index) => {
-    const found = accounts[index]?.rows[0] as { readonly account: string } | undefined
-    return toStatement('purser_facts_distributed', distributedFacts, { ...asked, account: found?.account })
-  })
+  const statements = batch.map((asked, index) =>
+    toStatement('purser_facts_distributed', distributedFacts, {
+      ...asked,
+      account: accounts[index]?.rows[0],
+    }),
+  )
   const answers = await askOnce(pool, statements)
   return answers.map(({ rows }) => rows[0] as FoundFacts | undefined)
 }

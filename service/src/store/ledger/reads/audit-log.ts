@@ -78,7 +78,7 @@ function isPartOfStop(accountId: string): Sql {
     looked_at.type in ('mandate.paused', 'mandate.resumed') and replace(looked_at.data, '"stop_id"', '') <> looked_at.data
     and exists (
       select 1 from ${from(auditEvents)} s
-      where s.account_id = looked_at.account_id and s.environment = looked_at.environment and s.id > looked_at.id
+      where s.account_id = ${id('account', accountId)} and s.environment = looked_at.environment and s.id > looked_at.id
         and s.type = case looked_at.type when 'mandate.paused' then 'agents.stopped' else 'agents.resumed' end
         and (s.subject_id = ${accountId} or replace(looked_at.data, s.subject_id, '') <> looked_at.data)))`
 }
