@@ -12,7 +12,7 @@ import { fetchFromProvider } from './provider-fetch.ts'
 import { sendPage } from './static-files.ts'
 import { createSignInCookies, oidcPath, type SignInUnderWay } from './sign-in-cookie.ts'
 
-/** Where the identity provider returns to. */
+/** Where the identity provider sends the user back to. */
 const callbackPath = `${oidcPath}/callback`
 
 export interface OidcOptions

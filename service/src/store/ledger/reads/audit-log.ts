@@ -71,7 +71,8 @@ function merge(one: PageOf<AuditEvent>, other: PageOf<AuditEvent>, limit: number
 
 /**
  * Whether a listed event is one of the many of a stop or a resumption, summarized by its own event. Until
- * that is written, for example after a crash, they are listed separately.
+ * that is written, for example after a crash, they are listed separately. The account is a parameter, because Citus refuses
+ * a condition that takes it from the listed row.
  */
 function isPartOfStop(accountId: string): Sql {
   return sql`(

@@ -57,8 +57,8 @@ export function endOpen(budget: BudgetRow, atMs: number): BudgetRow {
 }
 
 /**
- * When the open payments below the budgets that a record leaves last ended: now, if one of them is frozen; 0 for never. A
- * capture looks only at the current path, so they would be valid again.
+ * When open payments last ended below the budgets that an agent or a mandate leaves: now, if one of them is frozen; 0 for
+ * never. Captures look only at the current path, so without this time the payments would become valid again.
  */
 export function endedBelowLeft(
   before: readonly string[] | null,
