@@ -87,6 +87,9 @@ export const readyTimeoutMs = 1_000
 /** How long a stopping service waits for accepted requests. */
 export const stopTimeoutMs = 10_000
 
+/** How long a drained service takes at most to close its port at a quiet moment. */
+export const closePortTimeoutMs = 9_000
+
 /** Interval of the sweep of expired holds. */
 export const sweepIntervalMs = 1_000
 

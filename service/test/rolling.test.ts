@@ -87,7 +87,7 @@ describe('Rolling restarts', { concurrency: true }, () => {
         const services: ReadyProcess[] = []
         for (const port of ports) services.push(await start(port))
         const configuration = configurationOf(name, { 8000: front, 8081: ports[0] ?? 0, 8082: ports[1] ?? 0 })
-        await startBalancer(context, program, flags(folder, configuration), front)
+        const saidByBalancer = await startBalancer(context, program, flags(folder, configuration), front)
 
         const client = openLoadClient(`http://127.0.0.1:${front}`, key, 32)
         context.after(client.close)
@@ -136,7 +136,7 @@ describe('Rolling restarts', { concurrency: true }, () => {
         await buyers
 
         context.diagnostic(`${load.sent} requests, ${load.rolls} restarts, ${lost.length} lost`)
-        assert.deepEqual(lost, [])
+        assert.deepEqual(lost, [], saidByBalancer())
         const spent = await Promise.all(
           purchases.map(async ({ mandateId }) =>
             Number((await client.send('GET', `/mandates/${mandateId}`)).body.spent_total),
@@ -175,12 +175,13 @@ function configurationOf(name: string, ports: Readonly<Record<string, number>>):
   return configuration
 }
 
+/** Returns what it has logged so far. */
 async function startBalancer(
   context: TestContext,
   program: string,
   flags: readonly string[],
   port: number,
-): Promise<void> {
+): Promise<() => string> {
   const balancer = spawn(program, flags, { stdio: ['ignore', 'ignore', 'pipe'] })
   let said = ''
   balancer.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
@@ -193,6 +194,7 @@ async function startBalancer(
     assert.ok(attempt < 100 && balancer.exitCode === null, said)
     await sleep(100)
   }
+  return () => said
 }
 
 async function answers(port: number): Promise<boolean> {

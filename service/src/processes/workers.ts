@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Config } from '../settings/config.ts'
 import { closeUntakenConnections } from './handed-connections.ts'
-import { stopTimeoutMs, workerMetricsTimeoutMs } from '../limits.ts'
+import { closePortTimeoutMs, stopTimeoutMs, workerMetricsTimeoutMs } from '../limits.ts'
 import { writeLogLine, type LogLine } from './log-line.ts'
 import { listenForMetrics } from '../start/listening.ts'
 import type { MetricsServer } from '../metrics/metrics-server.ts'
@@ -145,7 +145,8 @@ class Crew {
       const [code] = (await exit) as [number | null]
       return code === 0
     })
-    const bound = sleep(drainMs + stopTimeoutMs + stopSlackMs, [false])
+    const drainTimeoutMs = drainMs === 0 ? 0 : drainMs + closePortTimeoutMs
+    const bound = sleep(drainTimeoutMs + stopTimeoutMs + stopSlackMs, [false])
     return (await Promise.race([Promise.all(stopped), bound])).every(Boolean)
   }
 

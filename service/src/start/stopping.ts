@@ -41,10 +41,16 @@ function endConnection(_: unknown, response: ServerResponse): void {
 
 /** How long connections are kept before the port is closed, during which no new one may arrive. */
 const settleMs = 250
-const quietMs = 50
 
-/** How long to wait for a moment without new connections. */
-const quietPatienceMs = 3_000
+/** How long no new connection may have arrived, and how long to wait for that: a busy process has few such moments. */
+const quietMoments = [
+  { quietMs: 50, patienceMs: 1_000 },
+  { quietMs: 10, patienceMs: 1_000 },
+  { quietMs: 1, patienceMs: 5_000 },
+] as const
+
+/** A turn of the event loop that takes less than this only looks for new connections. */
+const idleTurnMs = 0.3
 
 /** Time for a load balancer to close its idle connections itself. */
 const balancerIdleMs = 1_500
@@ -59,20 +65,27 @@ async function givePortUp(server: Server, connections: Connections): Promise<voi
   server.off('request', endConnection)
   await sleep(settleMs)
   await untilQuiet(connections)
-  server.prependListener('request', endConnection)
   // The server's own method also closes idle connections, on which a request may be arriving.
   NetServer.prototype.close.call(server)
+  server.prependListener('request', endConnection)
   await Promise.race([connections.untilGone(), sleep(balancerIdleMs)])
 }
 
-/** Waits until no new connection has arrived for a moment. */
+/**
+ * Waits until no new connection has arrived for a moment and none can be waiting to be accepted. That is only known
+ * just after a sleep, when the operating system does not interrupt the process, and if looking for new connections
+ * found no other work.
+ */
 async function untilQuiet(connections: Connections): Promise<void> {
-  const giveUpAtMs = performance.now() + quietPatienceMs
-  for (let before = -1; before !== connections.accepted() && performance.now() < giveUpAtMs;) {
-    before = connections.accepted()
-    await sleep(quietMs)
-    // After a pause of the process its timer fires before the network is read: read the network first.
-    await nextTurn()
+  for (const { quietMs, patienceMs } of quietMoments) {
+    const giveUpAtMs = performance.now() + patienceMs
+    while (performance.now() < giveUpAtMs) {
+      const before = connections.accepted()
+      await sleep(quietMs)
+      const wokeUpAtMs = performance.now()
+      await nextTurn()
+      if (performance.now() - wokeUpAtMs < idleTurnMs && connections.accepted() === before) return
+    }
   }
 }
 
