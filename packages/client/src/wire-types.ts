@@ -89,7 +89,11 @@ export type Role = 'operator' | 'owner' | 'approver' | 'agent' | 'merchant'
 export type TransactionStatus = 'pending' | 'approved' | 'denied' | 'paid' | 'refunded'
 
 export type RiskFlag =
-  'budget_nearly_spent' | 'expiry_near' | 'first_purchase_at_seller' | 'recent_denials' | 'unusual_rate'
+  | 'budget_nearly_spent'
+  | 'expiry_near'
+  | 'first_purchase_at_seller'
+  | 'recent_denials'
+  | 'unusual_rate'
 
 /** The code in `detail` of an error response. */
 export type ErrorCode =

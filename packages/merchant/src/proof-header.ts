@@ -1,7 +1,8 @@
 import type { Proof } from '@purser/client'
 
 export type ProofReading =
-  { readonly proof: Proof } | { readonly fault: 'malformed_proof' | 'proof_too_large' }
+  | { readonly proof: Proof }
+  | { readonly fault: 'malformed_proof' | 'proof_too_large' }
 
 /**
  * Four times the longest ordinary proof; Node itself refuses headers over 16 KiB. A resource has at most 2,083

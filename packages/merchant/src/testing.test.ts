@@ -38,7 +38,12 @@ interface Step {
   /** Refunded before. */
   readonly refund?: string
   readonly answer:
-    'verified' | 'replayed' | 'amount_mismatch' | 'invalid_signature' | 'nonce_reused' | 'proof_expired'
+    | 'verified'
+    | 'replayed'
+    | 'amount_mismatch'
+    | 'invalid_signature'
+    | 'nonce_reused'
+    | 'proof_expired'
 }
 
 const windowMs = 5 * 60_000

@@ -25,7 +25,8 @@ export interface Revived {
 }
 
 export type ReadableLedger =
-  { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'sqlite'; readonly path: string }
+  | { readonly kind: 'postgres'; readonly url: string }
 
 /** Records that can be revoked or paused. */
 interface Stoppable {

@@ -68,11 +68,14 @@ export interface OidcSettings {
 
 /** The location of the ledger. The address of a server contains a password: never print it. */
 export type Database =
-  { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'sqlite'; readonly path: string }
+  | { readonly kind: 'postgres'; readonly url: string }
 
 /** The settings, or all errors in them, each with what is valid. */
 export type ConfigReading =
-  { readonly config: Config } | { readonly faults: readonly string[] } | { readonly help: string }
+  | { readonly config: Config }
+  | { readonly faults: readonly string[] }
+  | { readonly help: string }
 
 /**
  * The configuration from flags, the environment and an `.env` file in the folder, in this order of

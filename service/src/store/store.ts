@@ -382,7 +382,8 @@ export interface NewApiKey extends ApiKey {
 }
 
 export type ClockOutcome =
-  { readonly outcome: 'advanced'; readonly offsetMs: number } | Refusal<'not_found' | 'test_clock_too_far'>
+  | { readonly outcome: 'advanced'; readonly offsetMs: number }
+  | Refusal<'not_found' | 'test_clock_too_far'>
 
 /** An evaluation before its outcome is known; the store adds the seller. */
 export interface ProposedTransaction extends Omit<
@@ -465,7 +466,8 @@ export type AttemptRefusal =
   | { readonly outcome: 'failed'; readonly reason: 'invalid_signature' | 'nonce_reused' | 'proof_expired' }
 
 export type CaptureOutcome =
-  { readonly outcome: 'captured' | 'replayed'; readonly transactionId: string } | AttemptRefusal
+  | { readonly outcome: 'captured' | 'replayed'; readonly transactionId: string }
+  | AttemptRefusal
 
 interface Expired {
   readonly outcome: 'failed'
@@ -480,7 +482,8 @@ export interface Authorization extends LateAttempt {
 }
 
 export type AuthorizeOutcome =
-  { readonly outcome: 'authorized' | 'replayed'; readonly hold: Hold } | AttemptRefusal
+  | { readonly outcome: 'authorized' | 'replayed'; readonly hold: Hold }
+  | AttemptRefusal
 
 export type LateAuthorizationOutcome = { readonly outcome: 'replayed'; readonly hold: Hold } | Expired
 
@@ -586,7 +589,11 @@ export interface IncreaseRequest {
 }
 
 export type IncreaseRefusal =
-  'not_found' | 'mandate_revoked' | 'agent_revoked' | 'nothing_to_increase' | 'too_many_approvals'
+  | 'not_found'
+  | 'mandate_revoked'
+  | 'agent_revoked'
+  | 'nothing_to_increase'
+  | 'too_many_approvals'
 
 export interface ApprovalFilter extends AgentFilter {
   readonly mandateId?: string | undefined

@@ -39,7 +39,8 @@ export interface PaymentOptions {
    * continue. If it throws, nothing is bought.
    */
   readonly onPaymentRequired?:
-    ((challenge: PaymentChallenge) => PaymentAnswer | Promise<PaymentAnswer>) | undefined
+    | ((challenge: PaymentChallenge) => PaymentAnswer | Promise<PaymentAnswer>)
+    | undefined
   /**
    * Receives the decision about each 402, before the request is sent again. If it throws, nothing is bought.
    */
@@ -51,7 +52,8 @@ export interface PaymentOptions {
    * time, the 402 is returned; a later call uses the approval.
    */
   readonly onApprovalRequired?:
-    ((required: ApprovalRequired) => ApprovalAnswer | Promise<ApprovalAnswer>) | undefined
+    | ((required: ApprovalRequired) => ApprovalAnswer | Promise<ApprovalAnswer>)
+    | undefined
   /**
    * Stores purchases, so that calls with the same `purchaseId` never pay twice and get the goods that were
    * paid for, even after a crash: `createPurchaseMemory()`, or `openPurchaseFiles(folder)` of

@@ -21,7 +21,8 @@ import type {
 
 /** A proof, or the denial. `replayed` is true if the proof was already issued for this key. */
 export type ProofDecision =
-  { readonly decision: 'approved'; readonly proof: Proof; readonly replayed: boolean } | ProofDenial
+  | { readonly decision: 'approved'; readonly proof: Proof; readonly replayed: boolean }
+  | ProofDenial
 
 export interface ProofOptions extends CallOptions {
   /**

@@ -11,7 +11,7 @@ test('Private addresses are recognized in every notation', () => {
     '192.168.1.1', '198.18.0.1', '224.0.0.1', '255.255.255.255', '::', '::1', '::ffff:127.0.0.1',
     '::ffff:a9fe:a9fe', '64:ff9b::a9fe:a9fe', '2002:7f00:1::', 'fc00::1', 'fd12::1', 'fe80::1', 'fec0::1', 'ff02::1',
     '::127.0.0.1', '::7f00:1', '::ffff:0:7f00:1', '3fff::1', '5f00::1', '168.63.129.16', 'fe80::1%eth0',
-  ] // prettier-ignore
+  ] // oxfmt-ignore
   for (const address of addresses) assert.equal(isPrivate(address), true, address)
   for (const address of ['1.1.1.1', '172.32.0.1', '192.169.0.1', '2606:4700::1111', 'example.com']) {
     assert.equal(isPrivate(address), false, address)

@@ -20,7 +20,8 @@ import { uuidReader } from './uuid.ts'
 
 /** The result of validating an input against a schema. */
 export type Validation<Value> =
-  { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly items: ValidationItem[] }
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly items: ValidationItem[] }
 
 /** The source of an input: bodies contain JSON values, queries text. */
 export type Where = 'body' | 'query'

@@ -40,7 +40,13 @@ export type SplitDimension = 'agent' | 'payee' | 'category'
  * `received` and `refund_sent` are for payments between two accounts; `more_denied` counts denials without their own records.
  */
 export type EntryKind =
-  'approved' | 'denied' | 'paid' | 'received' | 'refunded' | 'refund_sent' | 'more_denied'
+  | 'approved'
+  | 'denied'
+  | 'paid'
+  | 'received'
+  | 'refunded'
+  | 'refund_sent'
+  | 'more_denied'
 
 /** Whether an entry concerns an agent of another account. */
 export function isOfOtherAccount(kind: EntryKind): boolean {

@@ -50,7 +50,8 @@ export interface ProofCall extends AskingCall {
 
 /** With `isStray`, a denial that no mandate counts: `recordStrayDenial` records it. */
 export type IssueOutcome =
-  Exclude<ProofOutcome, Denial> | (Denial & Partial<Pick<Asked, 'approval'>> & { readonly isStray: boolean })
+  | Exclude<ProofOutcome, Denial>
+  | (Denial & Partial<Pick<Asked, 'approval'>> & { readonly isStray: boolean })
 
 /** Records a denial if the policy does not approve the proof. */
 export const issueProof: Operation<ProofCall, IssueOutcome> = {
