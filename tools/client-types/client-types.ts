@@ -1,6 +1,6 @@
 import { errorCodes } from '@purser/wire/errors'
+import type { Schema } from '@purser/wire/schema/type'
 
-import type { Schema } from '../json-schema.ts'
 import { formatted } from '../formatted.ts'
 import { namedSchemas, vocabularies, type NamedSchema } from './wire-schemas.ts'
 
@@ -37,7 +37,7 @@ function sameTypesFile(): string {
   return [
     madeBy,
     ...modules.map((module) => `import type * as ${localName(module)} from '@purser/wire/${module}'`),
-    "import type { Static } from 'typebox'",
+    "import type { Static } from '@purser/wire/schema/type'",
     '',
     "import type * as client from '../../packages/client/src/wire-types.ts'",
     '',

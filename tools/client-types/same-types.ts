@@ -34,7 +34,7 @@ import type * as sellers from '@purser/wire/sellers'
 import type * as sessions from '@purser/wire/sessions'
 import type * as transactions from '@purser/wire/transactions'
 import type * as verifyAgent from '@purser/wire/verify-agent'
-import type { Static } from 'typebox'
+import type { Static } from '@purser/wire/schema/type'
 
 import type * as client from '../../packages/client/src/wire-types.ts'
 

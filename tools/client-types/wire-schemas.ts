@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import type { Schema } from '../json-schema.ts'
+import type { Schema } from '@purser/wire/schema/type'
+
 import { projectFolder } from '../source-files.ts'
 
 /** A named object schema, and its TypeScript path: module, export, and keys. */

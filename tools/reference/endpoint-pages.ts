@@ -1,8 +1,8 @@
 import { whenGiven, type Endpoint } from '@purser/wire/endpoint'
 import { errorAnswers, type ErrorCode } from '@purser/wire/errors'
 import { endpoints, retries } from '@purser/wire/openapi'
+import type { Schema } from '@purser/wire/schema/type'
 
-import type { Schema } from '../json-schema.ts'
 import { clientCalls } from './client-calls.ts'
 import { fieldsOf, notesOn, standardOf, typeName } from './fields.ts'
 import { pageOf } from './words.ts'
@@ -71,9 +71,7 @@ function endpointPage(one: Endpoint): string {
     '## Request',
     ...requestParts(one),
     '## Answers',
-    ...Object.entries(one.responses).flatMap(([status, schema]) =>
-      answerParts(one, status, schema as Schema),
-    ),
+    ...Object.entries(one.responses).flatMap(([status, schema]) => answerParts(one, status, schema)),
     ...errorParts(one),
     'All of them: [endpoints](../endpoints.md).',
   ]
@@ -82,19 +80,19 @@ function endpointPage(one: Endpoint): string {
 
 function requestParts(one: Endpoint): string[] {
   const parts: string[] = []
-  const named = fieldsOf((one.params ?? {}) as Schema).map(({ name }) => `\`${name}\``)
+  const named = fieldsOf(one.params ?? {}).map(({ name }) => `\`${name}\``)
   if (named.length > 0) parts.push(`In the path: ${named.join(', ')}, the id.`)
   const retry = retries[one.id]
   if (retry !== undefined) parts.push(`Header \`Idempotency-Key\`, optional: ${retry}`)
   if (one.query) {
-    const rows = fieldsOf(one.query as Schema).map(
+    const rows = fieldsOf(one.query).map(
       ({ name, schema }) =>
         `| \`${name}\` | ${typeName(schema)} | ${standardOf(schema)} | ${notesOn(schema)} |`,
     )
     parts.push(`| Query parameter | Type | Default | |\n|---|---|---|---|\n${rows.join('\n')}`)
   }
   if (one.body) {
-    const rows = fieldsOf(one.body as Schema).map(
+    const rows = fieldsOf(one.body).map(
       ({ name, isRequired, schema }) =>
         `| \`${name}\` | ${typeName(schema)} | ${isRequired ? 'yes' : 'no'} | ${standardOf(schema)} | ${notesOn(schema)} |`,
     )
@@ -156,7 +154,7 @@ function errorParts(one: Endpoint): string[] {
 /** Exceptions to the order above. */
 function laterErrors(one: Endpoint): string[] {
   if (one.roles === 'public') return []
-  const { properties = {} } = (one.body ?? {}) as Schema
+  const { properties = {} } = one.body ?? {}
   return [
     ...(one.roles.includes('agent') && 'agent_id' in properties
       ? ["`insufficient_scope` is also returned after the 422, if an agent's key names another agent."]

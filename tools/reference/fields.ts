@@ -1,4 +1,4 @@
-import type { Schema } from '../json-schema.ts'
+import type { Schema } from '@purser/wire/schema/type'
 
 /** A row in a table of fields: `agent.id`, or `api_keys[].key` for a nested field. */
 export interface Field {

@@ -3,15 +3,7 @@ import { test } from 'node:test'
 
 import { answersOf } from './endpoint.ts'
 import { endpoints } from './openapi.ts'
-
-interface Schema {
-  readonly type?: string
-  readonly pattern?: string
-  readonly description?: string
-  readonly anyOf?: readonly Schema[]
-  readonly items?: Schema
-  readonly properties?: Readonly<Record<string, Schema>>
-}
+import type { Schema } from './schema/type.ts'
 
 /** Every field of the interface by its path, including nested fields. */
 const fields = new Map<string, Schema>()

@@ -1,4 +1,4 @@
-import { Type, type TObject, type TSchema } from './schema/type.ts'
+import { Type, type ObjectSchema, type Schema } from './schema/type.ts'
 
 import { readerRoles, type Role } from './roles.ts'
 import { ErrorBody, ValidationErrorBody, errorAnswers, type ErrorCode } from './errors.ts'
@@ -6,9 +6,9 @@ import { refusesUnknownParameters } from './interface-endpoints.ts'
 
 /** One endpoint of the interface: its path, who may call it, its inputs and responses. */
 export interface Endpoint<
-  Body extends TSchema = TSchema,
-  Query extends TObject = TObject,
-  Params extends TObject = TObject,
+  Body extends Schema = Schema,
+  Query extends ObjectSchema = ObjectSchema,
+  Params extends ObjectSchema = ObjectSchema,
 > {
   readonly id: string
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -21,7 +21,7 @@ export interface Endpoint<
   readonly body?: Body
   readonly query?: Query
   readonly params?: Params
-  readonly responses: Readonly<Record<number, TSchema>>
+  readonly responses: Readonly<Record<number, Schema>>
   /** What each status in `responses` means. */
   readonly responseDescriptions: Readonly<Record<number, string>>
   /** The media type of a successful response, if it is not JSON. Errors are always JSON. */
@@ -50,9 +50,9 @@ const sessionErrors: readonly ErrorCode[] = [
 
 /** The endpoint as declared, plus the authentication errors. */
 export function endpoint<
-  Body extends TSchema = never,
-  Query extends TObject = never,
-  Params extends TObject = never,
+  Body extends Schema = never,
+  Query extends ObjectSchema = never,
+  Params extends ObjectSchema = never,
 >(declared: Endpoint<Body, Query, Params>): Endpoint<Body, Query, Params> {
   if (declared.roles === 'public') return declared
   const ofSessions = takesSession(declared) ? sessionErrors : []
@@ -66,8 +66,8 @@ export function endpoint<
 }
 
 /** All responses of an endpoint by status: its own, its errors, and the 422 if it takes input. */
-export function answersOf(declared: Endpoint): Record<number, { description: string; schema: TSchema }> {
-  const answers: Record<number, { description: string; schema: TSchema }> = {}
+export function answersOf(declared: Endpoint): Record<number, { description: string; schema: Schema }> {
+  const answers: Record<number, { description: string; schema: Schema }> = {}
   for (const [status, schema] of Object.entries(declared.responses)) {
     const description = declared.responseDescriptions[Number(status)] ?? declared.summary
     answers[Number(status)] = { description, schema }

@@ -1,4 +1,4 @@
-import { Type, type TSchema, type TSchemaOptions } from './schema/type.ts'
+import { Type, type Schema, type SchemaOptions } from './schema/type.ts'
 
 import { maxItems, maxLengths } from './lengths.ts'
 
@@ -125,18 +125,17 @@ export const MetadataFilter = described(
 )
 
 /** A text written by the service, or one that only the service can interpret. */
-export const Text = (maxLength: number, options: TSchemaOptions = {}) =>
-  Type.String({ maxLength, ...options })
+export const Text = (maxLength: number, options: SchemaOptions = {}) => Type.String({ maxLength, ...options })
 
 /** The schema with its own description: what the field means, its unit, and what null means. */
-export function described<T extends TSchema>(schema: T, description: string): T {
+export function described<T extends Schema>(schema: T, description: string): T {
   const kept = Object.getOwnPropertyDescriptors(schema)
   const text = { value: description, enumerable: true, configurable: true, writable: true }
   return Object.defineProperties({}, { ...kept, description: text }) as T
 }
 
 /** The value or null. */
-export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+export const Nullable = <T extends Schema>(schema: T) => Type.Union([schema, Type.Null()])
 
 /** One of the values of a vocabulary. */
 export const OneOf = <const Words extends readonly string[]>(words: Words) =>

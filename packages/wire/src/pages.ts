@@ -1,4 +1,4 @@
-import { Type, type TSchema } from './schema/type.ts'
+import { Type, type Schema } from './schema/type.ts'
 
 import { maxLengths } from './lengths.ts'
 
@@ -30,6 +30,6 @@ export const pageParameters = {
 /**
  * A page of a list. With large records it may have fewer items than requested; `Link` then leads to the rest.
  */
-export const PageOf = <T extends TSchema>(item: T) => Type.Array(item, { maxItems: maxPageSize })
+export const PageOf = <T extends Schema>(item: T) => Type.Array(item, { maxItems: maxPageSize })
 
 export const PageQuery = Type.Object(pageParameters)

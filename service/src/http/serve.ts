@@ -1,6 +1,6 @@
 import type { Endpoint } from '@purser/wire/endpoint'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Static, TObject, TSchema } from '@purser/wire/schema/type'
+import type { Static, ObjectSchema, Schema } from '@purser/wire/schema/type'
 
 import type { Caller } from '../domain/records.ts'
 import { maxBodyBytes } from '../limits.ts'
@@ -18,7 +18,7 @@ import { compileQueryReader } from './validation/query.ts'
 import { compileValidator } from './validation/validator.ts'
 
 /** The context of a route: the caller and the validated request. */
-export interface Call<Body extends TSchema, Query extends TObject, Params extends TObject> {
+export interface Call<Body extends Schema, Query extends ObjectSchema, Params extends ObjectSchema> {
   readonly caller: Caller
   readonly body: Static<Body>
   /** The text of the body, for values that are returned unchanged. */
@@ -68,7 +68,7 @@ export interface ServeOptions {
 }
 
 /** Serves an endpoint of the interface; the handler's value becomes the response. */
-export type Serve = <Body extends TSchema, Query extends TObject, Params extends TObject>(
+export type Serve = <Body extends Schema, Query extends ObjectSchema, Params extends ObjectSchema>(
   endpoint: Endpoint<Body, Query, Params>,
   handle: (call: Call<Body, Query, Params>) => Promise<Answer>,
   options?: ServeOptions,

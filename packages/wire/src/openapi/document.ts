@@ -6,7 +6,7 @@ import { Environment } from '../fields.ts'
 import { maxLengths } from '../lengths.ts'
 import { collectSchemas } from './named-schemas.ts'
 import { endpoints, interfaceVersion, retries } from '../openapi.ts'
-import type { TObject, TSchema } from '../schema/type.ts'
+import type { ObjectSchema, Schema } from '../schema/type.ts'
 
 /** The description of each tag. */
 const tagDescriptions: Readonly<Record<string, string>> = {
@@ -140,10 +140,10 @@ function securityOf(one: Endpoint): Record<string, never[]>[] {
   return [{ bearer: [] }, one.method === 'GET' ? session : { ...session, sessionToken: [] }]
 }
 
-function parametersOf(schema: TObject | undefined, where: 'path' | 'query'): unknown[] {
+function parametersOf(schema: ObjectSchema | undefined, where: 'path' | 'query'): unknown[] {
   const required: readonly string[] = schema?.required ?? []
   return Object.entries(schema?.properties ?? {}).map(([name, property]) => {
-    const { description, ...placed } = schemas.place(property satisfies TSchema) as Record<string, unknown>
+    const { description, ...placed } = schemas.place(property satisfies Schema) as Record<string, unknown>
     // `metadata[project]=apollo`: each entry of a map is a parameter.
     const style = placed['type'] === 'object' ? { style: 'deepObject', explode: true } : {}
     return { name, in: where, required: required.includes(name), description, ...style, schema: placed }

@@ -1,4 +1,4 @@
-import type { TSchema } from '../schema/type.ts'
+import type { Schema } from '../schema/type.ts'
 
 import * as accounts from '../accounts.ts'
 import * as agents from '../agents.ts'
@@ -75,15 +75,6 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   verifyAgent,
 ]
 
-/** The parts of a JSON schema that this file uses. */
-interface Schema {
-  readonly title?: string
-  readonly description?: string
-  readonly enum?: readonly string[]
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly [keyword: string]: unknown
-}
-
 /** The exported name of each object, by its properties, and of each vocabulary, by its values. */
 const names = new Map<unknown, string>()
 const schemas = new Map<string, Schema>()
@@ -98,7 +89,7 @@ for (const [name, value] of modules.flatMap((one) => Object.entries(one))) {
 /** The schemas of a document: a named schema becomes a component, replaced by a reference. */
 export interface SchemaComponents {
   /** The schema, or a reference to it. */
-  readonly place: (schema: TSchema) => unknown
+  readonly place: (schema: Schema) => unknown
   /** The schemas referenced so far, by name. */
   readonly components: () => Record<string, unknown>
 }
@@ -137,14 +128,14 @@ export function collectSchemas(): SchemaComponents {
   }
 
   return {
-    place: (schema) => place(schema as unknown as Schema),
+    place,
     components: () => Object.fromEntries([...components].sort(([one], [other]) => (one < other ? -1 : 1))),
   }
 }
 
 /** What a usage of a named schema adds to the schema itself. */
 function annotationsBeside(schema: Schema, declared: Schema): Record<string, unknown> {
-  const annotations = ['description', 'default', 'examples']
+  const annotations = ['description', 'default', 'examples'] as const
   return Object.fromEntries(
     annotations.flatMap((name) =>
       schema[name] === undefined || schema[name] === declared[name] ? [] : [[name, schema[name]]],

@@ -1,13 +1,9 @@
+import type { SchemaOptions } from '@purser/wire/schema/type'
+
 import { refuse, type Reader } from './refusal.ts'
 
-/** The constraints of an integer schema. */
-export interface IntegerRules {
-  readonly minimum?: number
-  readonly maximum?: number
-}
-
 /** Validates integers: JSON numbers in a body, text in a query. */
-export function integerReader(rules: IntegerRules, where: 'body' | 'query'): Reader {
+export function integerReader(rules: SchemaOptions, where: 'body' | 'query'): Reader {
   const { minimum = -Infinity, maximum = Infinity } = rules
   return (input) => {
     if (where === 'body' && !Number.isInteger(input)) return refuse('int_type', input)

@@ -1,18 +1,9 @@
+import type { SchemaOptions } from '@purser/wire/schema/type'
+
 import { refuse, refuseIllFormed, refuseNul, type Reader } from './refusal.ts'
 
-/** The constraints of a text schema. Lengths count code points. */
-export interface TextRules {
-  readonly minLength?: number
-  readonly maxLength?: number
-  readonly pattern?: string
-  /** Max digits of a decimal number before the point. */
-  readonly 'x-max-whole-digits'?: number
-  /** Whether a decimal number must be greater than zero. */
-  readonly 'x-above-zero'?: boolean
-}
-
 /** Validates text; number rules apply to text that matches the pattern. */
-export function textReader(rules: TextRules): Reader {
+export function textReader(rules: SchemaOptions): Reader {
   const { minLength = 0, maxLength = Infinity } = rules
   const pattern = rules.pattern === undefined ? undefined : new RegExp(rules.pattern)
   const maxWholeDigits = rules['x-max-whole-digits'] ?? Infinity

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { Type, type TSchema } from '@purser/wire/schema/type'
+import { Type, type Schema, type SchemaOptions } from '@purser/wire/schema/type'
 
 import { compileValidator } from './validator.ts'
 
@@ -107,11 +107,11 @@ test('the last of several equal query parameters counts, and unknown ones are ig
 })
 
 test('a schema with unsupported keywords does not compile', () => {
-  const schemas: TSchema[] = [
+  const schemas: Schema[] = [
     Type.Object({ a: Type.String({ format: 'ipv4' }) }),
     Type.String({ format: 'email', maxLength: 10 }),
     Type.String({ 'x-above-zero': true }),
-    Type.Array(Type.String(), { uniqueItems: true }),
+    Type.Array(Type.String(), { uniqueItems: true } as SchemaOptions),
     Type.Record(Type.String(), Type.String({ format: 'ipv4' })),
     Type.Record(Type.String(), Type.String(), { propertyNames: { pattern: '^a' } }),
     Type.Union([Type.String(), Type.Integer()]),

@@ -1,4 +1,4 @@
-import type { Static, TSchema } from '@purser/wire/schema/type'
+import type { Static, Schema } from '@purser/wire/schema/type'
 
 import type { ValidationItem } from '@purser/wire/errors'
 import { maxLengths } from '@purser/wire/lengths'
@@ -6,13 +6,13 @@ import { maxLengths } from '@purser/wire/lengths'
 import { dateTimeReader } from './date-time.ts'
 import { emailReader } from './email.ts'
 import { hostNameReader } from './host-name.ts'
-import { integerReader, type IntegerRules } from './integer.ts'
+import { integerReader } from './integer.ts'
 import { listReader } from './list.ts'
 import { literalReader } from './literal.ts'
 import { dictReader, modelReader } from './model.ts'
 import { errorOf, Refusal, refuse, type Reader } from './refusal.ts'
 import { resourcePatternReader } from './resource-pattern.ts'
-import { boundedReader, textReader, type TextRules } from './text.ts'
+import { boundedReader, textReader } from './text.ts'
 import { timeZoneReader } from './time-zone.ts'
 import { unionReader } from './union.ts'
 import { urlReader } from './url.ts'
@@ -30,7 +30,7 @@ export type Where = 'body' | 'query'
  * Compiles a function that returns the validated value of an input, or the items of the 422 (Errors). Values are not
  * converted; unknown fields are dropped and defaults added. Throws for a schema with unsupported keywords.
  */
-export function compileValidator<T extends TSchema>(
+export function compileValidator<T extends Schema>(
   schema: T,
   where: Where,
 ): (input: unknown) => Validation<Static<T>> {
@@ -43,24 +43,6 @@ export function compileValidator<T extends TSchema>(
     if (value instanceof Refusal) return { ok: false, items: value.under(where).items }
     return { ok: true, value: value as Static<T> }
   }
-}
-
-/** The subset of JSON Schema that requests use. */
-interface Schema extends TextRules, IntegerRules {
-  readonly type?: string
-  readonly format?: string
-  readonly const?: unknown
-  readonly enum?: readonly unknown[]
-  readonly anyOf?: readonly Schema[]
-  readonly items?: Schema
-  readonly maxItems?: number
-  readonly maxProperties?: number
-  readonly propertyNames?: TextRules
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly patternProperties?: Readonly<Record<string, Schema>>
-  readonly additionalProperties?: boolean
-  readonly required?: readonly string[]
-  readonly default?: unknown
 }
 
 function readerOf(schema: Schema, where: Where): Reader {
@@ -161,8 +143,7 @@ function anyOfReader(options: readonly Schema[], where: Where): Reader {
     throw new TypeError('a union can only be of one schema and null, or of several schemas')
   }
   if (others.length > 0) {
-    const isText = (one: Schema) => one.const !== undefined
-    if (!options.every((one) => one.type === 'object' || isText(one)))
+    if (!options.every((one) => one.type === 'object' || one.const !== undefined))
       throw new TypeError('a union of several schemas has only objects and fixed texts')
     return unionReader(
       options.map((one) => ({
