@@ -350,6 +350,20 @@ test('Sellers that were already paid need no approval when first purchases begin
   assert.equal((await askForProof(service, elsewhere, '1.00')).status, 402)
 })
 
+test('A mandate has at most a hundred approvals that have not expired; beyond that the refusal says when to ask again', async () => {
+  const { service, purchase, approverKey } = await prepare({ above: '0.00' })
+  const at = (count: number) => ({ ...purchase, resourceUrl: `${purchase.resourceUrl}/${count}` })
+  for (let count = 0; count < 100; count++) {
+    const { approval } = (await askForProof(service, at(count), '1.00')).body
+    assert.equal((await decide(service, approval.id, 'deny', approverKey)).status, 200)
+  }
+  const { body } = await askForProof(service, at(100), '1.00')
+  assert.equal(body.approval, undefined)
+  const [, time = ''] = /100 approvals .* have not expired.* after (.*)\.$/.exec(body.reason_detail) ?? []
+  service.clock.nowMs = Date.parse(time)
+  assert.equal((await askForProof(service, at(100), '1.00')).body.approval.status, 'pending')
+})
+
 test('A mandate has at most twenty pending approvals; beyond that the refusal says so and names none', async () => {
   const { service, purchase } = await prepare({ above: '0.00' })
   const at = (count: number) => ({ ...purchase, resourceUrl: `${purchase.resourceUrl}/${count}` })

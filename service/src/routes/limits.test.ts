@@ -220,6 +220,20 @@ test('A freeze permanently voids open proofs below the budget, and nothing is pa
   assert.equal(body.usage[0].committed, '5.00')
 })
 
+test('The total budget can be cut below what a freeze has ended', async () => {
+  const service = await shareTestService()
+  const { body: budget } = await service.call('POST', '/v1/budgets', { body: { name: 'Team', limits: [] } })
+  const purchase = await preparePurchase(service, { budget_id: budget.id })
+  await issueProof(service, purchase, '3.00')
+  for (const step of ['freeze', 'unfreeze'])
+    assert.equal((await service.call('POST', `/v1/budgets/${budget.id}/${step}`)).status, 200)
+  const cut = await service.call('PATCH', `/v1/mandates/${purchase.mandateId}`, {
+    body: { max_spend_total: '1.00' },
+    headers: { 'if-match': '"1"' },
+  })
+  assert.deepEqual([cut.status, cut.body.held_total], [200, '0.00'])
+})
+
 test('A proof that a freeze has voided stays void when its mandate or its agent leaves the budget', async (t) => {
   const service = await startTestService(t)
   for (const isFrozen of [true, false]) {

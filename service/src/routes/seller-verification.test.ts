@@ -129,6 +129,10 @@ test('An account may request ten domain checks a minute', async (context) => {
   }
   const answer = await service.call('POST', path)
   assert.deepEqual([answer.status, answer.headers.get('retry-after')], [429, '6'])
+  // The test clock of the sandbox is not the time of the checks.
+  await service.call('POST', '/v1/test-clock/advance', { body: { seconds: 3_600 } })
+  const later = await service.call('POST', path)
+  assert.deepEqual([later.status, later.headers.get('retry-after')], [429, '6'])
 })
 
 test('A domain for which the account has no seller has no verification', async (context) => {

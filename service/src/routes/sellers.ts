@@ -90,9 +90,9 @@ export function serveSellers(
     if (!found) return refuse('not_found')
     const { seller, challenge, verification } = found
     if (!seller.isPending) return ok(verification)
-    const nowMs = timeIn(caller, now)
-    if (!looks.take(caller.accountId, nowMs)) {
-      const retryAfter = { 'retry-after': String(looks.retryAfterSeconds(caller.accountId, nowMs)) }
+    const sinceStartMs = performance.now()
+    if (!looks.take(caller.accountId, sinceStartMs)) {
+      const retryAfter = { 'retry-after': String(looks.retryAfterSeconds(caller.accountId, sinceStartMs)) }
       return { ...refuse('rate_limited'), headers: retryAfter }
     }
     const proof = await proveDomain(seller.domain, challenge)
@@ -102,7 +102,7 @@ export function serveSellers(
       type: 'seller.verified',
       subjectId: seller.id,
       data: { domain: seller.domain },
-      atMs: nowMs,
+      atMs: timeIn(caller, now),
     })
     const outcome = await store.claimDomain(seller, event)
     return outcome === 'claimed' ? ok({ ...verification, status: 'verified' }) : refuse(outcome)
@@ -111,16 +111,17 @@ export function serveSellers(
   serve(releaseDomain, async ({ caller, params }) => {
     const domain = normalizeHostName(params.domain.trim())
     const { environment } = caller
-    // The store adds the seller when it releases the domain.
-    const event = () =>
+    // The store adds the seller and its account when it releases the domain.
+    const event = (atMs: number) =>
       auditEvent(caller, caller, {
         id: ids.next('auditEvent'),
         type: 'seller.released',
         subjectId: '',
         data: {},
-        atMs: timeIn(caller, now),
+        atMs,
       })
-    const seller = await store.releaseDomain({ environment, domain }, { own: event(), theirs: event() })
+    const events = { own: event(timeIn(caller, now)), theirs: event(now()) }
+    const seller = await store.releaseDomain({ environment, domain }, events)
     if (!seller) return refuse('not_found')
     return ok({ domain, seller_id: seller.id, account_id: seller.accountId })
   })

@@ -245,6 +245,20 @@ for (const { name, missing, open } of serviceStores) {
   )
 }
 
+test("The log of a seller's account has the release of its domain at its own time, whatever the operator's clock", async (context) => {
+  const service = await startTestService(context)
+  const merchant = await createMerchant(service, sales)
+  await advance(service, 100 * day)
+  assert.equal((await service.call('DELETE', `/sellers/domains/${sales}`)).status, 200)
+  const timesOf = async (key: string) => {
+    const { body } = await service.call('GET', '/v1/audit-log?type=seller.released', { key })
+    return body.map(({ created_at }: { created_at: string }) => created_at)
+  }
+  const atMs = service.clock.nowMs
+  assert.deepEqual((await timesOf(merchant.ownerKey)).map(Date.parse), [atMs])
+  assert.deepEqual((await timesOf(service.sandboxKey)).map(Date.parse), [atMs + 100 * day * 1_000])
+})
+
 test('The clock is at most ten years ahead in all, and advances by whole seconds only', async () => {
   const service = await shareTestService()
   for (const seconds of [0, -1, 0.5, 3_653 * day + 1, '60']) {

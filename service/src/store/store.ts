@@ -372,7 +372,7 @@ export interface OwnDomain extends Scope {
 export interface ReleaseEvents {
   /** In the log of the operator. */
   readonly own: AuditEvent
-  /** In the log of the seller's account. */
+  /** In the log of the seller's account, whose test clock is not added yet. */
   readonly theirs: AuditEvent
 }
 

@@ -28,7 +28,7 @@ import {
   type MandateVersionRow,
 } from '../tables.ts'
 import { openOf, openRowOf } from './approvals.ts'
-import { Bookings } from './bookings.ts'
+import { Bookings, isEndedByBudget } from './bookings.ts'
 import { endPayments, releaseExpired } from './ended-payments.ts'
 import { addedLimits, bookedSince, countsFromMs } from './limits/booked-before.ts'
 import { endedBelowLeft, pathBelow } from './limits/budgets.ts'
@@ -165,7 +165,7 @@ function sellersPaidBefore(
   )
 }
 
-/** Ends the open payments, or only expired ones that would stand in the way; returns how many unexpired ones it ended. */
+/** Ends the open payments, or only those that would stand in the way and are over; returns how many unexpired ones it ended. */
 function makeRoom(
   bookings: Bookings,
   { terms, endsHolds }: Pick<Amendment, 'terms' | 'endsHolds'>,
@@ -174,7 +174,9 @@ function makeRoom(
 ): number {
   if (endsHolds) return endPayments(bookings, facts, nowMs)
   const { maxTotalMicro = bookings.mandate.maxTotalMicro } = terms
-  if (!(committedOf(bookings.mandate) <= maxTotalMicro)) releaseExpired(bookings, facts, nowMs)
+  if (committedOf(bookings.mandate) <= maxTotalMicro) return 0
+  if (isEndedByBudget(bookings.mandate, facts)) endPayments(bookings, facts, nowMs)
+  else releaseExpired(bookings, facts, nowMs)
   return 0
 }
 

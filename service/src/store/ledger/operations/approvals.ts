@@ -118,10 +118,8 @@ export function askForApproval(
   const earlier = findAnswer(call, mandate, facts)
   if (earlier) return { ...earlier, changes: [] }
   const { open, over } = openApprovalsOf(mandate, hold.issuedAtMs, facts)
-  if (hasTooManyPending(open) || open.length >= maxOpenApprovals) {
-    const remark = `${maxPendingApprovals} approvals of this mandate already wait for a decision; no other one was requested.`
-    return { approval: undefined, remark, changes: [] }
-  }
+  const remark = whyNotAsked(open)
+  if (remark !== undefined) return { approval: undefined, remark, changes: [] }
   const row = newApproval(call, mandate, reason)
   const data = { kind: row.kind, ...eventDataOf(row), reason_code: row.reasonCode }
   const event = eventOf('approval.requested', row, call, data)
@@ -166,6 +164,15 @@ export function openApprovalsOf(mandate: MandateRow, nowMs: number, facts: Facts
 
 export function hasTooManyPending(open: readonly OpenApprovalRow[]): boolean {
   return open.filter(({ status }) => status === 'pending').length >= maxPendingApprovals
+}
+
+/** Why a mandate with these open approvals cannot have another one; undefined if it can. */
+function whyNotAsked(open: readonly OpenApprovalRow[]): string | undefined {
+  if (hasTooManyPending(open))
+    return `${maxPendingApprovals} approvals of this mandate already wait for a decision; no other one was requested.`
+  if (open.length < maxOpenApprovals) return undefined
+  const nextAtMs = Math.min(...open.map(({ expiresAtMs }) => expiresAtMs))
+  return `${maxOpenApprovals} approvals of this mandate have not expired, counting decided ones; no other one was requested. Ask again after ${new Date(nextAtMs).toISOString()}.`
 }
 
 /** The changes of a new request, which remove those that are over. */

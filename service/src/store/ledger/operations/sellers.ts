@@ -1,4 +1,4 @@
-import { eventsOfRelease } from '../../released-domain.ts'
+import { clockOffsetOf } from '../../../domain/clock/test-clock.ts'
 import type { OwnDomain } from '../../store.ts'
 import { lock, look, put, range, remove, unchanged, type Facts, type PortOperation } from '../operation.ts'
 import { accounts, auditEvents, sellerDomains, sellers } from '../tables.ts'
@@ -56,14 +56,19 @@ export const releaseDomain: PortOperation<'releaseDomain'> = {
     if (earlier) return unchanged({ accountId: String(earlier.data['account_id']), id: earlier.subjectId })
     const registered = facts.row(sellerDomains, registration)
     if (!registered) return unchanged(undefined)
-    const { accountId, sellerId: id, domain } = registered
+    const { accountId, environment, sellerId: id, domain } = registered
     const seller = facts.lockedRow(sellers, { accountId, id })
+    const own = { ...events.own, subjectId: id, data: { domain, account_id: accountId } }
+    const createdAtMs =
+      events.theirs.createdAtMs + clockOffsetOf(facts.row(accounts, { id: accountId }), environment)
+    const theirs = { ...events.theirs, accountId, subjectId: id, data: { domain }, createdAtMs }
     return {
       outcome: { accountId, id },
       changes: [
         remove(sellerDomains, registered),
         ...(seller ? [remove(sellers, seller)] : []),
-        ...eventsOfRelease(events, { accountId, id }, domain).map((event) => put(auditEvents, event)),
+        put(auditEvents, own),
+        ...(accountId === own.accountId ? [] : [put(auditEvents, theirs)]),
       ],
     }
   },
