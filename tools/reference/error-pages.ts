@@ -31,7 +31,7 @@ function indexPage(): string {
   )
   return `# Errors
 
-Every error response except the 422 is \`{"detail": "<code>"}\`, and each answer carries \`x-request-id\`, under which the log has
+Every error response except a 422 for invalid values is \`{"detail": "<code>"}\`, and each answer carries \`x-request-id\`, under which the log has
 the request. Generated from the table in \`packages/wire/src/errors.ts\` by \`npm run docs\`.
 
 | Status | \`detail\` | When |

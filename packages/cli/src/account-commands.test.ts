@@ -28,7 +28,7 @@ test('An operator lists, shows, disables and enables an account', async (context
   assert.equal((await service.call('GET', '/agents', { key: tenant.sandboxKey })).status, 200)
   const own = await purser('accounts', 'disable', listed[1].id)
   assert.equal(own.code, 1)
-  assert.match(own.errors, /own_account/)
+  assert.match(own.errors, /the account of the key itself/)
 })
 
 test("An owner lists and ends the account's sessions; an operator lists and ends another account's sessions and keys", async (context) => {

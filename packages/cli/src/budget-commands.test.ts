@@ -93,5 +93,10 @@ test('Mandates and agents can be created with limits and shared budgets from the
   const moved = await json(...words(`mandates edit ${mandate.id} --no-limits --budget ${budget.id}`))
   assert.deepEqual([moved.limits, moved.budget_id], [[], budget.id])
   assert.equal((await json('agents', 'budget', agentId, budget.id)).budget_id, budget.id)
-  assert.equal((await json('agents', 'budget', agentId)).budget_id, null)
+  // A forgotten argument must not lift a limit.
+  for (const wrong of [[], [budget.id, '--no-budget']]) {
+    const { code, errors } = await purser('agents', 'budget', agentId, ...wrong)
+    assert.deepEqual([code, /name a budget, or --no-budget/.test(errors)], [2, true])
+  }
+  assert.equal((await json('agents', 'budget', agentId, '--no-budget')).budget_id, null)
 })

@@ -362,7 +362,7 @@ const ends: readonly (readonly [
     ({ agent }) => agent,
     () => ['agents', 'create', '--name', 'x'],
     4,
-    /^purser agents create: the key lacks permission \(insufficient_scope\)/,
+    /^purser agents create: a key with this role may not do that \(insufficient_scope\)/,
   ],
   [
     'an unknown id',

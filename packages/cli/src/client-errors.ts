@@ -35,7 +35,9 @@ export function explainClientError(
 
 function explainAnswer(error: ApiError): { readonly message: string; readonly exitCode: number } {
   if (error instanceof ValidationError) {
-    const faults = error.items.map(({ loc, msg }) => `  ${loc.slice(1).join('.') || loc.join('.')}: ${msg}`)
+    const faults = error.items.map(
+      ({ loc, msg }) => `  ${loc.slice(1).join('.') || loc.join('.')}: ${msg.replace(/^Value error, /, '')}`,
+    )
     return { message: ['The service rejected this:', ...faults].join('\n'), exitCode: exitCodes.usage }
   }
   if (error instanceof AuthenticationError) {
@@ -44,7 +46,7 @@ function explainAnswer(error: ApiError): { readonly message: string; readonly ex
   }
   if (error instanceof PermissionError) {
     const known = conflicts[error.code]
-    const message = known ?? `the key lacks permission (${error.code}); use an owner's or operator's key`
+    const message = known ?? `a key with this role may not do that (${error.code})`
     return { message, exitCode: exitCodes.unauthorised }
   }
   if (error instanceof NotFoundError) {
@@ -64,12 +66,18 @@ function explainAnswer(error: ApiError): { readonly message: string; readonly ex
 
 /** The meaning of the codes of a 400, 403, 409 or 412 for the user of the command. */
 const conflicts: Readonly<Record<string, string>> = {
+  insufficient_scope:
+    "a key with this role may not do that (insufficient_scope): merchants' keys authorize, capture, void and refund, owners' keys manage agents and mandates, operators' keys manage accounts, and an agent's key is only for its own agent",
+  sandbox_only: 'only a sandbox has a test clock, and this is a production key',
+  own_account: "this is the account of the key itself; use an operator's key of another account",
+  nothing_to_increase: 'the mandate already allows that; purser mandates show shows its terms',
   account_exists: 'an account with the same --idp-user-id exists',
   seller_exists: 'a seller with this domain exists in this environment; an operator can release the domain',
   last_owner_key: "this is the account's last owner or operator key; issue another one first",
   mandate_revoked: 'the mandate is permanently revoked',
   widening_needs_owner: 'this allows more than before, or changes what people read: only an owner may',
-  version_mismatch: 'it has changed meanwhile; look at it again, then repeat the command',
+  version_mismatch:
+    'it has changed meanwhile: look at it again, then repeat the command; an approval of earlier terms can only be denied, so that the agent asks again',
   budget_below_committed:
     'the total is below what is spent and held; --end-holds ends the open proofs, but what is spent stays spent',
   own_request: 'the request was made with this key; somebody else must decide on it',

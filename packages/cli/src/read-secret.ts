@@ -16,15 +16,16 @@ interface Streams {
 }
 
 /**
- * A secret typed without echo, or the first line of piped input. Throws a `CommandError` if there is none.
+ * The secret that a question names, typed without echo, or the first line of piped input. Throws a `CommandError` if there is
+ * none.
  */
 export async function readSecret({ stdin, stderr }: Streams, question: string): Promise<string> {
-  if (!stdin.isTTY) return firstLineOf(stdin)
+  if (!stdin.isTTY) return nonEmpty(await firstLineOf(stdin), question)
   // Turn echo off before the prompt appears.
   stdin.setRawMode(true)
   stderr.write(`${question}: `)
   try {
-    return nonEmpty(await readTyped(stdin))
+    return nonEmpty(await readTyped(stdin), question)
   } finally {
     stdin.setRawMode(false)
     stdin.pause()
@@ -60,12 +61,14 @@ async function firstLineOf(stdin: ReadStream): Promise<string> {
     text += chunk
     if (text.includes('\n') || text.length > maxLength) break
   }
-  return nonEmpty(text.split('\n', 1)[0] ?? '')
+  return text.split('\n', 1)[0] ?? ''
 }
 
-function nonEmpty(text: string): string {
+function nonEmpty(text: string, question: string): string {
   const secret = text.trim()
-  if (secret === '') throw new CommandError('no key provided; type it, or pipe it in', 'usage')
-  if (secret.length > maxLength) throw new CommandError('the input is too long for a key', 'usage')
+  if (secret === '') {
+    throw new CommandError(`nothing was entered for "${question}"; type it, or pipe it in`, 'usage')
+  }
+  if (secret.length > maxLength) throw new CommandError(`the input is too long for "${question}"`, 'usage')
   return secret
 }

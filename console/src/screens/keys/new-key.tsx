@@ -86,7 +86,7 @@ function NewKeyForm({
   )
   if (issued) return <IssuedOnce issued={issued} onClose={onClose} />
 
-  const roles = (['agent', 'merchant', 'owner', 'operator'] as const).filter(
+  const roles = (['agent', 'merchant', 'approver', 'owner', 'operator'] as const).filter(
     (one) => one !== 'operator' || session.role === 'operator',
   )
   const faults = formFaults(create.error, ['role', 'agent_id', 'label'])

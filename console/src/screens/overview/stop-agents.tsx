@@ -55,7 +55,7 @@ export function StopAgents() {
       >
         <p>
           Every active mandate in <strong>{environment}</strong> will be paused, and every open proof voided
-          at once. From then on no payment is authorised.
+          at once. From then on every payment is denied.
         </p>
         <p className="quiet">
           You can resume the stopped mandates. Voided proofs stay void: agents must request new ones.

@@ -2,6 +2,7 @@ import { Command } from '@commander-js/extra-typings'
 import type { Agent } from '@purser/client'
 
 import { connect } from '../connection.ts'
+import { CommandError } from '../exit-codes.ts'
 import { listCell, optionalCell, statusCell, timeCell } from '../output/cells.ts'
 import { harmless } from '../output/harmless.ts'
 import { showRecord } from '../output/show.ts'
@@ -102,8 +103,12 @@ function budgetCommand(io: Io) {
       'Assigns an agent to a shared budget: what all its mandates pay from now on also counts there. Earlier payments keep counting where they were booked.',
     )
     .argument('<agent-id>')
-    .argument('[budget-id]', 'left out: no budget')
+    .argument('[budget-id]')
+    .option('--no-budget', 'remove the agent from its budget')
     .action(async (id, budgetId, options) => {
+      if ((budgetId === undefined) !== (options.budget === false)) {
+        throw new CommandError('name a budget, or --no-budget to remove the agent from its budget', 'usage')
+      }
       const { agents } = await connect(options, io)
       const agent = await agents.update(id, { budget_id: budgetId ?? null }, { signal: io.interruption() })
       showRecord(recordColumns, agent, options, io)
