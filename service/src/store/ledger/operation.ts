@@ -109,6 +109,14 @@ export interface Operation<Call, Outcome> {
   readonly decide: (call: Call, facts: Facts) => Decision<Outcome>
 }
 
+/** Declares an operation. */
+export function operation<Call, Outcome>(
+  name: string,
+  functions: Omit<Operation<Call, Outcome>, 'name'>,
+): Operation<Call, Outcome> {
+  return { name, ...functions }
+}
+
 /** The methods of the port that change the ledger, or read it in a transaction. */
 export type PortOperations = StoreOperations & ConsoleOperations
 
@@ -117,6 +125,14 @@ export type PortOperation<Name extends keyof PortOperations> = Operation<
   Parameters<PortOperations[Name]>,
   Awaited<ReturnType<PortOperations[Name]>>
 >
+
+/** Declares the operation behind a method of the port. */
+export function portOperation<Name extends keyof PortOperations>(
+  name: Name,
+  functions: Omit<PortOperation<Name>, 'name'>,
+): PortOperation<Name> {
+  return { name, ...functions }
+}
 
 /** The decision of an operation that changes nothing. */
 export function unchanged<Outcome>(outcome: Outcome): Decision<Outcome> {

@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto'
 
 import type { Account } from '../../../domain/records.ts'
-import { lock, look, put, unchanged, type PortOperation } from '../operation.ts'
+import { lock, look, portOperation, put, unchanged } from '../operation.ts'
 import { toAccount } from '../reads/records.ts'
 import { accounts, auditEvents, identities } from '../tables.ts'
 import { changesOfKey, isOwnerKey } from './api-keys.ts'
 
-export const createAccount: PortOperation<'createAccount'> = {
-  name: 'createAccount',
-
+export const createAccount = portOperation('createAccount', {
   reads: ([account]) => [look(identities, identityOf(account))],
 
   decide([account, keys, events], facts) {
@@ -24,7 +22,7 @@ export const createAccount: PortOperation<'createAccount'> = {
       ],
     }
   },
-}
+})
 
 /** What fits into an index; providers use far less. */
 const maxIdentityLength = 255
@@ -39,9 +37,7 @@ export function identityOf({ idpUserId }: Pick<Account, 'idpUserId'>): { readonl
  * Before a disabling is answered, `voidPayments` ends the open payments: by then, any capture that had read the account
  * earlier has committed.
  */
-export const moveAccount: PortOperation<'moveAccount'> = {
-  name: 'moveAccount',
-
+export const moveAccount = portOperation('moveAccount', {
   reads: ([id]) => [lock(accounts, { id })],
 
   decide([id, to, { atMs, events }], facts) {
@@ -54,4 +50,4 @@ export const moveAccount: PortOperation<'moveAccount'> = {
       changes: [put(accounts, moved), ...events.map((event) => put(auditEvents, event))],
     }
   },
-}
+})

@@ -9,7 +9,7 @@ import {
   type ActivityPart,
 } from '../activity.ts'
 import type { NetChange } from '../driver.ts'
-import { add, range, remove, type Operation } from '../operation.ts'
+import { add, operation, range, remove } from '../operation.ts'
 import {
   activity,
   activityParts,
@@ -104,9 +104,7 @@ export interface AddUpCall {
 }
 
 /** Adds parts to the sums of an account; returns their number. */
-export const addUpActivity: Operation<AddUpCall, number> = {
-  name: 'addUpActivity',
-
+export const addUpActivity = operation<AddUpCall, number>('addUpActivity', {
   reads: (call) => [partsIn(call)],
 
   decide(call, facts) {
@@ -122,7 +120,7 @@ export const addUpActivity: Operation<AddUpCall, number> = {
       ],
     }
   },
-}
+})
 
 function partsIn({ accountId, upToId: upTo, limit }: AddUpCall) {
   return range(activityParts, { where: { accountId }, orderBy: 'id', upTo, limit, isLocked: true })

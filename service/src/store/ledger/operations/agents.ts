@@ -1,9 +1,8 @@
-import { lock, put, unchanged, type PortOperation } from '../operation.ts'
+import { lock, portOperation, put, unchanged } from '../operation.ts'
 import { toAgent } from '../reads/records.ts'
 import { agentAccounts, agents, auditEvents } from '../tables.ts'
 
-export const createAgent: PortOperation<'createAgent'> = {
-  name: 'createAgent',
+export const createAgent = portOperation('createAgent', {
   reads: () => [],
   decide([agent, event], facts) {
     const earlier = facts.written(agents, agent)
@@ -21,16 +20,14 @@ export const createAgent: PortOperation<'createAgent'> = {
       ],
     }
   },
-}
+})
 
 /**
  * Revokes an agent permanently. From then on it gets no proof and none of its proofs is captured, even while
  * its mandates are locked: both operations check the agent. `voidPaymentsOfRevoked` then ends its open
  * payments.
  */
-export const revokeAgent: PortOperation<'revokeAgent'> = {
-  name: 'revokeAgent',
-
+export const revokeAgent = portOperation('revokeAgent', {
   reads: ([key]) => [lock(agents, key)],
 
   decide([key, event], facts) {
@@ -46,4 +43,4 @@ export const revokeAgent: PortOperation<'revokeAgent'> = {
       ],
     }
   },
-}
+})

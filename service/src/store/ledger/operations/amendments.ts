@@ -8,13 +8,13 @@ import type { Amendment, AmendmentOutcome } from '../../store.ts'
 import {
   lock,
   look,
+  portOperation,
   put,
   refused,
   unchanged,
   type Change,
   type Decision,
   type Facts,
-  type PortOperation,
 } from '../operation.ts'
 import { toMandate } from '../reads/records.ts'
 import {
@@ -35,9 +35,7 @@ import { endedBelowLeft, pathBelow } from './limits/budgets.ts'
 import { committedOf } from './payment-rows.ts'
 
 /** The earlier terms are kept. */
-export const amendMandate: PortOperation<'amendMandate'> = {
-  name: 'amendMandate',
-
+export const amendMandate = portOperation('amendMandate', {
   reads: ([key]) => [lock(mandates, key)],
 
   decide([key, { agentId }, amendment, event], facts) {
@@ -48,7 +46,7 @@ export const amendMandate: PortOperation<'amendMandate'> = {
     if (mandate.status === 'revoked') return refused('mandate_revoked')
     return amendTerms(mandate, amendment, event, facts)
   },
-}
+})
 
 /** The limits that an amendment leaves. */
 function limitsOf({ limits }: MandateRow, { terms }: Amendment): readonly Limit[] | null {

@@ -1,12 +1,10 @@
 import type { ApiKey } from '../../../domain/records.ts'
 import type { NewApiKey } from '../../store.ts'
-import { lock, look, put, unchanged, type Change, type PortOperation } from '../operation.ts'
+import { lock, look, portOperation, put, unchanged, type Change } from '../operation.ts'
 import { toApiKey } from '../reads/records.ts'
 import { accounts, agents, apiKeys, auditEvents, keyHashes } from '../tables.ts'
 
-export const issueApiKey: PortOperation<'issueApiKey'> = {
-  name: 'issueApiKey',
-
+export const issueApiKey = portOperation('issueApiKey', {
   reads: ([key]) => {
     const account = { id: key.accountId }
     return [
@@ -28,11 +26,9 @@ export const issueApiKey: PortOperation<'issueApiKey'> = {
     const counted = isOwnerKey(key) ? [put(accounts, { ...account, ownerKeys: account.ownerKeys + 1 })] : []
     return { outcome: 'created', changes: [...changesOfKey(key), ...counted, put(auditEvents, event)] }
   },
-}
+})
 
-export const revokeApiKey: PortOperation<'revokeApiKey'> = {
-  name: 'revokeApiKey',
-
+export const revokeApiKey = portOperation('revokeApiKey', {
   // If two owners revoke each other's keys, one must see that the other key is gone: lock the account.
   reads: ([{ accountId, id }]) => [lock(accounts, { id: accountId }), lock(apiKeys, { accountId, id })],
 
@@ -53,7 +49,7 @@ export const revokeApiKey: PortOperation<'revokeApiKey'> = {
       ],
     }
   },
-}
+})
 
 export function isOwnerKey({ role }: Pick<ApiKey, 'role'>): boolean {
   return role === 'owner' || role === 'operator'

@@ -12,13 +12,13 @@ import type { ApprovalRefusal, ApprovalVerdictCall, IncreaseRequest } from '../.
 import {
   lock,
   look,
+  portOperation,
   put,
   remove,
   unchanged,
   type Change,
   type Decision,
   type Facts,
-  type PortOperation,
   type PortOperations,
 } from '../operation.ts'
 import {
@@ -48,9 +48,7 @@ type DecideCall = Parameters<PortOperations['decideApproval']>
 
 type DecideDecision = Decision<ApprovalRow | ApprovalRefusal>
 
-export const decideApproval: PortOperation<'decideApproval'> = {
-  name: 'decideApproval',
-
+export const decideApproval = portOperation('decideApproval', {
   reads: ([key]) => [lock(mandates, mandateOf(key)), look(approvals, key), look(openApprovals, key)],
 
   decide(call, facts) {
@@ -66,7 +64,7 @@ export const decideApproval: PortOperation<'decideApproval'> = {
     const decide = verdict.verdict === 'approved' ? approve : deny
     return decide(approval, mandate, call, facts)
   },
-}
+})
 
 /** Whether this person has already decided the same, or anyone has denied it: then nothing changes. */
 function isRepeated({ status, decisions }: ApprovalRow, { person, verdict }: ApprovalVerdictCall): boolean {
@@ -146,9 +144,7 @@ function mandateOf({ accountId, mandateId: id }: DecideCall[0]) {
 }
 
 /** Repeating the request returns the first one. */
-export const requestIncrease: PortOperation<'requestIncrease'> = {
-  name: 'requestIncrease',
-
+export const requestIncrease = portOperation('requestIncrease', {
   reads: ([key]) => [lock(mandates, key), openOf(key)],
 
   decide([key, { agentId }, request, event], facts) {
@@ -175,7 +171,7 @@ export const requestIncrease: PortOperation<'requestIncrease'> = {
     const data = { ...event.data, kind, mandate_id, agent_id, message }
     return { outcome: row, changes: requestChanges(row, question, { over, event: { ...event, data } }) }
   },
-}
+})
 
 /** No URL equals this value. It leaves out the ids of limits, because new limits get new ones in each request. */
 function questionOf({ increase: { limits, ...others } }: IncreaseRequest): string {

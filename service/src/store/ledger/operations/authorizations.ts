@@ -4,7 +4,6 @@ import type {
   Authorization,
   AuthorizedPayment,
   AuthorizeOutcome,
-  LateAuthorizationOutcome,
   Refusal,
   Settlement,
   SettleOutcome,
@@ -13,13 +12,13 @@ import type {
 import {
   lock,
   look,
+  operation,
   put,
   refused,
   unchanged,
   type Change,
   type Decision,
   type Facts,
-  type Operation,
   type Read,
 } from '../operation.ts'
 import {
@@ -57,9 +56,7 @@ interface Recorded {
   readonly event: AuditEvent
 }
 
-export const authorize: Operation<Authorization & Payer & Recorded, AuthorizeOutcome> = {
-  name: 'authorize',
-
+export const authorize = operation<Authorization & Payer & Recorded, AuthorizeOutcome>('authorize', {
   reads: readsOfAttempt,
 
   decide(call, facts) {
@@ -84,13 +81,12 @@ export const authorize: Operation<Authorization & Payer & Recorded, AuthorizeOut
     changes.push(eventOfMerchant(call, authorized, nowMs))
     return { outcome: { outcome: 'authorized', hold: toHold(authorized, authorized.epoch) }, changes }
   },
-}
+})
 
-export const settleLateAuthorization: Operation<AttemptCall, LateAuthorizationOutcome> = {
-  name: 'settleLateAuthorization',
+export const settleLateAuthorization = operation('settleLateAuthorization', {
   reads: readsOfLateAttempt,
-  decide: (call, facts) => settleLateAttempt(call, facts, replayOfAuthorization),
-}
+  decide: (call: AttemptCall, facts) => settleLateAttempt(call, facts, replayOfAuthorization),
+})
 
 function authorizedBy(
   call: Authorization,
@@ -123,6 +119,8 @@ function eventOf({ payerId: accountId, event: { id } }: Payer & Recorded) {
 
 /** A merchant's call for a payment that it has authorized. The caller's own account pays until the payer is known. */
 type AuthorizedCall = AuthorizedPayment & Payer
+type SettleCall = Settlement & Payer
+type VoidCall = AuthorizedCall & Recorded
 
 /** Another account pays: repeat the call for that account. */
 export interface PaidElsewhere {
@@ -131,9 +129,7 @@ export interface PaidElsewhere {
 }
 
 /** A stop does not prevent it. */
-export const captureAuthorized: Operation<Settlement & Payer, SettleOutcome | PaidElsewhere> = {
-  name: 'captureAuthorized',
-
+export const captureAuthorized = operation<SettleCall, SettleOutcome | PaidElsewhere>('captureAuthorized', {
   reads: readsOfAuthorized,
 
   decide(call, facts) {
@@ -172,11 +168,9 @@ export const captureAuthorized: Operation<Settlement & Payer, SettleOutcome | Pa
       changes: [...bookings.changes, ...entriesOf(captured, times)],
     }
   },
-}
+})
 
-export const voidAuthorized: Operation<AuthorizedCall & Recorded, VoidOutcome | PaidElsewhere> = {
-  name: 'voidAuthorized',
-
+export const voidAuthorized = operation<VoidCall, VoidOutcome | PaidElsewhere>('voidAuthorized', {
   reads: readsOfAuthorized,
 
   decide(call, facts) {
@@ -198,7 +192,7 @@ export const voidAuthorized: Operation<AuthorizedCall & Recorded, VoidOutcome | 
     const events = status === 'authorized' ? [eventOfMerchant(call, payment, nowMs)] : []
     return { outcome: ended({ ...payment, status: endedAs }), changes: [...bookings.changes, ...events] }
   },
-}
+})
 
 function ended(payment: PaymentRow): VoidOutcome {
   return { outcome: 'ended', hold: toHold(payment, payment.epoch) }

@@ -7,12 +7,12 @@ import type { AttemptRefusal, Capture, CaptureOutcome, LateAttempt, LateOutcome 
 import {
   lock,
   look,
+  operation,
   put,
   unchanged,
   type Change,
   type Decision,
   type Facts,
-  type Operation,
   type Read,
 } from '../operation.ts'
 import {
@@ -47,9 +47,7 @@ export interface Payer {
 /** An attempt to collect a payment. Its time is that of the machine, without any test clock. */
 export type AttemptCall = LateAttempt & Payer
 
-export const capture: Operation<Capture & Payer, CaptureOutcome> = {
-  name: 'capture',
-
+export const capture = operation<Capture & Payer, CaptureOutcome>('capture', {
   reads: readsOfAttempt,
 
   decide(call, facts) {
@@ -65,7 +63,7 @@ export const capture: Operation<Capture & Payer, CaptureOutcome> = {
       changes: changesOfCapture(call, checked, facts),
     }
   },
-}
+})
 
 /** An open payment that the caller may collect. */
 export interface Collectable {
@@ -142,11 +140,10 @@ export function mayCollect(caller: Caller, facts: Facts): boolean {
   return !isDisabled(caller.accountId, facts) && !isRevoked(caller, facts)
 }
 
-export const settleLate: Operation<AttemptCall, LateOutcome> = {
-  name: 'settleLate',
+export const settleLate = operation<AttemptCall, LateOutcome>('settleLate', {
   reads: readsOfLateAttempt,
   decide: (call, facts) => settleLateAttempt(call, facts, replayOfCapture),
-}
+})
 
 export function readsOfLateAttempt(call: AttemptCall): readonly Read[] {
   return [lock(mandates, { accountId: call.payerId, id: call.mandateId }), ...readsOfCollector(call)]

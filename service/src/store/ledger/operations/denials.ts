@@ -2,7 +2,7 @@ import type { MicroUsdc } from '../../../domain/money.ts'
 import type { PolicyDecision } from '../../../domain/policy.ts'
 import type { Hold } from '../../../domain/records.ts'
 import { idOfNonce } from '../../../domain/type-id.ts'
-import { lock, put, unchanged, type Change, type Operation } from '../operation.ts'
+import { lock, operation, put, unchanged, type Change } from '../operation.ts'
 import { evaluations, strayDenials, type AgentRow, type MandateRow, type StrayDenialRow } from '../tables.ts'
 import { decisionEntry, recordDecision } from './evaluation-rows.ts'
 
@@ -94,9 +94,7 @@ export function denialCountId({ nonce }: Pick<Hold, 'nonce'>): string {
  * Records a denied proof without a mandate of its scope in a separate transaction, so that no other proof
  * waits for the row with the count.
  */
-export const recordStrayDenial: Operation<{ readonly hold: Hold; readonly denial: Denial }, 'recorded'> = {
-  name: 'recordStrayDenial',
-
+export const recordStrayDenial = operation<Omit<DeniedProof, 'agent'>, 'recorded'>('recordStrayDenial', {
   reads: ({ hold }) => [lock(strayDenials, hold)],
 
   decide({ hold, denial }, facts) {
@@ -106,7 +104,7 @@ export const recordStrayDenial: Operation<{ readonly hold: Hold; readonly denial
     const recorded = recordDenial(row, { hold, denial, agent: undefined }, facts)
     return { outcome: 'recorded', changes: [...recorded.changes, put(strayDenials, recorded.count)] }
   },
-}
+})
 
 const noDenials = { denialsFromMs: 0, denials: 0, fullMinuteMs: null }
 

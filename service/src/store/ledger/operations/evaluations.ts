@@ -1,15 +1,13 @@
 import { checkPolicy, type PolicyDecision } from '../../../domain/policy.ts'
 import type { ProposedTransaction } from '../../store.ts'
-import { look, unchanged, type Operation } from '../operation.ts'
+import { look, operation, unchanged } from '../operation.ts'
 import { agents, evaluations, mandates, sellerDomains } from '../tables.ts'
 import { isKnownSeller, sellerReads } from './approvals.ts'
 import { domainOf } from './captures.ts'
 import { decisionOf, recordDecision } from './evaluation-rows.ts'
 import { proposalReads, proposedLimits } from './limits/limit-usage.ts'
 
-export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
-  name: 'evaluate',
-
+export const evaluate = operation<ProposedTransaction, PolicyDecision>('evaluate', {
   reads: (call) => [
     look(agents, { accountId: call.accountId, id: call.agentId }),
     look(mandates, { accountId: call.accountId, id: call.mandateId }),
@@ -44,7 +42,7 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
     const about = { subject: 'transaction', seller: ownSeller, mandate: found, agent } as const
     return { outcome: decision, changes: recordDecision(call, decision, about) }
   },
-}
+})
 
 function purchaseOf({ resourceUrl, createdAtMs: issuedAtMs }: ProposedTransaction) {
   return { resourceUrl, issuedAtMs }

@@ -1,16 +1,15 @@
 import type { AuditEvent } from '../../../domain/records.ts'
 import type { Refusal, Tallies } from '../../console/store.ts'
-import { lock, look, put, unchanged, type Change, type Operation } from '../operation.ts'
+import { lock, look, operation, put, unchanged, type Change } from '../operation.ts'
 import { auditEvents, keyUses, refusals, sellerDomains } from '../tables.ts'
 
-export const recordEvent: Operation<AuditEvent, undefined> = {
-  name: 'recordEvent',
+export const recordEvent = operation<AuditEvent, undefined>('recordEvent', {
   reads: () => [],
   decide: (event, facts) =>
     facts.written(auditEvents, event)
       ? unchanged(undefined)
       : { outcome: undefined, changes: [put(auditEvents, event)] },
-}
+})
 
 export interface TalliesCall extends Tallies {
   /** The process, which makes one call after the other. */
@@ -20,9 +19,7 @@ export interface TalliesCall extends Tallies {
 }
 
 /** A refusal for a domain that the account does not own is omitted. */
-export const addTallies: Operation<TalliesCall, undefined> = {
-  name: 'addTallies',
-
+export const addTallies = operation<TalliesCall, undefined>('addTallies', {
   reads: (call) => [
     ...call.keyUses.map((use) => lock(keyUses, use)),
     ...call.refusals.map((refusal) => look(sellerDomains, domainOf(refusal))),
@@ -49,7 +46,7 @@ export const addTallies: Operation<TalliesCall, undefined> = {
     }
     return { outcome: undefined, changes }
   },
-}
+})
 
 function domainOf({ environment, subject }: Refusal) {
   return { environment, domain: subject }

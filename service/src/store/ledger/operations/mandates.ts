@@ -1,5 +1,5 @@
 import type { Mandate, Scope } from '../../../domain/records.ts'
-import { lock, look, put, range, unchanged, type Operation, type PortOperation } from '../operation.ts'
+import { lock, look, operation, portOperation, put, range, unchanged } from '../operation.ts'
 import { toMandate } from '../reads/records.ts'
 import { agents, auditEvents, mandateAccounts, mandates, type MandateRow } from '../tables.ts'
 import { Bookings, isEndedByBudget } from './bookings.ts'
@@ -7,9 +7,7 @@ import { pathBelow } from './limits/budgets.ts'
 import { closeMinute } from './denials.ts'
 import { endPayments, expiredReads, releaseExpired, type Released } from './ended-payments.ts'
 
-export const createMandate: PortOperation<'createMandate'> = {
-  name: 'createMandate',
-
+export const createMandate = portOperation('createMandate', {
   // A concurrent revocation of the agent must see the mandate.
   reads: ([{ accountId, agentId }]) => [lock(agents, { accountId, id: agentId })],
 
@@ -30,7 +28,7 @@ export const createMandate: PortOperation<'createMandate'> = {
       ],
     }
   },
-}
+})
 
 function newRowOf(mandate: Mandate): MandateRow {
   return {
@@ -48,9 +46,7 @@ function newRowOf(mandate: Mandate): MandateRow {
   }
 }
 
-export const moveMandate: PortOperation<'moveMandate'> = {
-  name: 'moveMandate',
-
+export const moveMandate = portOperation('moveMandate', {
   reads: ([key]) => [lock(mandates, key)],
 
   decide([key, to, event], facts) {
@@ -71,7 +67,7 @@ export const moveMandate: PortOperation<'moveMandate'> = {
     const changes = [...bookings.changes, put(auditEvents, { ...event, data })]
     return { outcome: toMandate(bookings.mandate), changes }
   },
-}
+})
 
 export interface ReleaseCall {
   readonly accountId: string
@@ -86,9 +82,7 @@ export interface ReleaseCall {
  * revoked, all open payments end, which completes an interrupted revocation. The same applies if a shared
  * budget has ended them.
  */
-export const releaseExpiredPayments: Operation<ReleaseCall, Released> = {
-  name: 'releaseExpiredPayments',
-
+export const releaseExpiredPayments = operation<ReleaseCall, Released>('releaseExpiredPayments', {
   reads: ({ accountId, mandateId }) => [lock(mandates, { accountId, id: mandateId })],
 
   decide({ accountId, mandateId, nowMs, countId }, facts) {
@@ -107,7 +101,7 @@ export const releaseExpiredPayments: Operation<ReleaseCall, Released> = {
       : releaseExpired(bookings, facts, nowMs)
     return { outcome, changes: [...closed.changes, ...bookings.changes] }
   },
-}
+})
 
 export interface MandatePage {
   readonly of: Scope | { readonly accountId: string; readonly agentId: string }
@@ -117,11 +111,10 @@ export interface MandatePage {
 }
 
 /** The next mandates of a scope or of an agent, without locks. */
-export const listMandatesOf: Operation<MandatePage, readonly MandateRow[]> = {
-  name: 'listMandatesOf',
+export const listMandatesOf = operation<MandatePage, readonly MandateRow[]>('listMandatesOf', {
   reads: (page) => [mandatesIn(page)],
   decide: (page, facts) => unchanged(facts.rows(mandatesIn(page))),
-}
+})
 
 /** A page of mandates, in the order of their ids. */
 export function mandatesIn({ of, afterId, limit }: MandatePage, { isLocked = false } = {}) {

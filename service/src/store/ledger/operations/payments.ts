@@ -6,7 +6,7 @@ import { validityWindowMs } from '../../../domain/proof.ts'
 import { metadataText, type AuditEvent, type Hold, type OptionalFacts } from '../../../domain/records.ts'
 import { idOfNonce } from '../../../domain/type-id.ts'
 import type { ProofOutcome, RequestKey } from '../../store.ts'
-import { lock, look, put, unchanged, type Change, type Facts, type Operation } from '../operation.ts'
+import { lock, look, operation, put, unchanged, type Change, type Facts } from '../operation.ts'
 import {
   agents,
   auditEvents,
@@ -54,9 +54,7 @@ export type IssueOutcome =
   | (Denial & Partial<Pick<Asked, 'approval'>> & { readonly isStray: boolean })
 
 /** Records a denial if the policy does not approve the proof. */
-export const issueProof: Operation<ProofCall, IssueOutcome> = {
-  name: 'issueProof',
-
+export const issueProof = operation<ProofCall, IssueOutcome>('issueProof', {
   reads(call) {
     const { hold } = call
     const { accountId, agentId, mandateId } = hold
@@ -128,7 +126,7 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     }
     return { outcome: { decision: 'approved' }, changes }
   },
-}
+})
 
 /** Reads, in one step, what the order, the limits and the approval of a payment depend on. */
 function readFirst(call: ProofCall, mandate: MandateRow, agent: AgentRow | undefined, facts: Facts): void {

@@ -1,7 +1,7 @@
 import { addMicro, type MicroUsdc } from '../../../domain/money.ts'
 import type { AuditEvent } from '../../../domain/records.ts'
 import type { Refund, RefundOutcome } from '../../store.ts'
-import { lock, look, put, range, refused, unchanged, type Change, type Operation } from '../operation.ts'
+import { lock, look, operation, put, range, refused, unchanged, type Change } from '../operation.ts'
 import {
   auditEvents,
   entries,
@@ -27,12 +27,10 @@ import { capturedOf, eventDataOf } from './payment-rows.ts'
 export const maxRefunds = 100
 
 /** The entry of a transaction in an account that says which account paid. It never changes. */
-export const findEntry: Operation<{ readonly accountId: string; readonly id: string }, EntryRow | undefined> =
-  {
-    name: 'findEntry',
-    reads: (key) => [look(entries, key)],
-    decide: (key, facts) => unchanged(facts.row(entries, key)),
-  }
+export const findEntry = operation<Pick<EntryRow, 'accountId' | 'id'>, EntryRow | undefined>('findEntry', {
+  reads: (key) => [look(entries, key)],
+  decide: (key, facts) => unchanged(facts.row(entries, key)),
+})
 
 interface RefundCall extends Omit<Refund, 'transactionId'>, Payer {
   readonly nonce: string
@@ -44,9 +42,7 @@ interface RefundCall extends Omit<Refund, 'transactionId'>, Payer {
  * Refunds part of a captured payment, for the account that collected it. The sum of its refunds never exceeds
  * what was captured. The amount may be spent again, unless the mandate has ended.
  */
-export const refund: Operation<RefundCall, RefundOutcome> = {
-  name: 'refund',
-
+export const refund = operation<RefundCall, RefundOutcome>('refund', {
   reads: readsOfCollector,
 
   decide(call, facts) {
@@ -87,7 +83,7 @@ export const refund: Operation<RefundCall, RefundOutcome> = {
       ],
     }
   },
-}
+})
 
 /** The refund, its entry and its event, in each account that it concerns. */
 function recordsOf(call: RefundCall, payment: PaymentRow, times: PartyTimes): readonly Change[] {

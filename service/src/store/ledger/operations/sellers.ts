@@ -1,11 +1,9 @@
 import { clockOffsetOf } from '../../../domain/clock/test-clock.ts'
 import type { OwnDomain } from '../../store.ts'
-import { lock, look, put, range, remove, unchanged, type Facts, type PortOperation } from '../operation.ts'
+import { lock, look, portOperation, put, range, remove, unchanged, type Facts } from '../operation.ts'
 import { accounts, auditEvents, sellerDomains, sellers } from '../tables.ts'
 
-export const createSeller: PortOperation<'createSeller'> = {
-  name: 'createSeller',
-
+export const createSeller = portOperation('createSeller', {
   // If an account creates two pending sellers at once, one must see the other: lock the account.
   reads: ([seller]) => [
     ...(seller.isPending ? [lock(accounts, { id: seller.accountId }), ownOf(seller)] : []),
@@ -23,11 +21,9 @@ export const createSeller: PortOperation<'createSeller'> = {
       changes: [...(isPending ? [] : [registration]), put(sellers, seller), put(auditEvents, event)],
     }
   },
-}
+})
 
-export const claimDomain: PortOperation<'claimDomain'> = {
-  name: 'claimDomain',
-
+export const claimDomain = portOperation('claimDomain', {
   reads: ([own]) => [ownOf(own), look(sellerDomains, own)],
 
   decide([own, event], facts) {
@@ -44,11 +40,9 @@ export const claimDomain: PortOperation<'claimDomain'> = {
       ],
     }
   },
-}
+})
 
-export const releaseDomain: PortOperation<'releaseDomain'> = {
-  name: 'releaseDomain',
-
+export const releaseDomain = portOperation('releaseDomain', {
   reads: ([registration]) => [lock(sellerDomains, registration)],
 
   decide([registration, events], facts) {
@@ -72,7 +66,7 @@ export const releaseDomain: PortOperation<'releaseDomain'> = {
       ],
     }
   },
-}
+})
 
 function ownIn(facts: Facts, own: OwnDomain) {
   return facts.rows(ownOf(own)).toSorted((left, right) => (left.id < right.id ? -1 : 1))[0]

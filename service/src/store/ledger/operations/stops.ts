@@ -1,7 +1,7 @@
 import { auditEvent } from '../../../domain/audit.ts'
 import type { AuditEvent, Scope } from '../../../domain/records.ts'
 import type { RecordKey } from '../../store.ts'
-import { lock, look, put, remove, unchanged, type Facts, type Operation } from '../operation.ts'
+import { lock, look, operation, put, remove, unchanged, type Facts } from '../operation.ts'
 import type { TableRow } from '../table.ts'
 import { auditEvents, mandates, runningStops, stops, type MandateRow, type RunningStop } from '../tables.ts'
 import { Bookings } from './bookings.ts'
@@ -21,8 +21,7 @@ interface StopPress {
 }
 
 /** Records the start of a stop; returns its number. From then on, undos that began earlier resume nothing. */
-export const pressStop: Operation<StopPress, number> = {
-  name: 'pressStop',
+export const pressStop = operation<StopPress, number>('pressStop', {
   reads: ({ scope }) => [lock(stops, scope), lock(runningStops, scope)],
   decide({ scope: { accountId, environment }, stopId, actor, atMs }, facts) {
     const { presses, undonePress } = facts.row(stops, { accountId, environment }) ?? noStop
@@ -31,7 +30,7 @@ export const pressStop: Operation<StopPress, number> = {
     const running = { accountId, environment, press, stopId, actor, tryAtMs: atMs + stopLeaseMs }
     return { outcome: press, changes: [put(stops, row), put(runningStops, running)] }
   },
-}
+})
 
 /** A stop of a scope, by its number. */
 interface Press {
@@ -40,8 +39,7 @@ interface Press {
 }
 
 /** Whether the caller should continue a stop: no other service does so for a while. */
-export const takeStop: Operation<Press & { readonly atMs: number }, boolean> = {
-  name: 'takeStop',
+export const takeStop = operation<Press & { readonly atMs: number }, boolean>('takeStop', {
   reads: ({ scope }) => [lock(runningStops, scope)],
   decide({ scope, press, atMs }, facts) {
     const row = facts.row(runningStops, scope)
@@ -51,7 +49,7 @@ export const takeStop: Operation<Press & { readonly atMs: number }, boolean> = {
     if (!isDue(row, atMs)) return unchanged(false)
     return { outcome: true, changes: [put(runningStops, { ...row, tryAtMs })] }
   },
-}
+})
 
 /** Whether it is time to continue a stop. If the clock was set back, a stop due much later is due now. */
 export function isDue({ tryAtMs }: Pick<RunningStop, 'tryAtMs'>, nowMs: number): boolean {
@@ -61,8 +59,7 @@ export function isDue({ tryAtMs }: Pick<RunningStop, 'tryAtMs'>, nowMs: number):
 /**
  * Records that a stop has gone through every mandate, and when to retry those that could not be stopped; null if none is left.
  */
-export const endStop: Operation<Press & { readonly tryAtMs: number | null }, 'ended'> = {
-  name: 'endStop',
+export const endStop = operation<Press & { readonly tryAtMs: number | null }, 'ended'>('endStop', {
   reads: ({ scope }) => [lock(runningStops, scope)],
   decide({ scope, press, tryAtMs }, facts) {
     const row = facts.row(runningStops, scope)
@@ -70,20 +67,18 @@ export const endStop: Operation<Press & { readonly tryAtMs: number | null }, 'en
     const change = tryAtMs === null ? remove(runningStops, row) : put(runningStops, { ...row, tryAtMs })
     return { outcome: 'ended', changes: [change] }
   },
-}
+})
 
 const noStop = { presses: 0, stopId: null, undonePress: 0 }
 
 /** The current stops of a scope. */
-export const readStops: Operation<Scope, TableRow<typeof stops> | typeof noStop> = {
-  name: 'readStops',
+export const readStops = operation<Scope, TableRow<typeof stops> | typeof noStop>('readStops', {
   reads: (scope) => [look(stops, scope)],
   decide: (scope, facts) => unchanged(facts.row(stops, scope) ?? noStop),
-}
+})
 
 /** Records that the stop that was the last when the undo began is undone; false if there was another in the meantime. */
-export const undoStop: Operation<Press, boolean> = {
-  name: 'undoStop',
+export const undoStop = operation<Press, boolean>('undoStop', {
   reads: ({ scope }) => [lock(stops, scope), lock(runningStops, scope)],
   decide({ scope, press }, facts) {
     const row = facts.row(stops, scope)
@@ -92,7 +87,7 @@ export const undoStop: Operation<Press, boolean> = {
     const changes = [put(stops, { ...row, undonePress: press })]
     return { outcome: true, changes: running ? [...changes, remove(runningStops, running)] : changes }
   },
-}
+})
 
 /** What stops and undos do to a mandate. */
 interface MandateCall {
@@ -121,9 +116,7 @@ export interface StoppedMandate {
  * Pauses a mandate for a stop, and takes it over if an earlier stop paused it, so that undoing that one
  * leaves it paused. An expired mandate keeps its status; its open payments end too.
  */
-export const stopMandate: Operation<MandateStop, StoppedMandate> = {
-  name: 'stopMandate',
-
+export const stopMandate = operation<MandateStop, StoppedMandate>('stopMandate', {
   reads: ({ mandate, press }) => [...(press === null ? [] : [look(stops, mandate)]), lock(mandates, mandate)],
 
   decide(call, facts) {
@@ -159,7 +152,7 @@ export const stopMandate: Operation<MandateStop, StoppedMandate> = {
       changes: [...bookings.changes, put(auditEvents, event)],
     }
   },
-}
+})
 
 interface MandateResume extends MandateCall {
   /** The stop that is undone; null means any. */
@@ -169,9 +162,7 @@ interface MandateResume extends MandateCall {
 }
 
 /** Resumes a mandate that a stop has paused; returns whether it did. */
-export const resumeMandate: Operation<MandateResume, boolean> = {
-  name: 'resumeMandate',
-
+export const resumeMandate = operation<MandateResume, boolean>('resumeMandate', {
   // The stop is read after the mandate is locked: a later stop will find the mandate resumed, and pause it.
   reads: ({ mandate }) => [look(stops, mandate), lock(mandates, mandate)],
 
@@ -189,7 +180,7 @@ export const resumeMandate: Operation<MandateResume, boolean> = {
     const event = eventOf('mandate.resumed', call, { voided_holds: 0, stop_id: stopId })
     return { outcome: true, changes: [put(mandates, active), put(auditEvents, event)] }
   },
-}
+})
 
 function isLastPress(scope: Scope, press: number, facts: Facts): boolean {
   const row = facts.row(stops, scope)

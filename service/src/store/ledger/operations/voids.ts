@@ -1,5 +1,5 @@
 import type { AuditEvent, Scope } from '../../../domain/records.ts'
-import { lock, look, put, unchanged, type Change, type Operation, type PortOperation } from '../operation.ts'
+import { lock, look, operation, portOperation, put, unchanged, type Change } from '../operation.ts'
 import { toHold } from '../reads/records.ts'
 import { auditEvents, mandates, payments, type BudgetUsageRow } from '../tables.ts'
 import { bookingReads, Bookings, statusBelowBudgets } from './bookings.ts'
@@ -7,9 +7,7 @@ import { endPayment, endPayments } from './ended-payments.ts'
 import { mandatesIn } from './mandates.ts'
 import { eventDataOf } from './payment-rows.ts'
 
-export const voidProof: PortOperation<'voidProof'> = {
-  name: 'voidProof',
-
+export const voidProof = portOperation('voidProof', {
   reads: ([key]) => [look(payments, key)],
 
   decide([key, { agentId }, event], facts) {
@@ -32,7 +30,7 @@ export const voidProof: PortOperation<'voidProof'> = {
     }
     return { outcome: toHold({ ...payment, status: endedAs }, payment.epoch), changes }
   },
-}
+})
 
 /** Max mandates in one step, so that no payment waits long for it. */
 export const mandatesVoidedAtOnce = 100
@@ -46,9 +44,7 @@ export interface VoidStep {
 }
 
 /** Ends the open payments of a bounded number of mandates; returns the last one that was read, undefined if none is left. */
-export const voidPayments: Operation<VoidStep, string | undefined> = {
-  name: 'voidPayments',
-
+export const voidPayments = operation<VoidStep, string | undefined>('voidPayments', {
   reads: (step) => [mandatesAfter(step)],
 
   decide(step, facts) {
@@ -69,7 +65,7 @@ export const voidPayments: Operation<VoidStep, string | undefined> = {
       changes.push(put(auditEvents, { ...event, data: { ...event.data, voided_holds: voided } }))
     return { outcome: lastId, changes }
   },
-}
+})
 
 function mandatesAfter({ scope: of, afterId }: VoidStep) {
   return mandatesIn({ of, afterId, limit: mandatesVoidedAtOnce }, { isLocked: true })
@@ -83,9 +79,7 @@ interface RevocationStep {
 }
 
 /** Ends the open payments of a mandate whose agent is revoked. */
-export const voidPaymentsOfRevoked: Operation<RevocationStep, 'voided'> = {
-  name: 'voidPaymentsOfRevoked',
-
+export const voidPaymentsOfRevoked = operation<RevocationStep, 'voided'>('voidPaymentsOfRevoked', {
   reads: ({ accountId, mandateId, event }) => [
     lock(mandates, { accountId, id: mandateId }),
     lock(auditEvents, event),
@@ -103,4 +97,4 @@ export const voidPaymentsOfRevoked: Operation<RevocationStep, 'voided'> = {
     const data = { ...recorded.data, voided_holds: Number(recorded.data['voided_holds']) + voided }
     return { outcome: 'voided', changes: [...changes, put(auditEvents, { ...recorded, data })] }
   },
-}
+})

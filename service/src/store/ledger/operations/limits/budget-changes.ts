@@ -5,12 +5,12 @@ import type { BudgetChange, RecordKey } from '../../../store.ts'
 import {
   lock,
   look,
+  portOperation,
   put,
   refused,
   unchanged,
   type Change,
   type Facts,
-  type PortOperation,
 } from '../../operation.ts'
 import { toBudget } from '../../reads/records.ts'
 import {
@@ -33,9 +33,7 @@ const maxMandates = 10_000
  * An added limit counts what was booked in its current period: every mandate of the environment is locked, so that no payment
  * is booked meanwhile.
  */
-export const changeBudget: PortOperation<'changeBudget'> = {
-  name: 'changeBudget',
-
+export const changeBudget = portOperation('changeBudget', {
   reads: ([key]) => [look(budgets, key)],
 
   decide([key, change, event], facts) {
@@ -65,7 +63,7 @@ export const changeBudget: PortOperation<'changeBudget'> = {
       changes: [...counted, put(budgets, row), put(auditEvents, { ...event, data })],
     }
   },
-}
+})
 
 function changedTo(budget: BudgetRow) {
   return { outcome: 'changed' as const, budget: toBudget(budget) }

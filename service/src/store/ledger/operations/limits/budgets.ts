@@ -1,5 +1,5 @@
 import type { Scope } from '../../../../domain/records.ts'
-import { lock, put, unchanged, type Facts, type PortOperation } from '../../operation.ts'
+import { lock, portOperation, put, unchanged, type Facts } from '../../operation.ts'
 import { toAgent, toBudget } from '../../reads/records.ts'
 import { agents, auditEvents, budgets, type BudgetRow } from '../../tables.ts'
 
@@ -17,9 +17,7 @@ export function pathBelow(
   return budget?.environment === environment ? [id, ...budget.ancestors] : 'budget_not_found'
 }
 
-export const createBudget: PortOperation<'createBudget'> = {
-  name: 'createBudget',
-
+export const createBudget = portOperation('createBudget', {
   reads: () => [],
 
   decide([budget, event], facts) {
@@ -32,11 +30,9 @@ export const createBudget: PortOperation<'createBudget'> = {
     const row = { ...budget, parentId, ancestors: ancestors ?? [], epoch: 0, endedAtMs: null }
     return { outcome: toBudget(row), changes: [put(budgets, row), put(auditEvents, event)] }
   },
-}
+})
 
-export const freezeBudget: PortOperation<'freezeBudget'> = {
-  name: 'freezeBudget',
-
+export const freezeBudget = portOperation('freezeBudget', {
   reads: ([key]) => [lock(budgets, key)],
 
   decide([key, isFrozen, event], facts) {
@@ -49,7 +45,7 @@ export const freezeBudget: PortOperation<'freezeBudget'> = {
       : { ...budget, frozenAtMs: null, updatedAtMs: atMs }
     return { outcome: toBudget(changed), changes: [put(budgets, changed), put(auditEvents, event)] }
   },
-}
+})
 
 /** The budget after all open payments below it have ended: those of an earlier epoch cannot be captured. */
 export function endOpen(budget: BudgetRow, atMs: number): BudgetRow {
@@ -75,9 +71,7 @@ export function endedBelowLeft(
 }
 
 /** Payments that were booked before keep counting where they were booked. */
-export const assignAgent: PortOperation<'assignAgent'> = {
-  name: 'assignAgent',
-
+export const assignAgent = portOperation('assignAgent', {
   reads: ([key]) => [lock(agents, key)],
 
   decide([key, budgetId, event], facts) {
@@ -95,4 +89,4 @@ export const assignAgent: PortOperation<'assignAgent'> = {
     const assigned = { ...agent, budgetPath, endedAtMs: Math.max(agent.endedAtMs, endedAtMs) }
     return { outcome: toAgent(assigned), changes: [put(agents, assigned), put(auditEvents, event)] }
   },
-}
+})

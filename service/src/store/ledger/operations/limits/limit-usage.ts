@@ -1,13 +1,6 @@
 import { usageOf, type LimitFacts } from '../../../../domain/limits.ts'
 import type { ProposedBooking } from '../../../store.ts'
-import {
-  look,
-  unchanged,
-  type Facts,
-  type Operation,
-  type PortOperation,
-  type Read,
-} from '../../operation.ts'
+import { look, operation, portOperation, unchanged, type Facts, type Read } from '../../operation.ts'
 import { agents, budgets, budgetUsage, mandates, type AgentRow, type MandateRow } from '../../tables.ts'
 import { bookingReads, Bookings, isCounted, isEndedByBudget } from '../bookings.ts'
 import { endPayments, expiredReads, releaseExpired } from '../ended-payments.ts'
@@ -52,18 +45,15 @@ function withoutLocks(facts: Facts): Facts {
   }
 }
 
-export const readLimits: Operation<ProposedBooking, LimitFacts | undefined> = {
-  name: 'readLimits',
+export const readLimits = operation<ProposedBooking, LimitFacts | undefined>('readLimits', {
   reads: (proposed) => [
     look(agents, { accountId: proposed.accountId, id: proposed.agentId }),
     look(mandates, { accountId: proposed.accountId, id: proposed.mandateId }),
   ],
   decide: (proposed, facts) => unchanged(proposedLimits(proposed, facts)),
-}
+})
 
-export const readMandateUsage: PortOperation<'readMandateUsage'> = {
-  name: 'readMandateUsage',
-
+export const readMandateUsage = portOperation('readMandateUsage', {
   reads: ([mandate]) => [look(mandates, mandate)],
 
   decide([key, atMs], facts) {
@@ -79,11 +69,9 @@ export const readMandateUsage: PortOperation<'readMandateUsage'> = {
       ),
     ])
   },
-}
+})
 
-export const readBudgetUsage: PortOperation<'readBudgetUsage'> = {
-  name: 'readBudgetUsage',
-
+export const readBudgetUsage = portOperation('readBudgetUsage', {
   reads: ([key]) => [look(budgets, key), look(budgetUsage, { accountId: key.accountId, budgetId: key.id })],
 
   decide([key, atMs], facts) {
@@ -97,4 +85,4 @@ export const readBudgetUsage: PortOperation<'readBudgetUsage'> = {
       ),
     )
   },
-}
+})

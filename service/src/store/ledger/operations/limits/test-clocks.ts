@@ -1,12 +1,10 @@
 import { clockOffsetOf, maxClockOffsetMs } from '../../../../domain/clock/test-clock.ts'
 import type { Scope } from '../../../../domain/records.ts'
 import type { ClockOutcome } from '../../../store.ts'
-import { lock, look, put, refused, unchanged, type Operation, type PortOperation } from '../../operation.ts'
+import { lock, look, operation, portOperation, put, refused, unchanged } from '../../operation.ts'
 import { accounts, auditEvents } from '../../tables.ts'
 
-export const advanceClock: PortOperation<'advanceClock'> = {
-  name: 'advanceClock',
-
+export const advanceClock = portOperation('advanceClock', {
   reads: ([scope]) => [lock(accounts, { id: scope.accountId })],
 
   decide([scope, byMs, event], facts) {
@@ -22,14 +20,13 @@ export const advanceClock: PortOperation<'advanceClock'> = {
       changes: [put(accounts, { ...account, clockOffsetMs: offsetMs }), put(auditEvents, { ...event, data })],
     }
   },
-}
+})
 
-export const readClock: Operation<Scope, number> = {
-  name: 'readClock',
+export const readClock = operation<Scope, number>('readClock', {
   reads: ({ accountId }) => [look(accounts, { id: accountId })],
   decide: ({ accountId, environment }, facts) =>
     unchanged(clockOffsetOf(facts.row(accounts, { id: accountId }), environment)),
-}
+})
 
 function advanced(offsetMs: number): ClockOutcome {
   return { outcome: 'advanced', offsetMs }
