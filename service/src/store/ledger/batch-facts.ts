@@ -12,9 +12,7 @@ import {
   type Read,
   type RowRead,
 } from './operation.ts'
-import { sumRows, type Table, type TableKey, type TableRow } from './table.ts'
-
-type Row = Readonly<Record<string, unknown>>
+import { sumRows, type Row, type Table, type TableKey, type TableRow } from './table.ts'
 
 interface Place {
   readonly table: Table

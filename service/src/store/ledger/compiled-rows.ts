@@ -1,5 +1,4 @@
-/** A row of any table, by column. */
-type Row = Readonly<Record<string, unknown>>
+import type { Row } from './table.ts'
 
 // These functions are compiled for the columns of one table, with a name for each access. In a loop over the columns of any
 // table, V8 would search every row for every name; and a row of more than twelve columns that is built in a loop becomes a

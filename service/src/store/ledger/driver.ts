@@ -1,8 +1,8 @@
 import type { Read } from './operation.ts'
-import type { Table } from './table.ts'
+import type { Row, Table } from './table.ts'
 
 /** The rows found, for each read in order. */
-export type Found = readonly (readonly Readonly<Record<string, unknown>>[])[]
+export type Found = readonly (readonly Row[])[]
 
 export interface ReadAnswer {
   readonly found: Found
@@ -18,8 +18,8 @@ export interface ReadAnswer {
  */
 export interface NetChange {
   readonly table: Table
-  readonly before: Readonly<Record<string, unknown>> | undefined
-  readonly now: Readonly<Record<string, unknown>> | undefined
+  readonly before: Row | undefined
+  readonly now: Row | undefined
 }
 
 /** A database that stores the ledger. It knows tables and no rules. */

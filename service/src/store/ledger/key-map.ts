@@ -1,12 +1,10 @@
-import type { Table } from './table.ts'
-
-type Key = Readonly<Record<string, unknown>>
+import type { Row, Table } from './table.ts'
 
 /** A map by row keys. It has a level per column, so that keys need not be joined into one text. */
 export class KeyMap<Value> {
   readonly #tables: (Tree | undefined)[] = []
 
-  get(table: Table, key: Key): Value | undefined {
+  get(table: Table, key: Row): Value | undefined {
     const tree = this.#tables[table.lockOrder]
     const level = tree && levelOf(tree, table, key)
     if (!level) return undefined
@@ -20,7 +18,7 @@ export class KeyMap<Value> {
   }
 
   /** Whether the key was new. */
-  set(table: Table, key: Key, value: Value): boolean {
+  set(table: Table, key: Row, value: Value): boolean {
     const tree = (this.#tables[table.lockOrder] ??= newTree())
     tree.foundIn = undefined
     const level = levelOf(tree, table, key, true)!
@@ -29,7 +27,7 @@ export class KeyMap<Value> {
   }
 
   /** Whether the key existed. */
-  delete(table: Table, key: Key): boolean {
+  delete(table: Table, key: Row): boolean {
     const tree = this.#tables[table.lockOrder]
     if (!tree) return false
     tree.foundIn = undefined
@@ -56,7 +54,7 @@ function newTree(): Tree {
 }
 
 /** Maps the last column of a key to its value. Undefined if it is missing and not created. */
-function levelOf(tree: Tree, table: Table, key: Key, isCreated = false): Level | undefined {
+function levelOf(tree: Tree, table: Table, key: Row, isCreated = false): Level | undefined {
   const { length } = table.key
   if (length === 1) return tree.root
   const first = key[table.key[0]!]
@@ -73,7 +71,7 @@ function levelOf(tree: Tree, table: Table, key: Key, isCreated = false): Level |
   return level
 }
 
-function lastOf({ key: names }: Table, key: Key): unknown {
+function lastOf({ key: names }: Table, key: Row): unknown {
   return partOf(key[names[names.length - 1]!])
 }
 

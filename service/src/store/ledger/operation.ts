@@ -1,12 +1,12 @@
 import type { ConsoleOperations } from '../console/store.ts'
 import type { Refusal, StoreOperations } from '../store.ts'
-import { keyText, type Table, type TableKey, type TableRow } from './table.ts'
+import { keyText, type Row, type Table, type TableKey, type TableRow } from './table.ts'
 
 /** A row that an operation reads, by key. */
 export interface RowRead {
   readonly kind: 'row'
   readonly table: Table
-  readonly key: Readonly<Record<string, unknown>>
+  readonly key: Row
   /** Whether the row is locked until the transaction ends. */
   readonly isLocked: boolean
 }
@@ -18,7 +18,7 @@ export interface RowRead {
 export interface RangeRead<Of extends Table = Table> {
   readonly kind: 'range'
   readonly table: Of
-  readonly where: Readonly<Record<string, unknown>>
+  readonly where: Row
   readonly orderBy: string
   readonly after?: string | number | undefined
   readonly upTo?: string | number | undefined
@@ -50,7 +50,7 @@ export function range<Of extends Table>(
 export interface Change {
   readonly kind: 'put' | 'remove' | 'add'
   readonly table: Table
-  readonly row: Readonly<Record<string, unknown>>
+  readonly row: Row
 }
 
 export function put<Of extends Table>(table: Of, row: TableRow<Of>): Change {

@@ -1,8 +1,6 @@
 import { KeyMap } from './key-map.ts'
-import type { Table } from './table.ts'
+import type { Row, Table } from './table.ts'
 import { payments } from './tables.ts'
-
-type Row = Readonly<Record<string, unknown>>
 
 /** The rows of a table that were used last, and those before them. */
 interface Generations<Found> {

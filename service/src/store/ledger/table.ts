@@ -20,6 +20,9 @@ export interface Column<Value = unknown> {
 
 export type Columns = Readonly<Record<string, Column>>
 
+/** A row of any table, or some of its columns. */
+export type Row = Readonly<Record<string, unknown>>
+
 /** A row, as operations see it. */
 export type RowOf<Declared extends Columns> = {
   readonly [Name in keyof Declared]: Declared[Name] extends Column<infer Value> ? Value : never
@@ -134,7 +137,7 @@ export function tenantTable<Declared extends Columns, Key extends keyof Declared
 }
 
 /** The key of a row as unique text. No text of the ledger contains NUL. */
-export function keyText({ key }: Table, row: Readonly<Record<string, unknown>>): string {
+export function keyText({ key }: Table, row: Row): string {
   const [first = '', second = ''] = key
   // Most keys have two columns, and every read and change of a row uses its key.
   if (key.length === 2) return `${textOf(row[first])}\0${textOf(row[second])}`
@@ -142,11 +145,7 @@ export function keyText({ key }: Table, row: Readonly<Record<string, unknown>>):
 }
 
 /** A row with the sums of two rows of one key. */
-export function sumRows<Row extends Readonly<Record<string, unknown>>>(
-  { sums }: Table,
-  one: Row,
-  other: Row,
-): Row {
+export function sumRows<Of extends Row>({ sums }: Table, one: Of, other: Of): Of {
   // Both values of a column are numbers, or both are bigints.
   const added = (sums ?? []).map((name) => [name, (one[name] as number) + (other[name] as number)])
   return { ...one, ...Object.fromEntries(added) }
@@ -192,7 +191,7 @@ export function canHold({ idKind }: Column, value: unknown): boolean {
 /** Whether some columns of a table can hold their values. */
 export function canHoldAll(
   { columns }: Table,
-  values: Readonly<Record<string, unknown>>,
+  values: Row,
   names: readonly string[] = Object.keys(values),
 ): boolean {
   return names.every((name) => canHold(columns[name]!, values[name]))

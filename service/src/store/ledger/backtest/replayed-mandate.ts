@@ -4,7 +4,7 @@ import { subjectOf } from '../../../domain/subjects.ts'
 import type { Change, Facts, RangeRead } from '../operation.ts'
 import { Bookings } from '../operations/bookings.ts'
 import { releaseExpired } from '../operations/ended-payments.ts'
-import { keyText, type Table, type TableKey, type TableRow } from '../table.ts'
+import { keyText, type Row, type Table, type TableKey, type TableRow } from '../table.ts'
 import {
   mandates,
   payments,
@@ -174,7 +174,7 @@ export class ReplayedMandate {
     return row as TableRow<Of> | undefined
   }
 
-  #subjectUsage(table: Table, key: Readonly<Record<string, unknown>>): SubjectUsageRow | undefined {
+  #subjectUsage(table: Table, key: Row): SubjectUsageRow | undefined {
     return table.name === subjectUsage.name ? this.#subjects.get(keyText(table, key)) : undefined
   }
 

@@ -10,10 +10,8 @@ import {
 } from '../driver.ts'
 import { KeyMap } from '../key-map.ts'
 import type { RangeRead, Read, RowRead } from '../operation.ts'
-import { indexOf, keyText, sumRows, type Table } from '../table.ts'
+import { indexOf, keyText, sumRows, type Row, type Table } from '../table.ts'
 import { mandates } from '../tables.ts'
-
-type Row = Readonly<Record<string, unknown>>
 
 /** A key, with its row, if there is one, and its lock. */
 interface Place {

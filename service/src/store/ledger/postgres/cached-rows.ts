@@ -1,11 +1,9 @@
 import type { NetChange } from '../driver.ts'
 import type { Read, RowRead } from '../operation.ts'
 import { RowCache } from '../row-cache.ts'
-import type { Table } from '../table.ts'
+import type { Row, Table } from '../table.ts'
 import { payments } from '../tables.ts'
 import type { Answer } from './round-trip.ts'
-
-type Row = Readonly<Record<string, unknown>>
 
 /** What a read has found in the cache. */
 export interface CachedRead {

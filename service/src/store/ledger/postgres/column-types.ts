@@ -1,6 +1,6 @@
 import { writeId } from '../../../domain/type-id.ts'
 import { idFrom } from '../reads/rows.ts'
-import type { Column, ColumnKind } from '../table.ts'
+import type { Column, ColumnKind, Row } from '../table.ts'
 
 /** How PostgreSQL stores a kind of column, and its wire format. */
 interface ColumnType {
@@ -68,8 +68,6 @@ export function encodeValue(column: Column, value: unknown): Buffer | null {
   const end = writeValue(column, value, 0)
   return Buffer.from(scratch.subarray(0, end))
 }
-
-type Row = Readonly<Record<string, unknown>>
 
 const headBytes = 20
 let scratch = Buffer.allocUnsafe(65_536)

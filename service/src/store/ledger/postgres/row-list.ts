@@ -1,7 +1,5 @@
-import { sqlName, type Column, type Table } from '../table.ts'
+import { sqlName, type Column, type Row, type Table } from '../table.ts'
 import { columnTypes, encodeArray } from './column-types.ts'
-
-type Row = Readonly<Record<string, unknown>>
 
 export type NamedColumn = readonly [name: string, column: Column]
 

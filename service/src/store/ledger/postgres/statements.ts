@@ -13,6 +13,7 @@ import {
   sqlName,
   sumsOnConflict,
   type Column,
+  type Row,
   type Table,
 } from '../table.ts'
 import {
@@ -25,8 +26,6 @@ import {
 import { columnTypes, decoderOf, encodeValue } from './column-types.ts'
 import { RowList, type NamedColumn } from './row-list.ts'
 import { guardOf } from './schema.ts'
-
-type Row = Readonly<Record<string, unknown>>
 
 /** A row that was found or locked, with its read. */
 export interface FoundRow {
@@ -133,7 +132,7 @@ export function canFind(read: Read): boolean {
   return canHoldAll(read.table, valuesOf(read), read.kind === 'row' ? read.table.key : undefined)
 }
 
-export function valuesOf(read: Read): Readonly<Record<string, unknown>> {
+export function valuesOf(read: Read): Row {
   return read.kind === 'row' ? read.key : read.where
 }
 

@@ -1,8 +1,6 @@
 import { idBytes, idText } from '../../../domain/type-id.ts'
 import { compileDecodeRow, type DecodeRow } from '../compiled-rows.ts'
-import type { Column, Table } from '../table.ts'
-
-export type Row = Readonly<Record<string, unknown>>
+import type { Column, Row, Table } from '../table.ts'
 
 /** A value in SQLite's representation. */
 export type SqlValue = string | number | bigint | Buffer | null

@@ -6,10 +6,9 @@ import { StoreUnavailableError } from '../../store.ts'
 import { RowExistsError, type Driver, type DriverTransaction, type NetChange } from '../driver.ts'
 import type { Read } from '../operation.ts'
 import { RowCache } from '../row-cache.ts'
-import type { Table } from '../table.ts'
+import type { Row, Table } from '../table.ts'
 import { entries, payments } from '../tables.ts'
 import { EntriesOfMandates, OpenPayments } from './late-index.ts'
-import type { Row } from './row-codec.ts'
 import { TableStatements, type FoundRow, type NewRow } from './table-statements.ts'
 
 export interface SqliteDriverOptions {
@@ -182,7 +181,7 @@ export function createSqliteDriver({
 const nothing: ReadonlySet<Read> = new Set()
 
 /** Whether a payment is likely to change again soon. */
-function isPending({ status }: Readonly<Record<string, unknown>>): boolean {
+function isPending({ status }: Row): boolean {
   return status === 'open' || status === 'authorized'
 }
 

@@ -1,8 +1,8 @@
 import type { SqliteDatabase } from './open.ts'
 import type { RangeRead } from '../operation.ts'
-import { canHoldAll, columnList, indexOf, sqlName, sumsOnConflict, type Table } from '../table.ts'
+import { canHoldAll, columnList, indexOf, sqlName, sumsOnConflict, type Row, type Table } from '../table.ts'
 import { compileTakeChanged, type TakeChanged } from '../compiled-rows.ts'
-import { RowCodec, type Row, type SqlValue } from './row-codec.ts'
+import { RowCodec, type SqlValue } from './row-codec.ts'
 import { growingTables, joinedParameter, numberedTables, partsOf, type Part } from './schema.ts'
 
 /** A row with its number, if its table has numbers. */
