@@ -248,6 +248,15 @@ export class StoreOpenError extends Error {
   }
 }
 
+/** A step of the schema that failed, as an error that says so; all steps of a start are one transaction. */
+export function explainFailedStep(
+  error: unknown,
+  { place, step }: { readonly place: string; readonly step: number },
+): StoreOpenError {
+  const cause = error instanceof Error ? error.message : String(error)
+  return new StoreOpenError('schema_step_failed', { place, step, cause })
+}
+
 function render(code: OpenErrorCode, values: Values, spelling: Partial<Spelling>): string {
   const words: Values = { ...defaultSpelling, ...spelling, ...values }
   return sentences[code].join('; ').replace(/\{(\w+)\}/g, (_, word: string) => String(words[word]))

@@ -438,7 +438,7 @@ export type ProofOutcome =
   | { readonly decision: 'order_already_paid' | 'order_mismatch' }
 
 /** The terms of a proof. Its hold must have the same, so that a leaked proof secret cannot change an amount. */
-type ProofTerms = Pick<Hold, 'agentId' | 'mandateId' | 'amountText' | 'resourceUrl'> & {
+export type ProofTerms = Pick<Hold, 'agentId' | 'mandateId' | 'amountText' | 'resourceUrl'> & {
   readonly currency: string
 }
 

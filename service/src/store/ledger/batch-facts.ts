@@ -56,22 +56,21 @@ export class BatchFacts implements Facts {
     return this.#asked.map(({ read }) => read!)
   }
 
-  /** Whether this requests anything new. */
-  ask(read: Read): boolean {
+  /** Requests a read. */
+  ask(read: Read): void {
     if (read.table.sums) throw new TypeError(`the sums of ${read.table.name} are only added to, never read`)
     if (read.kind === 'range') {
       const text = readText(read)
-      if (this.#ranges.has(text)) return false
+      if (this.#ranges.has(text)) return
       const range = { read, found: undefined }
       this.#ranges.set(text, range)
       this.#asked.push(range)
-      return true
+      return
     }
     const place = this.#placeOf(read.table, read.key)
     if (!place.read) this.#asked.push(place)
-    else if (place.read.isLocked || !read.isLocked) return false
+    else if (place.read.isLocked || !read.isLocked) return
     place.read = read
-    return true
   }
 
   /** Stores what a driver has read, and discards the changes of operations. */
@@ -239,7 +238,8 @@ export function isWithin({ where, orderBy, after, upTo }: RangeRead, row: Row): 
   return Object.keys(where).every((name) => row[name] === where[name])
 }
 
-function compare(one: unknown, other: unknown): number {
+/** The order of two values of a column. */
+export function compare(one: unknown, other: unknown): number {
   const [left, right] = [one as string | number, other as string | number]
   return left < right ? -1 : left > right ? 1 : 0
 }

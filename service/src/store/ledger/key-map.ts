@@ -26,12 +26,11 @@ export class KeyMap<Value> {
     return level.set(lastOf(table, key), value).size > size
   }
 
-  /** Whether the key existed. */
-  delete(table: Table, key: Row): boolean {
+  delete(table: Table, key: Row): void {
     const tree = this.#tables[table.lockOrder]
-    if (!tree) return false
+    if (!tree) return
     tree.foundIn = undefined
-    return levelOf(tree, table, key)?.delete(lastOf(table, key)) ?? false
+    levelOf(tree, table, key)?.delete(lastOf(table, key))
   }
 }
 

@@ -649,7 +649,6 @@ export const auditEvents = tenantTable(
 /** Every table, in lock order. */
 export const allTables: readonly Table[] = declaredTables
 
-export type AccountRow = TableRow<typeof accounts>
 export type SessionRow = TableRow<typeof sessions>
 export type ApiKeyRow = TableRow<typeof apiKeys>
 export type KeyUseRow = TableRow<typeof keyUses>

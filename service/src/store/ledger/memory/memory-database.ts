@@ -1,4 +1,4 @@
-import { isWithin } from '../batch-facts.ts'
+import { compare, isWithin } from '../batch-facts.ts'
 import {
   RolledBackError,
   RowExistsError,
@@ -219,9 +219,4 @@ function wouldDeadlock(session: MemorySession, owner: MemorySession): boolean {
     if (blocking === session) return true
   }
   return false
-}
-
-function compare(left: unknown, right: unknown): number {
-  const [one, other] = [left as string | number, right as string | number]
-  return one < other ? -1 : one > other ? 1 : 0
 }

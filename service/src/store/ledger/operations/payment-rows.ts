@@ -1,6 +1,7 @@
 import type { ProofStatus } from '@purser/wire/payments'
 
 import { addMicro, type MicroUsdc } from '../../../domain/money.ts'
+import type { ProofTerms } from '../../store.ts'
 import type { MandateRow, PaymentRow } from '../tables.ts'
 
 /** The status of a payment: one that was open when all open payments of its mandate ended is void. */
@@ -13,12 +14,8 @@ export function statusOf(payment: PaymentRow, mandate: MandateRow, nowMs: number
   return payment.expiresAtMs > nowMs ? 'open' : 'expired'
 }
 
-type IssuedTerms = Pick<PaymentRow, 'agentId' | 'mandateId' | 'amountText' | 'resourceUrl'> & {
-  readonly currency: string
-}
-
 /** Whether a proof matches its payment. */
-export function isIssuedFor(payment: IssuedTerms, terms: IssuedTerms): boolean {
+export function isIssuedFor(payment: ProofTerms, terms: ProofTerms): boolean {
   return (
     payment.agentId === terms.agentId &&
     payment.mandateId === terms.mandateId &&

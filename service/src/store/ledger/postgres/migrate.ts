@@ -1,8 +1,7 @@
 import type { ClientBase } from 'pg'
 
 import { codeOf } from '../../error-code.ts'
-import { explainFailedStep } from '../../failed-step.ts'
-import { StoreOpenError } from '../../open-error.ts'
+import { explainFailedStep, StoreOpenError } from '../../open-error.ts'
 import { refuseForeignTables } from './refused-databases.ts'
 import { ledgerSteps } from './schema.ts'
 

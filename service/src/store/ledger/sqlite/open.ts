@@ -18,8 +18,7 @@ import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 
 import { codeOf } from '../../error-code.ts'
-import { explainFailedStep } from '../../failed-step.ts'
-import { StoreOpenError } from '../../open-error.ts'
+import { explainFailedStep, StoreOpenError } from '../../open-error.ts'
 import { refuseOtherTables } from './other-tables.ts'
 import { ledgerSteps } from './schema.ts'
 
