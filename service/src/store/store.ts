@@ -332,19 +332,10 @@ export type AmendmentOutcome =
       | 'history_too_long'
     >
   /** The total budget would be below what is spent, held and authorized. */
-  | {
-      readonly outcome: 'below_committed'
-      readonly spentMicro: MicroUsdc
-      readonly heldMicro: MicroUsdc
-      readonly authorizedMicro: MicroUsdc
-    }
+  | ({ readonly outcome: 'below_committed' } & Pick<Mandate, 'spentMicro' | 'heldMicro' | 'authorizedMicro'>)
 
 /** A possible payment, as far as limits need it. */
-export interface ProposedBooking {
-  readonly accountId: string
-  readonly agentId: string
-  readonly mandateId: string
-  readonly resourceUrl: string
+export interface ProposedBooking extends Pick<Hold, 'accountId' | 'agentId' | 'mandateId' | 'resourceUrl'> {
   readonly atMs: number
 }
 
@@ -488,11 +479,7 @@ export type AuthorizeOutcome =
 export type LateAuthorizationOutcome = { readonly outcome: 'replayed'; readonly hold: Hold } | Expired
 
 /** A merchant's call for a payment that its account has authorized. */
-export interface AuthorizedPayment {
-  readonly caller: Caller
-  readonly nonce: string
-  readonly nowMs: number
-}
+export type AuthorizedPayment = Pick<LateAttempt, 'caller' | 'nonce' | 'nowMs'>
 
 export interface Settlement extends AuthorizedPayment {
   /** How much to capture; null for the whole amount. */
@@ -551,13 +538,7 @@ export type VoidOutcome =
   | { readonly outcome: 'ended'; readonly hold: Hold }
   | Refusal<'not_found' | 'invalid_api_key' | 'already_captured'>
 
-export interface AgentQuestion {
-  readonly caller: Caller
-  readonly agentId: string
-  readonly mandateId: string
-  readonly merchantDomain: string
-  readonly nowMs: number
-}
+export type AgentQuestion = Pick<LateAttempt, 'caller' | 'agentId' | 'mandateId' | 'merchantDomain' | 'nowMs'>
 
 /** The agent and mandate, if the caller may see them; risk facts if both are present. */
 export interface AgentFacts extends PolicyFacts {

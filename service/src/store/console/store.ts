@@ -240,10 +240,7 @@ export interface Decision {
 
 export type Refund = Pick<RefundRow, 'id' | 'amountText' | 'reason' | 'createdAtMs'>
 
-export interface ConsoleAgent extends Agent {
-  readonly spentMicro: MicroUsdc
-  readonly heldMicro: MicroUsdc
-  readonly authorizedMicro: MicroUsdc
+export interface ConsoleAgent extends Agent, Pick<Mandate, 'spentMicro' | 'heldMicro' | 'authorizedMicro'> {
   readonly remainingMicro: MicroUsdc
   readonly activeMandates: number
   readonly openHolds: number

@@ -1,4 +1,5 @@
 import { StoreUnavailableError } from '../../store.ts'
+import type { Settle } from '../ledger.ts'
 
 export interface BatchedReadsOptions<Key, Found> {
   /** Reads what belongs to some keys, in the same order. */
@@ -22,10 +23,8 @@ export interface SecondBatch {
 
 const maxConcurrentBatches = 2
 
-interface Waiting<Key, Found> {
+interface Waiting<Key, Found> extends Settle<Found> {
   readonly key: Key
-  readonly resolve: (found: Found) => void
-  readonly reject: (error: unknown) => void
 }
 
 /**

@@ -8,7 +8,7 @@ import { explainFailure } from './explain-failure.ts'
 import { connect, extendLog } from './open.ts'
 import type { WrittenBatch } from '../../store-metrics.ts'
 import { StoreUnavailableError } from '../../store.ts'
-import { Ledger } from '../ledger.ts'
+import { Ledger, type Settle } from '../ledger.ts'
 import type { Operation } from '../operation.ts'
 import { operationsByName } from '../operations/by-name.ts'
 import { Packer, Unpacker, type Parcel } from './packing.ts'
@@ -44,11 +44,9 @@ interface Replies extends Parcel {
 /** A message to the thread. */
 type Message = Parcel | 'close'
 
-interface Waiting {
+interface Waiting extends Settle<unknown> {
   readonly call: unknown
   readonly sinceMs: number
-  readonly resolve: (outcome: unknown) => void
-  readonly reject: (error: unknown) => void
 }
 
 /** Requests to the thread other than operations. */

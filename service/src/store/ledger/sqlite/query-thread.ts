@@ -3,6 +3,7 @@ import { isMainThread, parentPort, Worker, workerData, type MessagePort } from '
 import Database from 'better-sqlite3'
 
 import { QueryTooSlowError } from '../../store.ts'
+import type { Settle } from '../ledger.ts'
 import { readerOf } from './sqlite-reader.ts'
 
 export interface QueryThreadOptions {
@@ -23,9 +24,7 @@ interface Query {
 
 type Reply = { readonly rows: unknown[] } | { readonly error: Error } | 'too slow'
 
-interface Waiting {
-  readonly resolve: (rows: unknown[]) => void
-  readonly reject: (error: unknown) => void
+interface Waiting extends Settle<unknown[]> {
   readonly timer: NodeJS.Timeout
 }
 
