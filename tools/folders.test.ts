@@ -7,18 +7,13 @@ import { sourceFiles, type SourceFile } from './source-files.ts'
 
 const maxFilesOfFolder = 25
 
-/** The ledger of `service/src/store/ledger` will replace these. */
-const replaced = new Set(['service/src/store/postgres', 'service/src/store/sqlite'])
-
 const files = sourceFiles(['packages', 'console', 'service', 'bench', 'deploy', 'examples', 'tools']).filter(
   ({ path }) => !path.endsWith('.test.ts'),
 )
 
 test('No folder has more than 25 source files, tests aside', () => {
   const folders = Map.groupBy(files, ({ path }) => dirname(path))
-  const full = [...folders]
-    .filter(([, { length }]) => length > maxFilesOfFolder)
-    .filter(([folder]) => !replaced.has(folder))
+  const full = [...folders].filter(([, { length }]) => length > maxFilesOfFolder)
   assert.deepEqual(
     full.map(([folder, { length }]) => `${folder}: ${length}`),
     [],

@@ -52,7 +52,7 @@ for (const endpoint of endpoints) {
       ].map(([name, input]) => ({
         type: 'extra_forbidden',
         loc: ['query', name],
-        msg: `Extra inputs are not permitted; this endpoint takes ${takes}`,
+        msg: `Extra inputs are not permitted; this takes ${takes}`,
         input,
         ctx: { known: takes },
       })),
@@ -83,3 +83,32 @@ test('Many unknown parameters list 20 errors with truncated inputs', async () =>
   assert.equal(body.detail.length, 20)
   assert.ok(text.length < 20_000, `${text.length}`)
 })
+
+/** A mistyped field, where it would change what is paid: the endpoint, its body and the place of the field. */
+const mistyped: readonly [string, unknown, string][] = [
+  ['POST /v1/payments/unknown/capture', { amout: '1.00' }, 'amout'],
+  ['POST /v1/payments/authorize', { capture_second: 60 }, 'capture_second'],
+  ['POST /v1/transactions/unknown/refund', { amout: '1.00' }, 'amout'],
+  ['PATCH /v1/mandates/unknown', { max_spend_totl: '1.00' }, 'max_spend_totl'],
+  ['PATCH /v1/mandates/unknown', { max_capture_seconds: 60 }, 'max_capture_seconds'],
+  ['POST /v1/mandates/unknown/increase-requests', { reason: 'more', limit: [] }, 'limit'],
+  ['POST /v1/budgets', { name: 'Team', limits: [], parent: 'budget_1' }, 'parent'],
+  ['PATCH /v1/budgets/unknown', { limit: [] }, 'limit'],
+  ['POST /mandates', { limits: [{ window: 'lifetime', max_amount: '1', pers: 'seller' }] }, 'limits.0.pers'],
+  ['POST /mandates', { approval: { abov: '1' } }, 'approval.abov'],
+]
+
+for (const [called, body, place] of mistyped) {
+  test(`${called} refuses the unknown field ${place}`, async () => {
+    const [method = '', path = ''] = called.split(' ')
+    const headers = { 'if-match': '"1"', 'idempotency-key': 'once' }
+    const answer = await service.call(method, path, { body, headers })
+    assert.equal(answer.status, 422, answer.text)
+    const faults = answer.body.detail as { type: string; loc: (string | number)[] }[]
+    const unknown = faults.filter(({ type }) => type === 'extra_forbidden')
+    assert.deepEqual(
+      unknown.map(({ loc }) => loc.join('.')),
+      [`body.${place}`],
+    )
+  })
+}

@@ -1,7 +1,17 @@
 import { Type, type Static } from './schema/type.ts'
 
 import { endpoint } from './endpoint.ts'
-import { Amount, AmountText, described, Id, Nullable, OneOf, Text, Timestamp } from './fields.ts'
+import {
+  Amount,
+  AmountText,
+  described,
+  Id,
+  Nullable,
+  OneOf,
+  Text,
+  Timestamp,
+  noOtherFields,
+} from './fields.ts'
 import { maxItems, maxLengths } from './lengths.ts'
 import { Limits, NewLimits } from './limits/limits.ts'
 import { PageOf, pageParameters } from './pages.ts'
@@ -64,19 +74,22 @@ export const IncreasedTerms = Type.Object({
 export type IncreasedTerms = Static<typeof IncreasedTerms>
 
 /** A request for wider terms. */
-export const IncreaseRequest = Type.Object({
-  ...increasedTerms,
-  limits: Type.Optional(
-    described(
-      NewLimits,
-      'Requested limits over time, all of them: one that is left out is removed. At least one must allow more than now, unless another term does.',
+export const IncreaseRequest = Type.Object(
+  {
+    ...increasedTerms,
+    limits: Type.Optional(
+      described(
+        NewLimits,
+        'Requested limits over time, all of them: one that is left out is removed. At least one must allow more than now, unless another term does.',
+      ),
     ),
-  ),
-  reason: Text(maxLengths.approvalMessage, {
-    description: 'Why more is needed, as free text for the person who decides.',
-    examples: ['The last three reports cost 12.00 each.'],
-  }),
-})
+    reason: Text(maxLengths.approvalMessage, {
+      description: 'Why more is needed, as free text for the person who decides.',
+      examples: ['The last three reports cost 12.00 each.'],
+    }),
+  },
+  noOtherFields,
+)
 export type IncreaseRequest = Static<typeof IncreaseRequest>
 
 export const ApprovalRequest = Type.Object({

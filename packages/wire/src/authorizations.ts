@@ -1,21 +1,24 @@
 import { Type, type Static } from './schema/type.ts'
 
 import { endpoint } from './endpoint.ts'
-import { AmountText, described, PaymentAmount, Text, Timestamp } from './fields.ts'
+import { AmountText, described, PaymentAmount, Text, Timestamp, noOtherFields } from './fields.ts'
 import { maxLengths } from './lengths.ts'
 import { CaptureSeconds } from './mandates.ts'
 import { NotVerified, ProofStatus, Verified, VerifyRequest } from './payments.ts'
 import { ownerRoles } from './roles.ts'
 
-export const AuthorizeRequest = Type.Object({
-  ...VerifyRequest.properties,
-  capture_seconds: Type.Optional(
-    described(
-      CaptureSeconds,
-      'Time in seconds until the capture deadline, 600 by default; at most what the mandate allows.',
+export const AuthorizeRequest = Type.Object(
+  {
+    ...VerifyRequest.properties,
+    capture_seconds: Type.Optional(
+      described(
+        CaptureSeconds,
+        'Time in seconds until the capture deadline, 600 by default; at most what the mandate allows.',
+      ),
     ),
-  ),
-})
+  },
+  noOtherFields,
+)
 
 export const Authorization = Type.Object({
   nonce: Text(maxLengths.uuid, { description: 'UUID of the proof. Use it to capture or void the payment.' }),
@@ -77,14 +80,17 @@ const authorizedParams = Type.Object({
   nonce: Text(maxLengths.uuid, { description: 'The `nonce` of the authorization, a UUID.' }),
 })
 
-export const CaptureRequest = Type.Object({
-  amount: Type.Optional(
-    described(
-      PaymentAmount,
-      'Amount to charge in USDC, as decimal text: at most the authorized amount, which is the default. The rest is released at once.',
+export const CaptureRequest = Type.Object(
+  {
+    amount: Type.Optional(
+      described(
+        PaymentAmount,
+        'Amount to charge in USDC, as decimal text: at most the authorized amount, which is the default. The rest is released at once.',
+      ),
     ),
-  ),
-})
+  },
+  noOtherFields,
+)
 
 export const Captured = Type.Object({
   ...Verified.properties,

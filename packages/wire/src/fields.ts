@@ -124,6 +124,12 @@ export const MetadataFilter = described(
   'Only records with this text under this name of their `metadata`, as `metadata[name]=text`. All of several must match.',
 )
 
+/**
+ * For objects in requests about money that interface 0.1.0 does not list: if a mistyped field were dropped, a limit would be
+ * missing, or a whole payment refunded instead of a part.
+ */
+export const noOtherFields = { additionalProperties: false } as const
+
 /** A text written by the service, or one that only the service can interpret. */
 export const Text = (maxLength: number, options: SchemaOptions = {}) => Type.String({ maxLength, ...options })
 

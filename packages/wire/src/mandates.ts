@@ -20,6 +20,7 @@ import {
   Timestamp,
   Usdc,
   UsdcByDefault,
+  noOtherFields,
 } from './fields.ts'
 import { Limits, LimitUsages, NewLimits } from './limits/limits.ts'
 import { PageOf, pageParameters, PageQuery } from './pages.ts'
@@ -54,29 +55,32 @@ export const ResourcePattern = Type.String({
   examples: ['https://api.example.com/reports/*'],
 })
 /** When a person must approve a payment. */
-export const ApprovalTerms = Type.Object({
-  above: Type.Optional(
-    described(
-      Nullable(Amount),
-      'A payment above this amount in USDC needs approval; null or omitted: no amount does.',
+export const ApprovalTerms = Type.Object(
+  {
+    above: Type.Optional(
+      described(
+        Nullable(Amount),
+        'A payment above this amount in USDC needs approval; null or omitted: no amount does.',
+      ),
     ),
-  ),
-  first_purchase_at_seller: Type.Optional(
-    Type.Boolean({
-      default: false,
-      description:
-        'Whether the first purchase from each seller needs approval. The seller is the host of the resource.',
-    }),
-  ),
-  required: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 2,
-      default: 1,
-      description: 'Number of different people who must approve.',
-    }),
-  ),
-})
+    first_purchase_at_seller: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          'Whether the first purchase from each seller needs approval. The seller is the host of the resource.',
+      }),
+    ),
+    required: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 2,
+        default: 1,
+        description: 'Number of different people who must approve.',
+      }),
+    ),
+  },
+  noOtherFields,
+)
 export type ApprovalTerms = Static<typeof ApprovalTerms>
 
 /** Mandate (fields accepted on creation). */
@@ -234,51 +238,56 @@ export type Mandate = Static<typeof Mandate>
 export type MandateTerms = Pick<Mandate, MandateTerm>
 
 /** The changes of an amendment: omitted terms stay unchanged. */
-export const MandateAmendment = Type.Object({
-  purpose: Type.Optional(described(Purpose, 'What the budget is for. Only an owner changes it.')),
-  max_spend_total: Type.Optional(described(Amount, 'Total budget in USDC, as decimal text.')),
-  max_spend_per_transaction: Type.Optional(
-    described(Amount, 'Max amount of one payment in USDC, as decimal text.'),
-  ),
-  allowed_sellers: Type.Optional(described(terms.allowed_sellers, 'Allowed seller domains, all of them.')),
-  allowed_categories: Type.Optional(described(terms.allowed_categories, 'Allowed categories, all of them.')),
-  allowed_resources: Type.Optional(
-    described(
-      terms.allowed_resources,
-      'URLs that may be bought, all of them; an empty list allows every URL.',
+export const MandateAmendment = Type.Object(
+  {
+    purpose: Type.Optional(described(Purpose, 'What the budget is for. Only an owner changes it.')),
+    max_spend_total: Type.Optional(described(Amount, 'Total budget in USDC, as decimal text.')),
+    max_spend_per_transaction: Type.Optional(
+      described(Amount, 'Max amount of one payment in USDC, as decimal text.'),
     ),
-  ),
-  category_check: Type.Optional(
-    described(CategoryCheck, 'When the category is checked: `enforced` also when a proof is issued.'),
-  ),
-  metadata: Type.Optional(
-    described(Metadata, 'Your own texts, by name, all of them. Only an owner changes them.'),
-  ),
-  expires_at: Type.Optional(
-    described(Timestamp, 'When the mandate expires, as a time with a time zone (RFC 3339).'),
-  ),
-  approval: Type.Optional(
-    described(Nullable(ApprovalTerms), 'When a person must approve a payment, as a whole; null: never.'),
-  ),
-  limits: Type.Optional(
-    described(
-      NewLimits,
-      'Limits over time, all of them. One that counts over the same window as before keeps its id and what it has counted; one that is added counts what was committed in its current period.',
+    allowed_sellers: Type.Optional(described(terms.allowed_sellers, 'Allowed seller domains, all of them.')),
+    allowed_categories: Type.Optional(
+      described(terms.allowed_categories, 'Allowed categories, all of them.'),
     ),
-  ),
-  budget_id: Type.Optional(
-    described(
-      Nullable(Text(maxLengths.id)),
-      'Shared budget in which its payments count from now on; null for none. Earlier payments count where they were booked. Only an owner changes it.',
+    allowed_resources: Type.Optional(
+      described(
+        terms.allowed_resources,
+        'URLs that may be bought, all of them; an empty list allows every URL.',
+      ),
     ),
-  ),
-  end_holds: Type.Optional(
-    Type.Boolean({
-      description:
-        'Whether all open proofs of the mandate end at once, also if no term changes, so that what they hold does not stand in the way of a smaller budget. Default false: they stay.',
-    }),
-  ),
-})
+    category_check: Type.Optional(
+      described(CategoryCheck, 'When the category is checked: `enforced` also when a proof is issued.'),
+    ),
+    metadata: Type.Optional(
+      described(Metadata, 'Your own texts, by name, all of them. Only an owner changes them.'),
+    ),
+    expires_at: Type.Optional(
+      described(Timestamp, 'When the mandate expires, as a time with a time zone (RFC 3339).'),
+    ),
+    approval: Type.Optional(
+      described(Nullable(ApprovalTerms), 'When a person must approve a payment, as a whole; null: never.'),
+    ),
+    limits: Type.Optional(
+      described(
+        NewLimits,
+        'Limits over time, all of them. One that counts over the same window as before keeps its id and what it has counted; one that is added counts what was committed in its current period.',
+      ),
+    ),
+    budget_id: Type.Optional(
+      described(
+        Nullable(Text(maxLengths.id)),
+        'Shared budget in which its payments count from now on; null for none. Earlier payments count where they were booked. Only an owner changes it.',
+      ),
+    ),
+    end_holds: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether all open proofs of the mandate end at once, also if no term changes, so that what they hold does not stand in the way of a smaller budget. Default false: they stay.',
+      }),
+    ),
+  },
+  noOtherFields,
+)
 export type MandateAmendment = Static<typeof MandateAmendment>
 
 /** The terms of a mandate from one amendment to the next. */

@@ -1,23 +1,26 @@
 import { Type } from './schema/type.ts'
 
 import { endpoint } from './endpoint.ts'
-import { described, Id, PaymentAmount, Text } from './fields.ts'
+import { described, Id, PaymentAmount, Text, noOtherFields } from './fields.ts'
 import { maxLengths } from './lengths.ts'
 import { ownerRoles } from './roles.ts'
 import { Transaction } from './transactions.ts'
 
-export const RefundRequest = Type.Object({
-  amount: described(
-    PaymentAmount,
-    'Amount to refund in USDC, as decimal text. The refunds of a payment never exceed its charge.',
-  ),
-  reason: Type.Optional(
-    Text(maxLengths.refundReason, {
-      description: 'Why it is refunded, for the records of both accounts.',
-      examples: ['Out of stock'],
-    }),
-  ),
-})
+export const RefundRequest = Type.Object(
+  {
+    amount: described(
+      PaymentAmount,
+      'Amount to refund in USDC, as decimal text. The refunds of a payment never exceed its charge.',
+    ),
+    reason: Type.Optional(
+      Text(maxLengths.refundReason, {
+        description: 'Why it is refunded, for the records of both accounts.',
+        examples: ['Out of stock'],
+      }),
+    ),
+  },
+  noOtherFields,
+)
 
 export const refundTransaction = endpoint({
   id: 'refundTransaction',

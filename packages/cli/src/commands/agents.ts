@@ -106,7 +106,7 @@ function budgetCommand(io: Io) {
     .argument('[budget-id]')
     .option('--no-budget', 'remove the agent from its budget')
     .action(async (id, budgetId, options) => {
-      if ((budgetId === undefined) !== (options.budget === false)) {
+      if ((budgetId === undefined) === options.budget) {
         throw new CommandError('name a budget, or --no-budget to remove the agent from its budget', 'usage')
       }
       const { agents } = await connect(options, io)

@@ -2,7 +2,7 @@ import { Type, type Static } from '../schema/type.ts'
 
 import { ownerRoles, readerRoles } from '../roles.ts'
 import { endpoint } from '../endpoint.ts'
-import { described, Id, Name, Nullable, Text, Timestamp } from '../fields.ts'
+import { described, Id, Name, Nullable, Text, Timestamp, noOtherFields } from '../fields.ts'
 import { Limits, LimitUsage, LimitUsages, NewLimits } from './limits.ts'
 import { PageOf, PageQuery } from '../pages.ts'
 import { maxLengths } from '../lengths.ts'
@@ -27,36 +27,42 @@ export const Budget = Type.Object({
 })
 export type Budget = Static<typeof Budget>
 
-export const NewBudget = Type.Object({
-  name: described(Name, 'Display name of the budget; need not be unique.'),
-  parent_id: Type.Optional(
-    described(
-      Nullable(Text(maxLengths.id)),
-      'Budget above it, whose limits apply too; null or omitted for none. At most four levels.',
+export const NewBudget = Type.Object(
+  {
+    name: described(Name, 'Display name of the budget; need not be unique.'),
+    parent_id: Type.Optional(
+      described(
+        Nullable(Text(maxLengths.id)),
+        'Budget above it, whose limits apply too; null or omitted for none. At most four levels.',
+      ),
     ),
-  ),
-  limits: described(
-    NewLimits,
-    'Limits that all payments below the budget share. None of them counts `per` subject.',
-  ),
-})
+    limits: described(
+      NewLimits,
+      'Limits that all payments below the budget share. None of them counts `per` subject.',
+    ),
+  },
+  noOtherFields,
+)
 
 /** The changes of a budget: omitted fields stay unchanged. */
-export const BudgetChange = Type.Object({
-  name: Type.Optional(described(Name, 'Display name of the budget.')),
-  limits: Type.Optional(
-    described(
-      NewLimits,
-      'Limits that all payments below the budget share, all of them. One that counts over the same window as before keeps its id and what it has counted; one that is added counts what was committed in its current period.',
+export const BudgetChange = Type.Object(
+  {
+    name: Type.Optional(described(Name, 'Display name of the budget.')),
+    limits: Type.Optional(
+      described(
+        NewLimits,
+        'Limits that all payments below the budget share, all of them. One that counts over the same window as before keeps its id and what it has counted; one that is added counts what was committed in its current period.',
+      ),
     ),
-  ),
-  end_holds: Type.Optional(
-    Type.Boolean({
-      description:
-        'Whether a limit may be set below what is committed: then all open proofs below the budget end at once. Default false.',
-    }),
-  ),
-})
+    end_holds: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether a limit may be set below what is committed: then all open proofs below the budget end at once. Default false.',
+      }),
+    ),
+  },
+  noOtherFields,
+)
 export type BudgetChange = Static<typeof BudgetChange>
 
 /** Why a limit of a budget cannot be cut this far, with the figures. */

@@ -1,6 +1,17 @@
 import { Type, type Static } from '../schema/type.ts'
 
-import { Amount, described, Id, Name, Nullable, OneOf, PaymentAmount, Text, Timestamp } from '../fields.ts'
+import {
+  Amount,
+  described,
+  Id,
+  Name,
+  Nullable,
+  OneOf,
+  PaymentAmount,
+  Text,
+  Timestamp,
+  noOtherFields,
+} from '../fields.ts'
 import { maxItems, maxLengths } from '../lengths.ts'
 
 /** The units of calendar windows. */
@@ -46,7 +57,7 @@ export const CalendarWindow = Type.Object(
       }),
     ),
   },
-  { title: 'CalendarWindow' },
+  { title: 'CalendarWindow', ...noOtherFields },
 )
 
 export const RollingWindow = Type.Object(
@@ -58,7 +69,7 @@ export const RollingWindow = Type.Object(
         'Length in seconds of a window that always ends now. It never admits more than the max in any such window, and counts at most 1/24 longer.',
     }),
   },
-  { title: 'RollingWindow' },
+  { title: 'RollingWindow', ...noOtherFields },
 )
 
 /** The time over which a limit counts. */
@@ -76,33 +87,36 @@ const MaxCount = Type.Integer({
 })
 
 /** A requested limit. At least one max is needed. */
-export const NewLimit = Type.Object({
-  window: described(
-    LimitWindow,
-    'When it counts: calendar periods, the last seconds, or `lifetime`. Payments count when their proof is issued.',
-  ),
-  max_amount: Type.Optional(
-    described(
-      Nullable(PaymentAmount),
-      'Max sum of the payments in a window in USDC, as decimal text; null or omitted for none.',
+export const NewLimit = Type.Object(
+  {
+    window: described(
+      LimitWindow,
+      'When it counts: calendar periods, the last seconds, or `lifetime`. Payments count when their proof is issued.',
     ),
-  ),
-  max_count: Type.Optional(
-    described(Nullable(MaxCount), 'Max number of payments in a window; null or omitted for none.'),
-  ),
-  per: Type.Optional(
-    described(
-      Nullable(OneOf(limitSubjects)),
-      'Counts apart for each host of a resource (`seller`), or for each normalized URL without its query (`resource`); null or omitted for all together. Not for shared budgets.',
+    max_amount: Type.Optional(
+      described(
+        Nullable(PaymentAmount),
+        'Max sum of the payments in a window in USDC, as decimal text; null or omitted for none.',
+      ),
     ),
-  ),
-  action: Type.Optional(
-    described(
-      OneOf(limitActions),
-      'What happens to a payment that does not fit: `deny` (default) refuses it, `require_approval` asks a person, `notify` approves it and records an event once a period.',
+    max_count: Type.Optional(
+      described(Nullable(MaxCount), 'Max number of payments in a window; null or omitted for none.'),
     ),
-  ),
-})
+    per: Type.Optional(
+      described(
+        Nullable(OneOf(limitSubjects)),
+        'Counts apart for each host of a resource (`seller`), or for each normalized URL without its query (`resource`); null or omitted for all together. Not for shared budgets.',
+      ),
+    ),
+    action: Type.Optional(
+      described(
+        OneOf(limitActions),
+        'What happens to a payment that does not fit: `deny` (default) refuses it, `require_approval` asks a person, `notify` approves it and records an event once a period.',
+      ),
+    ),
+  },
+  noOtherFields,
+)
 export type NewLimit = Static<typeof NewLimit>
 
 export const Limit = Type.Object({

@@ -11,14 +11,16 @@ export interface Field {
 }
 
 interface ModelOptions {
-  /** Whether the object is passed on unchanged, with all its other fields. */
-  readonly keepsUnknown: boolean
+  /** Other fields are dropped, refused, or kept: then the object is passed on unchanged. */
+  readonly others: 'drop' | 'refuse' | 'keep'
   /** Whether a field may have several values in a list, of which the last counts. */
   readonly fromQuery: boolean
 }
 
 /** Validates objects with known fields; errors are in the order of the fields. */
-export function modelReader(fields: readonly Field[], { keepsUnknown, fromQuery }: ModelOptions): Reader {
+export function modelReader(fields: readonly Field[], { others, fromQuery }: ModelOptions): Reader {
+  const keepsUnknown = others === 'keep'
+  const known = fields.map(({ name }) => name)
   if (keepsUnknown && fields.some((field) => field.default !== undefined)) {
     throw new TypeError('an object that is handed on as it came cannot have defaults filled in')
   }
@@ -38,6 +40,13 @@ export function modelReader(fields: readonly Field[], { keepsUnknown, fromQuery 
       const read = field.read(fromQuery && Array.isArray(given) ? given.at(-1) : given)
       if (read instanceof Refusal) refusal = join(refusal, read.under(name))
       else if (!keepsUnknown) value[name] = read
+    }
+    if (others === 'refuse') {
+      const ctx = { known: known.join(', ') || 'no fields' }
+      for (const name of Object.keys(input)
+        .filter((name) => !known.includes(name))
+        .slice(0, maxErrors))
+        refusal = join(refusal, refuse('extra_forbidden', input[name], ctx).under(placeOf(name)))
     }
     return refusal ?? value
   }
@@ -64,9 +73,7 @@ export function dictReader({ maxProperties = Infinity, readName, readValue }: Di
     let refusal: Refusal | undefined
     for (const name of names) {
       for (const read of [readName(name), readValue(input[name])]) {
-        // The location of an item cannot be longer than the longest valid name.
-        if (read instanceof Refusal)
-          refusal = join(refusal, read.under(name.slice(0, maxPlaceLength).toWellFormed()))
+        if (read instanceof Refusal) refusal = join(refusal, read.under(placeOf(name)))
       }
       if (refusal && refusal.items.length >= maxErrors) break
     }
@@ -75,6 +82,11 @@ export function dictReader({ maxProperties = Infinity, readName, readValue }: Di
 }
 
 const maxPlaceLength = 40
+
+/** The name in the location of an error, which cannot be longer than the longest valid name. */
+function placeOf(name: string): string {
+  return name.slice(0, maxPlaceLength).toWellFormed()
+}
 
 function isRecord(input: unknown): input is Record<string, unknown> {
   return typeof input === 'object' && input !== null && !Array.isArray(input)

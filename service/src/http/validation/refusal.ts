@@ -30,7 +30,7 @@ export class Refusal {
  */
 const messages = {
   missing: 'Field required',
-  extra_forbidden: 'Extra inputs are not permitted; this endpoint takes {known}',
+  extra_forbidden: 'Extra inputs are not permitted; this takes {known}',
   json_invalid: 'JSON decode error',
   model_attributes_type: 'Input should be a valid dictionary or object to extract fields from',
   dict_type: 'Input should be a valid dictionary',

@@ -122,7 +122,6 @@ function objectReader(schema: Schema, where: Where, expect: (...keywords: string
     })
   }
   expect('properties', 'required', 'additionalProperties')
-  if (schema.additionalProperties === false) throw new TypeError('unknown fields are never refused')
   const fields = Object.entries(schema.properties).map(([name, field]) => ({
     name,
     read: readerOf(field, where),
@@ -130,9 +129,14 @@ function objectReader(schema: Schema, where: Where, expect: (...keywords: string
     default: field.default,
   }))
   return modelReader(fields, {
-    keepsUnknown: schema.additionalProperties === true,
+    others: othersOf(schema),
     fromQuery: where === 'query',
   })
+}
+
+function othersOf({ additionalProperties }: Schema) {
+  if (additionalProperties === undefined) return 'drop'
+  return additionalProperties ? 'keep' : 'refuse'
 }
 
 /** One schema and null, or several objects and a text. */
