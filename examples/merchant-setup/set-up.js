@@ -13,25 +13,33 @@ if (!apiKey || !baseUrl) {
 const owner = new Purser({ apiKey, baseUrl })
 const domain = process.argv[2] ?? 'localhost'
 
-// The merchant: its domain, and a key that can collect payments and nothing else.
-await owner.sellers.create({ name: 'My shop', domain, price_config: {} }).catch((error) => {
-  if (!(error instanceof ConflictError)) throw error // Already registered.
+setUp().catch((error) => {
+  // For example, the service does not run, or the key is another service's.
+  console.error(error.message)
+  process.exit(1)
 })
-const merchant = await owner.apiKeys.create({ role: 'merchant', environment: 'sandbox', label: domain })
 
-// The agent: its mandate, and a key that can pay within it and nothing else.
-const agent = await owner.agents.create({ name: 'first-customer' })
-const mandate = await owner.mandates.create({
-  agent_id: agent.id,
-  purpose: `Try ${domain}`,
-  max_spend_total: '10.00',
-  max_spend_per_transaction: '5.00',
-  allowed_sellers: [domain],
-  expires_at: new Date(Date.now() + 30 * 86_400_000).toISOString(),
-})
-const customer = await owner.apiKeys.create({ role: 'agent', environment: 'sandbox', agent_id: agent.id })
+async function setUp() {
+  // The merchant: its domain, and a key that can collect payments and nothing else.
+  await owner.sellers.create({ name: 'My shop', domain, price_config: {} }).catch((error) => {
+    if (!(error instanceof ConflictError)) throw error // Already registered.
+  })
+  const merchant = await owner.apiKeys.create({ role: 'merchant', environment: 'sandbox', label: domain })
 
-console.log(`export PURSER_MERCHANT_KEY=${merchant.key}
+  // The agent: its mandate, and a key that can pay within it and nothing else.
+  const agent = await owner.agents.create({ name: 'first-customer' })
+  const mandate = await owner.mandates.create({
+    agent_id: agent.id,
+    purpose: `Try ${domain}`,
+    max_spend_total: '10.00',
+    max_spend_per_transaction: '5.00',
+    allowed_sellers: [domain],
+    expires_at: new Date(Date.now() + 30 * 86_400_000).toISOString(),
+  })
+  const customer = await owner.apiKeys.create({ role: 'agent', environment: 'sandbox', agent_id: agent.id })
+
+  console.log(`export PURSER_MERCHANT_KEY=${merchant.key}
 export PURSER_AGENT_KEY=${customer.key}
 export PURSER_AGENT_ID=${agent.id}
 export PURSER_MANDATE_ID=${mandate.id}`)
+}

@@ -630,3 +630,13 @@ test('An agent asks for a wider limit, which the list shows in the syntax of its
   const { limits, max_spend_total: total } = await json(context, 'mandates', 'show', purchase.mandateId)
   assert.deepEqual([total, limits[0].max_amount, limits[1].max_count], ['150.00', '8.00', 3])
 })
+
+test('Another server at the address is named as such', async (context) => {
+  const server = createServer((_, answer) => answer.writeHead(404).end('Not found'))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  context.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const settings = { PURSER_URL: `http://127.0.0.1:${port}`, PURSER_API_KEY: service.sandboxKey }
+  const { code, errors } = await testCommand(context, settings).purser('agents', 'list')
+  assert.deepEqual([code, /not a Purser service; check PURSER_URL/.test(errors)], [5, true])
+})

@@ -50,7 +50,9 @@ function explainAnswer(error: ApiError): { readonly message: string; readonly ex
     return { message, exitCode: exitCodes.unauthorised }
   }
   if (error instanceof NotFoundError) {
-    const message = 'no such record, or this key cannot see it (another account or environment)'
+    const message = error.code.startsWith('http_')
+      ? 'what answers at this address is not a Purser service; check PURSER_URL or the profile'
+      : 'no such record, or this key cannot see it (another account or environment)'
     return { message, exitCode: exitCodes.notFound }
   }
   if (error instanceof UnavailableError) {

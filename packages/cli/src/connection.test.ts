@@ -122,7 +122,7 @@ const keyless: readonly (readonly [
     'the key that the service printed, under the name that it printed',
     { PURSER_SANDBOX_KEY: 'svc_sand_printed' },
     false,
-    /there is no key for .*; PURSER_SANDBOX_KEY is a setting of the service: set PURSER_API_KEY to the same key, or save it with purser profile add\.$/,
+    /there is no key for .*; PURSER_SANDBOX_KEY is what the service printed, and this command reads PURSER_API_KEY: export PURSER_API_KEY=\$PURSER_SANDBOX_KEY, or save it with purser profile add\.$/,
   ],
 ]
 for (const [what, environment, hasProfiles, error] of keyless) {

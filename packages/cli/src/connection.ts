@@ -43,7 +43,7 @@ export function keyRemedy(io: Place): string {
     return `PURSER_URL is set, so profile ${current} (${hidden.url}) is not used: unset PURSER_URL, or pass --profile ${current}`
   }
   if (sandboxKey) {
-    return `PURSER_SANDBOX_KEY is a setting of the service: set PURSER_API_KEY to the same key, or save it with ${keep}`
+    return `PURSER_SANDBOX_KEY is what the service printed, and this command reads PURSER_API_KEY: export PURSER_API_KEY=$PURSER_SANDBOX_KEY, or save it with ${keep}`
   }
   return `set PURSER_API_KEY, or save one with ${keep}`
 }

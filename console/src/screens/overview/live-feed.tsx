@@ -4,11 +4,11 @@ import { useState } from 'react'
 import { useNow } from '../../api/connection.tsx'
 import { Go } from '../../shell/go.tsx'
 import { reasonInWords } from '../../text/reasons.ts'
-import { Amount } from '../../ui/amount.tsx'
 import { StatusBadge } from '../../ui/badge.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { When } from '../../ui/when.tsx'
+import { TransactionAmount, whoElse } from '../transactions/transaction-parts.tsx'
 import './live-feed.css'
 
 const words = { connecting: 'Connecting', live: 'Live', lost: 'Connection lost, reconnecting' }
@@ -49,13 +49,13 @@ export function LiveFeed({
               <Go to={`transactions/${one.id}`} isClamped>
                 {one.merchant_domain}
               </Go>
-              <Amount value={one.amount} currency={one.currency} isQuiet={one.status !== 'paid'} />
+              <TransactionAmount of={one} />
               <span className="feed-more">
                 <When at={one.created_at} />
                 {one.status === 'denied' && <> · {reasonInWords(one.reason_code)}</>}
                 <span className="feed-who one-line">
                   {one.agent_name === null
-                    ? 'from another account'
+                    ? whoElse(one)
                     : `${one.agent_name || 'Unnamed agent'} · ${one.mandate_purpose || 'No purpose given'}`}
                 </span>
               </span>

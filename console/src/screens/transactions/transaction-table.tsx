@@ -4,13 +4,13 @@ import { useState, type ReactNode } from 'react'
 import { useReadPages } from '../../api/queries.ts'
 import { Go } from '../../shell/go.tsx'
 import { reasonInWords } from '../../text/reasons.ts'
-import { Amount } from '../../ui/amount.tsx'
 import { StatusBadge } from '../../ui/badge.tsx'
 import type { Column } from '../../ui/data-table.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { PagedTable } from '../../ui/paged-table.tsx'
 import { Minute } from '../../ui/when.tsx'
 import { foldPurchases, openPurchases, type PurchaseRow } from './folding.ts'
+import { TransactionAmount, whoElse } from './transaction-parts.tsx'
 
 /** The columns of a transaction table; the screens of agents and mandates omit their own column. */
 type Context = 'all' | 'agent' | 'mandate'
@@ -68,14 +68,7 @@ export function usePurchases(context: Context) {
     {
       title: 'Amount',
       figures: true,
-      // Only payments and refunds moved money; a refund moved it back.
-      cell: ({ amount, currency, status }) => (
-        <Amount
-          value={status === 'refunded' ? `-${amount}` : amount}
-          currency={currency}
-          isQuiet={status !== 'paid' && status !== 'refunded'}
-        />
-      ),
+      cell: (row) => <TransactionAmount of={row} />,
     },
     { title: 'When', figures: true, cell: ({ created_at }) => <Minute at={created_at} /> },
   ]
@@ -88,7 +81,7 @@ const agentColumn: Column<PurchaseRow> = {
   title: 'Agent',
   cell: (one) =>
     one.agent_name === null ? (
-      <span className="quiet">from another account</span>
+      <span className="quiet">{whoElse(one)}</span>
     ) : (
       <span className="cell-name">
         <Go to={`agents/${one.agent_id}`} isClamped>

@@ -131,7 +131,10 @@ function Details({ detail }: { readonly detail: TransactionDetail }) {
       </Fact>
       <Fact name="Seller">
         {transaction.merchant_domain}
-        {transaction.seller_id === null && <span className="quiet"> (not registered here)</span>}
+        {/* A denial names no seller, whether there is one or not. */}
+        {transaction.seller_id === null && transaction.status !== 'denied' && (
+          <span className="quiet"> (not registered here)</span>
+        )}
       </Fact>
       <Fact name="Category">{transaction.category ?? 'None'}</Fact>
       <Fact name="Resource" isWide>

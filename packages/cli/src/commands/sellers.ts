@@ -14,7 +14,7 @@ const columns: readonly Column<Seller>[] = [
   { title: 'id', cell: ({ id }) => id },
   { title: 'domain', cell: ({ domain }) => domain },
   { title: 'name', cell: ({ name }) => name, canShrink: true },
-  { title: 'status', cell: ({ status = '' }) => status, canDrop: true },
+  { title: 'verification', cell: ({ status = 'not required' }) => status, canDrop: true },
   { title: 'prices', cell: ({ price_config }) => JSON.stringify(price_config), canShrink: true },
   { title: 'created (utc)', cell: ({ created_at }) => timeCell(created_at), canDrop: true },
 ]

@@ -1,0 +1,23 @@
+import type { NamedTransaction } from '@purser/client'
+
+import { Amount } from '../../ui/amount.tsx'
+
+/** The amount of a transaction. Only payments and refunds moved money; a refund moved it back. */
+export function TransactionAmount({
+  of: { amount, currency, status },
+}: {
+  readonly of: Pick<NamedTransaction, 'amount' | 'currency' | 'status'>
+}) {
+  return (
+    <Amount
+      value={status === 'refunded' ? `-${amount}` : amount}
+      currency={currency}
+      isQuiet={status !== 'paid' && status !== 'refunded'}
+    />
+  )
+}
+
+/** Why a transaction has no agent of this account: another account paid, or a request named an unknown agent. */
+export function whoElse({ status }: Pick<NamedTransaction, 'status'>): string {
+  return status === 'denied' ? 'unknown agent' : 'from another account'
+}
