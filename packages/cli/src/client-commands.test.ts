@@ -640,3 +640,13 @@ test('Another server at the address is named as such', async (context) => {
   const { code, errors } = await testCommand(context, settings).purser('agents', 'list')
   assert.deepEqual([code, /not a Purser service; check PURSER_URL/.test(errors)], [5, true])
 })
+
+test('An increase of earlier terms cannot be approved, and the command says what to do', async (context) => {
+  const { mandateId } = await preparePurchase(service)
+  const called = words(`mandates request-increase ${mandateId} --total 200.00 --reason more`)
+  const approval = await json(context, ...called)
+  await json(context, ...words(`mandates edit ${mandateId} --per-payment 4.00`))
+  const other = await issueKey(service, { role: 'owner' })
+  const { code, errors } = await command(context, other).purser('approvals', 'approve', approval.id)
+  assert.deepEqual([code, /has changed since this request; deny it/.test(errors)], [1, true], errors)
+})

@@ -35,9 +35,7 @@ export function explainClientError(
 
 function explainAnswer(error: ApiError): { readonly message: string; readonly exitCode: number } {
   if (error instanceof ValidationError) {
-    const faults = error.items.map(
-      ({ loc, msg }) => `  ${loc.slice(1).join('.') || loc.join('.')}: ${msg.replace(/^Value error, /, '')}`,
-    )
+    const faults = error.items.map(({ loc, msg }) => `  ${loc.slice(1).join('.') || loc.join('.')}: ${msg}`)
     return { message: ['The service rejected this:', ...faults].join('\n'), exitCode: exitCodes.usage }
   }
   if (error instanceof AuthenticationError) {
@@ -78,8 +76,7 @@ const conflicts: Readonly<Record<string, string>> = {
   last_owner_key: "this is the account's last owner or operator key; issue another one first",
   mandate_revoked: 'the mandate is permanently revoked',
   widening_needs_owner: 'this allows more than before, or changes what people read: only an owner may',
-  version_mismatch:
-    'it has changed meanwhile: look at it again, then repeat the command; an approval of earlier terms can only be denied, so that the agent asks again',
+  version_mismatch: 'it has changed meanwhile; look at it again, then repeat the command',
   budget_below_committed:
     'the total is below what is spent and held; --end-holds ends the open proofs, but what is spent stays spent',
   own_request: 'the request was made with this key; somebody else must decide on it',

@@ -90,9 +90,10 @@ export function serveSellers(
     if (!found) return refuse('not_found')
     const { seller, challenge, verification } = found
     if (!seller.isPending) return ok(verification)
-    const sinceStartMs = performance.now()
-    if (!looks.take(caller.accountId, sinceStartMs)) {
-      const retryAfter = { 'retry-after': String(looks.retryAfterSeconds(caller.accountId, sinceStartMs)) }
+    // Real time: the test clock must not refill the bucket.
+    const nowMs = performance.now()
+    if (!looks.take(caller.accountId, nowMs)) {
+      const retryAfter = { 'retry-after': String(looks.retryAfterSeconds(caller.accountId, nowMs)) }
       return { ...refuse('rate_limited'), headers: retryAfter }
     }
     const proof = await proveDomain(seller.domain, challenge)

@@ -8,7 +8,7 @@ import { StatusBadge } from '../../ui/badge.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { When } from '../../ui/when.tsx'
-import { TransactionAmount, whoElse } from '../transactions/transaction-parts.tsx'
+import { TransactionAmount, otherPayer } from '../transactions/transaction-parts.tsx'
 import './live-feed.css'
 
 const words = { connecting: 'Connecting', live: 'Live', lost: 'Connection lost, reconnecting' }
@@ -55,7 +55,7 @@ export function LiveFeed({
                 {one.status === 'denied' && <> · {reasonInWords(one.reason_code)}</>}
                 <span className="feed-who one-line">
                   {one.agent_name === null
-                    ? whoElse(one)
+                    ? otherPayer(one)
                     : `${one.agent_name || 'Unnamed agent'} · ${one.mandate_purpose || 'No purpose given'}`}
                 </span>
               </span>

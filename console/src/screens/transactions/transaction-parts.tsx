@@ -17,7 +17,7 @@ export function TransactionAmount({
   )
 }
 
-/** Why a transaction has no agent of this account: another account paid, or a request named an unknown agent. */
-export function whoElse({ status }: Pick<NamedTransaction, 'status'>): string {
+/** Who is named for a transaction without an agent of this account. */
+export function otherPayer({ status }: Pick<NamedTransaction, 'status'>): string {
   return status === 'denied' ? 'unknown agent' : 'from another account'
 }

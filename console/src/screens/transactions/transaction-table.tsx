@@ -10,7 +10,7 @@ import { Icon } from '../../ui/icon.tsx'
 import { PagedTable } from '../../ui/paged-table.tsx'
 import { Minute } from '../../ui/when.tsx'
 import { foldPurchases, openPurchases, type PurchaseRow } from './folding.ts'
-import { TransactionAmount, whoElse } from './transaction-parts.tsx'
+import { TransactionAmount, otherPayer } from './transaction-parts.tsx'
 
 /** The columns of a transaction table; the screens of agents and mandates omit their own column. */
 type Context = 'all' | 'agent' | 'mandate'
@@ -81,7 +81,7 @@ const agentColumn: Column<PurchaseRow> = {
   title: 'Agent',
   cell: (one) =>
     one.agent_name === null ? (
-      <span className="quiet">{whoElse(one)}</span>
+      <span className="quiet">{otherPayer(one)}</span>
     ) : (
       <span className="cell-name">
         <Go to={`agents/${one.agent_id}`} isClamped>

@@ -1,7 +1,8 @@
 import { Command, Option } from '@commander-js/extra-typings'
-import type { ApprovalRequest } from '@purser/client'
+import { ApiError, type ApprovalRequest } from '@purser/client'
 
 import { connect } from '../connection.ts'
+import { CommandError } from '../exit-codes.ts'
 import { optionalCell, statusCell, timeCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
@@ -123,10 +124,19 @@ function decideCommand(verb: keyof typeof summaries, io: Io) {
     .action(async (id, options) => {
       const { approvals } = await connect(options, io)
       const note = { note: options.note ?? null }
-      const approval = await approvals[verb](id, note, { signal: io.interruption() })
+      const approval = await approvals[verb](id, note, { signal: io.interruption() }).catch(refuseOutdated)
       showRecord(recordColumns, approval, options, io)
       if (verb === 'approve' && approval.status === 'pending') {
         io.printError('A second person must approve it as well.')
       }
     })
+}
+
+/** An increase was requested for terms that the mandate no longer has: repeating the command would not help. */
+function refuseOutdated(error: unknown): never {
+  if (!(error instanceof ApiError) || error.code !== 'version_mismatch') throw error
+  throw new CommandError(
+    'the mandate has changed since this request; deny it, and let the agent ask again',
+    'failed',
+  )
 }

@@ -43,9 +43,8 @@ export function modelReader(fields: readonly Field[], { others, fromQuery }: Mod
     }
     if (others === 'refuse') {
       const ctx = { known: known.join(', ') || 'no fields' }
-      for (const name of Object.keys(input)
-        .filter((name) => !known.includes(name))
-        .slice(0, maxErrors))
+      const unknown = Object.keys(input).filter((name) => !known.includes(name))
+      for (const name of unknown.slice(0, maxErrors))
         refusal = join(refusal, refuse('extra_forbidden', input[name], ctx).under(placeOf(name)))
     }
     return refusal ?? value
