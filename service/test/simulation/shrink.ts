@@ -1,10 +1,9 @@
 import { findComplaints } from '../faults/checker.ts'
-import type { Evidence } from '../faults/history.ts'
-import { simulate, type SimulationOptions } from './simulation.ts'
+import { simulate, type SimulatedHistory, type SimulationOptions } from './simulation.ts'
 
 export interface FailingHistory {
   readonly options: SimulationOptions
-  readonly evidence: Evidence
+  readonly evidence: SimulatedHistory
 }
 
 /** How many other seeds are tried per size: with fewer clients, the same seed gives a different history. */
@@ -25,7 +24,7 @@ export async function shrink(
       for (const faultPercent of [0, options.faultPercent ?? 10]) {
         for (let other = 0; other < seedsOfSize; other++) {
           if (performance.now() > untilMs) return shortest
-          const size = { openMs, minCalls: 0, buyers, owners: 1, teams: 1, faultPercent }
+          const size = { openMs, minOperations: 0, buyers, owners: 1, teams: 1, faultPercent }
           const smaller = { ...options, ...size, seed: options.seed + other }
           const evidence = await simulate(smaller)
           const isShorter = evidence.calls.length < shortest.evidence.calls.length

@@ -43,7 +43,6 @@ import {
   mandates,
   payments,
   type ActivityPartsRow,
-  type ApiKeyRow,
   type MandateRow,
   type PaymentRow,
   type RunningStop,
@@ -82,16 +81,19 @@ export interface World {
   readonly releasedAtMs: Map<string, number>
   /** The nonces of proofs that an attempt has denied. */
   readonly deniedNonces: Set<string>
+  /** How many operations the services have run. */
+  readonly operations: { count: number }
   /** Adds a bug to an operation. */
   readonly changeOperation: <Call, Outcome>(operation: Operation<Call, Outcome>) => Operation<Call, Outcome>
   /** Adds a bug to the driver. */
   readonly changeDriver: (driver: Driver) => Driver
 }
 
-/** The owner of the mandates, and the seller in another account. */
+/** The owner of the mandates, the seller in another account, and who may disable accounts. */
 export interface Parties {
   readonly owner: Caller
   readonly collector: Caller
+  readonly operator: Caller
 }
 
 /** A service process: its ledger, and its routes' handling of requests. */
@@ -124,6 +126,7 @@ export class SimulatedService {
     call: Call,
     options?: RunOptions,
   ): Promise<Outcome> {
+    this.#world.operations.count += 1
     return this.#ledger.run(noteDenied(this.#world, this.#world.changeOperation(operation)), call, options)
   }
 
@@ -138,14 +141,14 @@ export class SimulatedService {
     }
   }
 
-  async #answer(keyId: string, request: Request, { owner, collector }: Parties): Promise<Answer> {
+  async #answer(keyId: string, request: Request, parties: Parties): Promise<Answer> {
+    const { owner, collector, operator } = parties
     const { accountId } = owner
     const { time, database } = this.#world
     const nowMs = time.nowMs + this.clockSkewMs
     const clockOffsetMs = this.#world.clockOffsetMs()
-    const key =
-      findRow(database, apiKeys, { accountId, id: keyId }) ??
-      (database.rowsOf(apiKeys) as unknown as ApiKeyRow[]).find(({ id }) => id === keyId)
+    const other = [collector, operator].find((one) => one.keyId === keyId)
+    const key = findRow(database, apiKeys, { accountId: (other ?? owner).accountId, id: keyId })
     const account = key && findRow(database, accounts, { id: key.accountId })
     if (!key || key.revokedAtMs !== null || account?.disabledAtMs !== null) return { is: 'unauthorized' }
     const caller: Caller = {

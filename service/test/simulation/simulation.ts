@@ -35,8 +35,8 @@ export interface SimulationOptions extends Partial<Pick<World, 'changeOperation'
   readonly faultPercent?: number
   /** How long the clients trade, by the simulation's clock. */
   readonly openMs?: number
-  /** They continue until they have made this many calls. */
-  readonly minCalls?: number
+  /** They continue until the services have run this many operations of the ledger. */
+  readonly minOperations?: number
   /** Max duration of everything; what is still running then is aborted. */
   readonly maxMs?: number
   readonly buyers?: number
@@ -44,17 +44,22 @@ export interface SimulationOptions extends Partial<Pick<World, 'changeOperation'
   readonly teams?: number
 }
 
+/** What happened, with the number of the ledger's operations that the services ran. */
+export interface SimulatedHistory extends Evidence {
+  readonly operations: number
+}
+
 /**
  * The result of two services and their clients on one ledger, whose connections fail and which crash and
  * restart. Deterministic for each seed.
  */
-export async function simulate(options: SimulationOptions): Promise<Evidence> {
+export async function simulate(options: SimulationOptions): Promise<SimulatedHistory> {
   const {
     seed,
     faultPercent = 10,
     openMs = 60_000,
     maxMs = 3_600_000,
-    minCalls = 0,
+    minOperations = 0,
     buyers = 3,
     owners = 2,
     teams = 2,
@@ -74,16 +79,16 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
   const clockOffsetMs = () => findRow(database, accounts, { id: payerId })?.clockOffsetMs ?? 0
   const injected = { changeOperation, changeDriver }
   const simulated = { random, time, database, earlierRows, faultPercent }
-  const world: World = { ...simulated, ...injected, clockOffsetMs, ...moments }
+  const world: World = { ...simulated, ...injected, clockOffsetMs, ...moments, operations: { count: 0 } }
   const ids = createIds(() => time.nowMs, random.bytes)
   const services = [new SimulatedService(world, ids), new SimulatedService(world, ids)] as const
   const closesAtMs = time.nowMs + openMs
-  const isOpen = () => time.nowMs < closesAtMs || recorder.calls.length < minCalls
+  const isOpen = () => time.nowMs < closesAtMs || world.operations.count < minOperations
   const owner = await time.runUntil(openAccount(world, ids, 'owner'))
   payerId = owner.accountId
   const collector = await time.runUntil(openAccount(world, ids, 'merchant'))
   const operator = await time.runUntil(openAccount(world, ids, 'operator'))
-  const parties = { owner, collector }
+  const parties = { owner, collector, operator }
 
   /** The round trip of a request to one of the services. */
   async function send(keyId: string, request: Request): Promise<Answer> {
@@ -132,6 +137,7 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
     answer: { is: 'broken', text: String(error) } as const,
   }))
   return {
+    operations: world.operations.count,
     calls: [...recorder.calls, ...gaveUp],
     content: {
       ...readContent((table) => database.rowsOf(table), {

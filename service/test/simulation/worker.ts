@@ -14,7 +14,7 @@ export interface Share {
 /** A worker's reports, during its run and at its end. */
 export interface Progress {
   readonly histories: number
-  readonly calls: number
+  readonly operations: number
   readonly failedSeed: number | undefined
 }
 
@@ -23,20 +23,20 @@ Error.stackTraceLimit = 0
 const { from, until, step, options } = workerData as Share
 const reportEveryMs = 1_000
 let histories = 0
-let calls = 0
+let operations = 0
 let reportedAtMs = performance.now()
 for (let seed = from; seed < until; seed += step) {
   const evidence = await simulate({ ...options, seed })
   histories += 1
-  calls += evidence.calls.length
+  operations += evidence.operations
   if (findComplaints(evidence).length > 0) report(seed)
   if (performance.now() - reportedAtMs > reportEveryMs) report()
 }
 report()
 
 function report(failedSeed?: number): void {
-  parentPort?.postMessage({ histories, calls, failedSeed } satisfies Progress)
+  parentPort?.postMessage({ histories, operations, failedSeed } satisfies Progress)
   histories = 0
-  calls = 0
+  operations = 0
   reportedAtMs = performance.now()
 }
