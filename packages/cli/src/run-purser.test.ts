@@ -96,6 +96,11 @@ const wrongCalls: readonly (readonly [words: string, error: RegExp])[] = [
     'mandates create --expires tomorrow',
     /^Option '--expires <when>' argument 'tomorrow' is invalid\. It must be a time/,
   ],
+  [
+    'evaluate --amount 1,50',
+    /^Option '--amount <amount>' argument '1,50' is invalid\. It must be an amount in USDC with at most 6 decimals, such as 5\.00\.\n/,
+  ],
+  ['mandates create --total $100', /It must be an amount in USDC/],
   ['mandates create --expires 2099-01-01T00:00:00', /It must be a time with a time zone/],
   ['sellers create --prices [1]', /It must be a JSON object, such as/],
   ['transactions list --interval 0', /It must be a number of seconds from 0\.2 to 3600/],

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import { isAmount } from '@purser/client'
 
 /** A command that calls a service, with the options that all of them have. */
 export function clientCommand(name: string) {
@@ -32,6 +33,12 @@ export function parseCount(text: string): number {
     throw new InvalidArgumentError(`It must be a whole number from 1 to ${maxCount}.`)
   }
   return count
+}
+
+/** An amount in USDC. Throws an error that the parser reports as wrong usage. */
+export function parseAmount(text: string): string {
+  if (isAmount(text)) return text
+  throw new InvalidArgumentError('It must be an amount in USDC with at most 6 decimals, such as 5.00.')
 }
 
 /** Collects the texts of a repeatable `--metadata name=text`. */

@@ -6,7 +6,7 @@ import { CommandError } from '../exit-codes.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
-import { clientCommand, collect, collectMetadata } from './client-command.ts'
+import { clientCommand, collect, collectMetadata, parseAmount } from './client-command.ts'
 import { collectLimits, limitHelp } from './limit-options.ts'
 import { parseWhen } from './when.ts'
 
@@ -19,8 +19,8 @@ export function editCommand(recordColumns: readonly Column<Mandate>[], io: Io) {
     )
     .argument('<mandate-id>')
     .option('--purpose <text>', 'what the budget is for')
-    .option('--total <amount>', 'total budget in USDC, such as 100.00')
-    .option('--per-payment <amount>', 'max amount per payment, such as 10.00')
+    .option('--total <amount>', 'total budget in USDC, such as 100.00', parseAmount)
+    .option('--per-payment <amount>', 'max amount per payment, such as 10.00', parseAmount)
     .option('--expires <when>', 'a time with a time zone, or a duration from now', parseWhen(io.now))
     .option('--seller <domain>', 'allowed seller, or * for all; repeatable', collect)
     .option('--category <name>', 'allowed category, or * for all; repeatable', collect)
@@ -36,7 +36,7 @@ export function editCommand(recordColumns: readonly Column<Mandate>[], io: Io) {
     .option('--no-limits', 'remove all limits over time')
     .option('--budget <budget-id>', 'shared budget that its payments count in from now on')
     .option('--no-budget', 'no shared budget any more')
-    .option('--approve-above <amount>', 'a person must approve payments above this amount')
+    .option('--approve-above <amount>', 'a person must approve payments above this amount', parseAmount)
     .option('--no-approve-above', 'no amount needs approval any more')
     .option('--approve-first-purchase', 'a person must approve the first purchase at each seller')
     .option('--no-approve-first-purchase', 'first purchases need no approval any more')

@@ -7,7 +7,7 @@ import { listCell, optionalCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
-import { clientCommand, collectMetadata } from './client-command.ts'
+import { clientCommand, collectMetadata, parseAmount } from './client-command.ts'
 
 const decisionColumns: readonly Column<Approval | Denial>[] = [
   {
@@ -44,7 +44,7 @@ export function evaluateCommand(io: Io) {
     .requiredOption('--agent <agent-id>', 'agent that would pay')
     .requiredOption('--mandate <mandate-id>', 'mandate that it would pay from')
     .requiredOption('--merchant <domain>', 'domain of the seller')
-    .requiredOption('--amount <amount>', 'amount in USDC, such as 4.00')
+    .requiredOption('--amount <amount>', 'amount in USDC, such as 4.00', parseAmount)
     .requiredOption('--resource <url>', 'URL to be paid for')
     .option('--category <name>', 'category of the purchase')
     .option('--metadata <name=text>', 'your own text for the transaction; repeatable', collectMetadata)

@@ -15,7 +15,7 @@ import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { backtestCommand } from './backtest.ts'
-import { clientCommand, collect, collectMetadata, listCommand } from './client-command.ts'
+import { clientCommand, collect, collectMetadata, listCommand, parseAmount } from './client-command.ts'
 import { approvalOf, editCommand, parseApprovers } from './edit-mandate.ts'
 import { collectLimits, limitHelp, limitsCell, usageCell } from './limit-options.ts'
 import { listItems, pageSize } from './list-items.ts'
@@ -118,8 +118,8 @@ function createCommand(io: Io) {
     )
     .requiredOption('--agent <agent-id>', 'agent that may spend')
     .requiredOption('--purpose <text>', 'what the budget is for')
-    .requiredOption('--total <amount>', 'total budget in USDC, such as 100.00')
-    .requiredOption('--per-payment <amount>', 'max amount per payment, such as 10.00')
+    .requiredOption('--total <amount>', 'total budget in USDC, such as 100.00', parseAmount)
+    .requiredOption('--per-payment <amount>', 'max amount per payment, such as 10.00', parseAmount)
     .requiredOption(
       '--expires <when>',
       'a time with a time zone, or a duration from now: 30m, 12h, 90d',
@@ -136,7 +136,7 @@ function createCommand(io: Io) {
     .option('--metadata <name=text>', 'your own text about the mandate; repeatable', collectMetadata)
     .option('--limit <limit>', limitHelp, collectLimits)
     .option('--budget <budget-id>', 'shared budget that its payments count in, too')
-    .option('--approve-above <amount>', 'a person must approve payments above this amount')
+    .option('--approve-above <amount>', 'a person must approve payments above this amount', parseAmount)
     .option('--approve-first-purchase', 'a person must approve the first purchase at each seller')
     .option('--approvers <count>', 'how many people must approve: 1 or 2', parseApprovers)
     .action(async (options) => {

@@ -1,12 +1,11 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
-import { isAmount } from '@purser/client'
 
 import { connect } from '../connection.ts'
 import { CommandError } from '../exit-codes.ts'
 import { chooseMandate } from '../payment/choose-mandate.ts'
 import { pay } from '../payment/pay.ts'
 import type { Io } from '../io.ts'
-import { clientCommand, collectMetadata } from './client-command.ts'
+import { clientCommand, collectMetadata, parseAmount } from './client-command.ts'
 
 /** The default timeout for merchants. */
 const standardTimeout = 120
@@ -74,11 +73,6 @@ function checkedAddress(text: string): string {
     throw new CommandError('<url> must not contain a user or password; use --header instead', 'usage')
   }
   return url.href
-}
-
-function parseAmount(text: string): string {
-  if (isAmount(text)) return text
-  throw new InvalidArgumentError('It must be an amount, such as 5.00.')
 }
 
 function parsePurchaseId(text: string): string {

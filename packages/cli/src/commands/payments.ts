@@ -7,7 +7,7 @@ import type { Io } from '../io.ts'
 import { statusCell, timeCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
-import { clientCommand, parseCount } from './client-command.ts'
+import { clientCommand, parseAmount, parseCount } from './client-command.ts'
 
 const authorizationColumns: readonly Column<Authorization>[] = [
   { title: 'nonce', cell: ({ nonce }) => nonce },
@@ -36,7 +36,7 @@ function authorizeCommand(io: Io) {
       'Reads a proof from standard input, as JSON in one line, verifies it and reserves its amount until a deadline. Capture or void it before. The exit code is 3 if the proof is refused.',
     )
     .requiredOption('--merchant <domain>', 'domain under which you collect')
-    .requiredOption('--amount <amount>', 'expected amount in USDC, exactly as in the proof')
+    .requiredOption('--amount <amount>', 'expected amount in USDC, exactly as in the proof', parseAmount)
     .option(
       '--capture-seconds <count>',
       'seconds until the deadline, at most what the mandate allows',
@@ -65,7 +65,7 @@ function captureCommand(io: Io) {
   return clientCommand('capture')
     .summary('charge an authorized payment, in full or in part')
     .argument('<nonce>')
-    .option('--amount <amount>', 'amount in USDC; all of it by default. The rest is released')
+    .option('--amount <amount>', 'amount in USDC; all of it by default. The rest is released', parseAmount)
     .option('--idempotency-key <key>', 'for a retry: the same key gets the same answer')
     .action(async (nonce, { amount, idempotencyKey, ...options }) => {
       const { payments } = await connect(options, io)

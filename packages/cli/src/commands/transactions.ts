@@ -9,7 +9,7 @@ import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { transactionStatuses } from '../vocabularies.ts'
-import { clientCommand, collectMetadata, listCommand } from './client-command.ts'
+import { clientCommand, collectMetadata, listCommand, parseAmount } from './client-command.ts'
 import { followItems, followOption, intervalOption } from './follow-items.ts'
 import { listItems } from './list-items.ts'
 import { parsePastTime } from './when.ts'
@@ -151,7 +151,7 @@ function refundCommand(io: Io) {
   return clientCommand('refund')
     .summary('refund a payment that you have collected, in full or in part')
     .argument('<transaction-id>')
-    .requiredOption('--amount <amount>', 'amount in USDC, at most what is not refunded yet')
+    .requiredOption('--amount <amount>', 'amount in USDC, at most what is not refunded yet', parseAmount)
     .option('--reason <text>', 'why, for the records of both accounts')
     .option('--idempotency-key <key>', 'for a retry: the same key refunds once')
     .action(async (id, { amount, reason, idempotencyKey = crypto.randomUUID(), ...options }) => {

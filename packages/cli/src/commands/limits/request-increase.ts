@@ -3,7 +3,7 @@ import { CommandError } from '../../exit-codes.ts'
 import { showRecord } from '../../output/show.ts'
 import type { Io } from '../../io.ts'
 import { recordColumns } from '../approvals.ts'
-import { clientCommand } from '../client-command.ts'
+import { clientCommand, parseAmount } from '../client-command.ts'
 import { collectLimits, limitHelp } from '../limit-options.ts'
 import { parseWhen } from '../when.ts'
 
@@ -16,8 +16,8 @@ export function requestIncreaseCommand(io: Io) {
     )
     .argument('<mandate-id>')
     .requiredOption('--reason <text>', 'why more is needed, for the person who decides')
-    .option('--total <amount>', 'total budget in USDC, such as 100.00')
-    .option('--per-payment <amount>', 'max amount per payment, such as 10.00')
+    .option('--total <amount>', 'total budget in USDC, such as 100.00', parseAmount)
+    .option('--per-payment <amount>', 'max amount per payment, such as 10.00', parseAmount)
     .option('--expires <when>', 'a time with a time zone, or a duration from now', parseWhen(io.now))
     .option('--limit <limit>', limitHelp, collectLimits)
     .option('--no-limits', 'no limits over time any more')
