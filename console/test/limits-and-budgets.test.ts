@@ -259,6 +259,8 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
   await chapter('Times are shown by the test clock, and those of keys by the real clock', async () => {
     await evaluate('1.00')
     await visitor.go('sandbox')
+    const strip = page.getByRole('region', { name: 'Environment' })
+    await strip.getByText('Test clock: 1 d 0 h ahead.', { exact: true }).waitFor()
     const feed = page.getByRole('list', { name: 'Latest transactions' }).getByRole('listitem')
     await feed.first().getByText('just now').waitFor()
     await feed.filter({ hasText: '4.00' }).first().getByText('yesterday').waitFor()

@@ -16,6 +16,8 @@ export interface Connection {
   readonly pendingApprovals: number
   /** By how much the account's time is ahead of this machine's. */
   readonly clockAheadMs: number
+  /** How far the account's test clock is ahead of the service's clock. */
+  readonly testClockSeconds: number
   /** Polls now; resolves to whether the service answered. */
   readonly check: () => Promise<boolean>
 }
@@ -42,7 +44,7 @@ export function isDown({ state }: Pick<Connection, 'state'>): boolean {
   return state === 'unreachable' || state === 'no database'
 }
 
-/** Polls the service. After an outage, everything on the screen is refetched. */
+/** Polls the service. After an outage, or a move of the test clock, everything on the screen is refetched. */
 export function Connected({ children }: { readonly children: ReactNode }) {
   const { purser, environment } = useSeen()
   const queries = useQueryClient()
@@ -56,14 +58,18 @@ export function Connected({ children }: { readonly children: ReactNode }) {
   const state = status.isPending ? 'connecting' : stateOf(status.error)
 
   const wasDown = useRef(false)
+  const clockBefore = useRef<number>(undefined)
+  const clock = status.data?.clock_offset_seconds
   useEffect(() => {
-    if (state === 'up' && wasDown.current) {
+    const hasMoved = clockBefore.current !== undefined && clock !== clockBefore.current
+    clockBefore.current = clock
+    if (state === 'up' && (wasDown.current || hasMoved)) {
       void queries.invalidateQueries({
         predicate: ({ queryKey: [scope, name] }) => scope === environment && name !== 'status',
       })
     }
     wasDown.current = isDown({ state })
-  }, [state, queries, environment])
+  }, [state, clock, queries, environment])
 
   const { refetch, data, dataUpdatedAt } = status
   const check = useCallback(async () => stateOf((await refetch()).error) === 'up', [refetch])
@@ -74,6 +80,7 @@ export function Connected({ children }: { readonly children: ReactNode }) {
       answeredAtMs: dataUpdatedAt,
       stoppedMandates: data?.stopped_mandates ?? 0,
       pendingApprovals: data?.pending_approvals ?? 0,
+      testClockSeconds: data?.clock_offset_seconds ?? 0,
       clockAheadMs: data ? Date.parse(data.at) - dataUpdatedAt : 0,
     }),
     [state, check, dataUpdatedAt, data],

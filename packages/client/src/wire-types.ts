@@ -1136,8 +1136,10 @@ export interface GetSpendingQuery {
 }
 
 export interface ConsoleStatus {
-  /** Current time of the service's clock. */
+  /** Current time of the service's clock, with the test clock. */
   at: string
+  /** How far the test clock of the sandbox is ahead, in seconds. 0 in production. */
+  clock_offset_seconds: number
   /** Number of mandates paused by a stop and still paused. */
   stopped_mandates: number
   /** Number of approvals that wait for a decision. */

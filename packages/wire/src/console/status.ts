@@ -5,7 +5,11 @@ import { endpoint } from '../endpoint.ts'
 import { described, Timestamp } from '../fields.ts'
 
 export const ConsoleStatus = Type.Object({
-  at: described(Timestamp, "Current time of the service's clock."),
+  at: described(Timestamp, "Current time of the service's clock, with the test clock."),
+  clock_offset_seconds: Type.Number({
+    minimum: 0,
+    description: 'How far the test clock of the sandbox is ahead, in seconds. 0 in production.',
+  }),
   stopped_mandates: Type.Integer({
     description: 'Number of mandates paused by a stop and still paused.',
   }),

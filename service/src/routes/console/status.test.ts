@@ -61,6 +61,18 @@ test('The status counts the approvals that wait for a decision', async (context)
   assert.equal(await pending(), 0)
 })
 
+test('The status tells how far the test clock of the sandbox is ahead', async (context) => {
+  const service = await startTestService(context)
+  const statusOf = (apiKey: string) => new Purser({ apiKey, baseUrl: service.url }).console.status()
+  assert.equal((await statusOf(service.sandboxKey)).clock_offset_seconds, 0)
+  await new Purser({ apiKey: service.sandboxKey, baseUrl: service.url }).testClock.advance(90)
+  const { at, clock_offset_seconds: ahead } = await statusOf(service.sandboxKey)
+  assert.deepEqual([ahead, Date.parse(at)], [90, service.clock.nowMs + 90_000])
+  for (const other of [service.productionKey, (await createTenant(service)).sandboxKey]) {
+    assert.equal((await statusOf(other)).clock_offset_seconds, 0)
+  }
+})
+
 test('Polling the status does not keep a session alive', async () => {
   const service = await shareTestService()
   const cookie = await signIn(service)

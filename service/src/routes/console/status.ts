@@ -15,7 +15,12 @@ export function serveConsoleStatus(serve: Serve, { store, now }: Pick<RouteConte
         store.countPendingApprovals(caller, nowMs),
       ])
       return ok(
-        { at: toTimestamp(nowMs), stopped_mandates, pending_approvals },
+        {
+          at: toTimestamp(nowMs),
+          clock_offset_seconds: (caller.clockOffsetMs ?? 0) / 1_000,
+          stopped_mandates,
+          pending_approvals,
+        },
         { 'cache-control': 'no-store' },
       )
     },
