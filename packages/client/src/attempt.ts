@@ -1,4 +1,5 @@
 import { textUpTo } from './bounded-body.ts'
+import { timerMs } from './timers.ts'
 import { notAnswered, notAnsweredWithin } from './unanswered.ts'
 
 /** One request over the network, and its timeout. */
@@ -18,9 +19,6 @@ export interface Reply {
   readonly body: unknown
 }
 
-/** The max delay of a timer, about 25 days. */
-const longestTimeoutMs = 2 ** 31 - 1
-
 /**
  * The response to one request. Rejects with a `TimeoutError`, a `ConnectionError`, or the signal's reason.
  * The timeout works even if the given `fetch` ignores its signal.
@@ -33,7 +31,7 @@ export async function attempt({ fetch, url, init, timeoutMs, signal }: Attempt):
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error))
   })
   const onTimeout = () => stop(notAnsweredWithin(timeoutMs, `${init.method} ${url}`))
-  const timer = setTimeout(onTimeout, Math.min(timeoutMs, longestTimeoutMs))
+  const timer = setTimeout(onTimeout, timerMs(timeoutMs))
   const onAbort = () => stop(signal?.reason)
   signal?.addEventListener('abort', onAbort, { once: true })
   try {

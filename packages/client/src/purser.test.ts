@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
 import { merchantDomain, preparePurchase, startTestService } from '../../../service/testing/service.ts'
@@ -138,4 +139,16 @@ test('Records are paused, resumed, revoked and listed; health needs no key', asy
     [await keyless.health.live(), await keyless.health.ready()],
     [{ status: 'ok' }, { status: 'ok' }],
   )
+})
+
+test('The README lists every call', () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  const rows = readme.split('\n').filter((line) => line.startsWith('| `'))
+  const { console: ofConsole, ...resources } = new Purser({ apiKey: null, baseUrl: 'http://127.0.0.1:1' })
+  assert.ok(ofConsole.overview)
+  for (const [name, calls] of Object.entries(resources)) {
+    const row = rows.find((line) => line.split('|')[1]?.includes(`\`${name}\``)) ?? ''
+    for (const call of Object.keys(calls)) assert.ok(row.includes(`\`${call}\``), `${name}.${call}`)
+    assert.notEqual(row, '', name)
+  }
 })

@@ -3,6 +3,7 @@ import { errorOf } from './error-answers.ts'
 import { ConnectionError, PurserError } from './errors.ts'
 import type { CallOptions, PurserOptions } from './options.ts'
 import { isPassing, maxRetriesLimit, pauseMs, retryAfterMs, sleep } from './retries.ts'
+import { timerMs } from './timers.ts'
 import { notAnswered, notAnsweredWithin } from './unanswered.ts'
 
 export type { Reply } from './attempt.ts'
@@ -85,7 +86,7 @@ export function createOpen(client: PurserOptions): Open {
     signal?.throwIfAborted()
     signal?.addEventListener('abort', stop, { once: true })
     const late = notAnsweredWithin(timeout, asked)
-    const timer = setTimeout(() => controller.abort(late), timeout)
+    const timer = setTimeout(() => controller.abort(late), timerMs(timeout))
     const authorization: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }
     try {
       const sent = { ...authorization, ...headers }

@@ -32,8 +32,16 @@ export async function readChallenge(response: Response): Promise<PaymentChalleng
   const header = response.headers.get(challengeHeader)
   const fromHeader = header === null || header.length > maxHeaderLength ? undefined : decodeJson(header)
   const challenge = fromHeader ?? (await peekJson(response))
-  return isChallenge(challenge) ? challenge : undefined
+  return isChallenge(challenge) ? { ...challenge, resource: cleanOf(challenge.resource) } : undefined
 }
+
+/** The resource as it is, or if it could hide something from a reader, as the URL that it stands for. */
+function cleanOf(resource: string): string {
+  return /^[\x21\x22\x24-\x7e]+$/.test(resource) ? resource : withoutFragment(resource)
+}
+
+/** Max characters of an amount and a category (Limits). */
+const maxTextLength = 255
 
 function isChallenge(value: unknown): value is PaymentChallenge {
   if (typeof value !== 'object' || value === null) return false
@@ -46,10 +54,12 @@ function isChallenge(value: unknown): value is PaymentChallenge {
     network === 'sandbox' &&
     currency === 'USDC' &&
     isAmount(amount) &&
+    amount.length <= maxTextLength &&
+    /[1-9]/.test(amount) &&
     typeof resource === 'string' &&
     URL.canParse(resource) &&
     typeof merchant_domain === 'string' &&
-    (category === undefined || typeof category === 'string')
+    (category === undefined || (typeof category === 'string' && category.length <= maxTextLength))
   )
 }
 

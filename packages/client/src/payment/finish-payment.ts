@@ -7,7 +7,7 @@ import { bytesOf, paidAnswer, shortAnswer, withBytes } from './paid-answer.ts'
 import { chargedAmountOf, withResult, type PaymentResult } from './payment-result.ts'
 import { readReceipt } from './receipt.ts'
 import { headersOf, methodOf, redirectModeOf, settingsOf, type FetchArguments } from './repeatable-request.ts'
-import { sendPaidRequest, type PaidAttempt, type ShownProof } from './send-paid-request.ts'
+import { defaultTimeoutMs, sendPaidRequest, type PaidAttempt, type ShownProof } from './send-paid-request.ts'
 import { failedPayment, type PaymentFailure, type ShownPayment } from './uncertain-payment.ts'
 
 /** How to send a proof, and how to look up its state. */
@@ -53,10 +53,11 @@ async function showProof(payment: ShownPayment, options: FinishOptions): Promise
   const shown = await sendPaidRequest<Response>({
     proof,
     method: methodOf(request),
-    send: async (attempt) => {
-      const answer = await sendAttempt(fetch, request, attempt)
-      return maxKeptBytes !== undefined && answer.ok ? withBytes(answer, maxKeptBytes) : answer
-    },
+    send: (attempt) => sendAttempt(fetch, request, attempt),
+    receive: async (answer) =>
+      maxKeptBytes !== undefined && answer.ok
+        ? withBytes(answer, { maxBytes: maxKeptBytes, stalledMs: timeout ?? defaultTimeoutMs })
+        : answer,
     read: ({ status, headers }) => ({ status, header: (name) => headers.get(name) }),
     discard: (answer) => answer.body?.cancel(),
     followRedirects: redirectModeOf(request) === 'follow',

@@ -1,3 +1,5 @@
+import { TimeoutError } from '../errors.ts'
+import { timerMs } from '../timers.ts'
 import type { PaymentResult } from './payment-result.ts'
 import { failedPayment, type ShownPayment } from './uncertain-payment.ts'
 
@@ -56,13 +58,19 @@ export async function shortAnswer(answer: Response): Promise<Response> {
 
 const bodies = new WeakMap<Response, Uint8Array<ArrayBuffer>>()
 
-/** The same response with its body buffered; if it has more than `maxBytes`, the body is streamed. */
-export async function withBytes(answer: Response, maxBytes: number): Promise<Response> {
+/**
+ * The same response with its body buffered; if it has more than `maxBytes`, the body is streamed. Rejects if the body is
+ * interrupted, or if nothing of it arrives for `stalledMs` milliseconds.
+ */
+export async function withBytes(
+  answer: Response,
+  { maxBytes, stalledMs }: { readonly maxBytes: number; readonly stalledMs: number },
+): Promise<Response> {
   const reader = answer.body?.getReader()
   const chunks: Uint8Array<ArrayBuffer>[] = []
   let size = 0
   for (;;) {
-    const chunk = await reader?.read()
+    const chunk = reader && (await within(stalledMs, reader))
     if (!chunk || chunk.done) break
     chunks.push(chunk.value)
     size += chunk.value.length
@@ -72,6 +80,26 @@ export async function withBytes(answer: Response, maxBytes: number): Promise<Res
   const copy = reader ? likeAnswer(answer, bytes) : answer
   bodies.set(copy, bytes)
   return copy
+}
+
+/** The next part of a body. Rejects, and gives up the body, if it does not arrive in time. */
+async function within(
+  stalledMs: number,
+  reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
+): Promise<ReadableStreamReadResult<Uint8Array<ArrayBuffer>>> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const stalled = new Promise<never>((_, reject) => {
+    const late = new TimeoutError(`The body of the response stalled for ${stalledMs} ms`)
+    timer = setTimeout(() => reject(late), timerMs(stalledMs))
+  })
+  try {
+    return await Promise.race([reader.read(), stalled])
+  } catch (error) {
+    void reader.cancel().catch(() => {})
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** The buffered body of a response; undefined if it was not buffered. */
@@ -99,7 +127,23 @@ type Head = Pick<Response, 'status' | 'statusText' | 'headers' | 'url' | 'redire
 /** A response with the same status, headers and URL, and another body. */
 export function likeAnswer(answer: Head, body: BodyInit | null): Response {
   const { status, statusText, headers, url, redirected } = answer
-  const copy = new Response(body, { status, statusText, headers })
-  Object.defineProperties(copy, { url: { value: url }, redirected: { value: redirected } })
+  // A server may send what no `Response` can be made with; it says so all the same.
+  const init = {
+    status: Math.min(status, mostStatus),
+    statusText: isReasonPhrase(statusText) ? statusText : '',
+    headers,
+  }
+  const copy = new Response(body, init)
+  for (const [name, value] of Object.entries({ status, statusText, url, redirected })) {
+    Object.defineProperty(copy, name, { value })
+  }
   return copy
+}
+
+/** The highest status that a `Response` can be made with. */
+const mostStatus = 599
+
+/** Whether a `Response` can be made with this text as its `statusText`. */
+function isReasonPhrase(text: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
 }

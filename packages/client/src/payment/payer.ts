@@ -14,6 +14,13 @@ export interface PayerOptions {
   readonly mandateId?: string | undefined
 }
 
+/** Who pays, looked up when it is first needed. */
+export interface PayerLookup {
+  readonly find: (signal?: AbortSignal) => Promise<Payer>
+  /** Looks it up again the next time: the mandate has ended. */
+  readonly forget: () => void
+}
+
 /** Max number of mandates to search. */
 const maxMandates = 200
 
@@ -22,13 +29,16 @@ const maxMandates = 200
  * and possibly just one usable mandate. If the choice is not unique, rejects with a `PurserError` that says
  * what to pass.
  */
-export function payerOf({ client, ...given }: PayerOptions): (signal?: AbortSignal) => Promise<Payer> {
+export function payerOf({ client, ...given }: PayerOptions): PayerLookup {
   let known: Payer | undefined
-  return async (signal) => {
-    if (known) return known
-    const agentId = given.agentId || (await onlyAgent(client, signal))
-    const mandateId = given.mandateId || (await onlyMandate(client, agentId, signal))
-    return (known = { agentId, mandateId })
+  return {
+    find: async (signal) => {
+      if (known) return known
+      const agentId = given.agentId || (await onlyAgent(client, signal))
+      const mandateId = given.mandateId || (await onlyMandate(client, agentId, signal))
+      return (known = { agentId, mandateId })
+    },
+    forget: () => (known = undefined),
   }
 }
 

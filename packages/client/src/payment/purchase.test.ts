@@ -140,6 +140,54 @@ test('With a purchase id, interrupted goods are requested again', async (context
   assert.equal(await answer.text(), goods)
 })
 
+test('With a purchase id, goods may take longer than the timeout, as long as they do not stall', async (context) => {
+  let pieces = 6
+  const { merchant, pay, budget } = await openMarket(context, service, {
+    deliver: async (_, response) => {
+      for (let piece = 0; piece < pieces; piece++) {
+        response.write('x')
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+      // A stalled response never ends.
+      if (pieces === 6) response.end()
+    },
+  })
+  const buy = pay({ purchases: createPurchaseMemory(), timeout: 400, maxRetries: 0 })
+  const answer = await buy(merchant.url, { purchaseId: 'slow' })
+  assert.equal(await answer.text(), 'xxxxxx')
+  pieces = 1
+  await assert.rejects(buy(merchant.url, { purchaseId: 'stalled' }), (error) => {
+    assert(error instanceof PaidNotDeliveredError)
+    assert.match(String(error.cause), /The body of the response stalled for 400 ms/)
+    return true
+  })
+  assert.equal((await budget()).spent, '8.00')
+})
+
+test('A call that waits for another one with its purchase id ends with its own signal', async (context) => {
+  const arrived = Promise.withResolvers<void>()
+  const goOn = Promise.withResolvers<void>()
+  const { merchant, pay, budget } = await openMarket(context, service, {
+    deliver: async (_, response) => {
+      arrived.resolve()
+      await goOn.promise
+      response.end('goods')
+    },
+  })
+  const buy = pay({ purchases: createPurchaseMemory() })
+  const first = buy(merchant.url, { purchaseId: 'order-1' })
+  await arrived.promise
+  const giveUp = new AbortController()
+  const second = buy(merchant.url, { purchaseId: 'order-1', signal: giveUp.signal })
+  giveUp.abort(new Error('no longer needed'))
+  await assert.rejects(second, /no longer needed/)
+  const third = buy(merchant.url, { purchaseId: 'order-1' })
+  goOn.resolve()
+  assert.deepEqual([await (await first).text(), await (await third).text()], ['goods', 'goods'])
+  assert.equal(merchant.visits.length, 2)
+  assert.equal((await budget()).spent, '4.00')
+})
+
 test('Goods of more than 8 MiB are returned in full, but not stored', async (context) => {
   const large = Buffer.alloc(9 * 1024 * 1024, 'x')
   const { merchant, pay, budget } = await openMarket(context, service, {

@@ -1,5 +1,6 @@
 import type { Sleep } from '../options.ts'
 import { backoffMs, isPassing, maxRetriesLimit, parseRetryAfter, sleep as sleepForReal } from '../retries.ts'
+import { timerMs } from '../timers.ts'
 import { notAnsweredWithin } from '../unanswered.ts'
 import type { Proof } from '../wire-types.ts'
 import { encodeJson } from './base64url.ts'
@@ -23,6 +24,11 @@ export interface PaidRequest<Answer> {
   readonly method: string
   /** Sends one attempt. Rejects if there is no response. */
   readonly send: (attempt: PaidAttempt) => Promise<Answer>
+  /**
+   * Reads what must have arrived of a response before it counts. If this rejects, the attempt has failed. `timeoutMs` does
+   * not apply to it, but `signal` aborts it if the response of `send` does.
+   */
+  readonly receive?: ((answer: Answer) => Promise<Answer>) | undefined
   /** The status and headers of a response; a missing header is null or undefined. */
   readonly read: (answer: Answer) => {
     readonly status: number
@@ -68,7 +74,7 @@ export type ShownProof<Answer> =
 const proofWindowMs = 5 * 60_000
 
 const defaultMaxRetries = 4
-const defaultTimeoutMs = 60_000
+export const defaultTimeoutMs = 60_000
 const maxRedirects = 5
 
 /**
@@ -119,7 +125,8 @@ async function attemptOf<Answer>(request: PaidRequest<Answer>): Promise<ShownPro
   for (let redirects = 0; ; redirects++) {
     let answer: Answer
     try {
-      answer = await sendInTime(request, next)
+      const begun = await sendInTime(request, next)
+      answer = request.receive ? await request.receive(begun) : begun
     } catch (error) {
       return { outcome: 'failed', answer: undefined, error }
     }
@@ -146,7 +153,7 @@ async function sendInTime<Answer>(
   signal?.throwIfAborted()
   const controller = new AbortController()
   const late = notAnsweredWithin(timeoutMs, `${next.method} ${next.url}`)
-  const timer = setTimeout(() => controller.abort(late), timeoutMs)
+  const timer = setTimeout(() => controller.abort(late), timerMs(timeoutMs))
   const both = signal ? AbortSignal.any([signal, controller.signal]) : controller.signal
   const aborted = new Promise<never>((_, reject) => {
     both.addEventListener('abort', () => reject(both.reason as Error), { once: true })

@@ -139,14 +139,18 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
     }
     // Within this process, a purchase runs once at a time; between processes, the store decides.
     const before = running.get(purchaseId)
-    const buying = (before ?? Promise.resolve()).then(() => buy(request, purchaseId, purchases))
+    const buying = (before ?? Promise.resolve()).then(() => {
+      signalOf(request)?.throwIfAborted()
+      return buy(request, purchaseId, purchases)
+    })
     const ended = buying.catch(() => {})
     running.set(purchaseId, ended)
-    try {
-      return await buying
-    } finally {
+    void ended.finally(() => {
       if (running.get(purchaseId) === ended) running.delete(purchaseId)
-    }
+    })
+    // A call that waits for another one has sent nothing yet.
+    if (before) await unlessAborted(before, signalOf(request))
+    return buying
   }
 
   /** Continues the purchase where it stopped, and starts over if its proof can never be charged. */
@@ -292,7 +296,7 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
     purchase: Purchase | undefined,
   ): Promise<{ readonly decision: PaymentDecision; readonly proof?: Proof; readonly isReplayed?: boolean }> {
     const { amount, currency, resource, merchant_domain, category = null } = challenge
-    const { agentId, mandateId } = await payer(signal)
+    const { agentId, mandateId } = await payer.find(signal)
     const { metadata } = options
     const payment = {
       agent_id: agentId,
@@ -306,6 +310,7 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
     const evaluation = await client.policy.evaluate({ ...payment, merchant_domain, category }, { signal })
     const { transaction_id } = evaluation
     // Evaluating requests no approval, which comes last: all other checks have passed.
+    if (evaluation.decision === 'denied' && evaluation.reason_code === 'mandate_expired') payer.forget()
     if (evaluation.decision === 'denied' && evaluation.reason_code !== 'approval_required')
       return { decision: denied(challenge, evaluation, transaction_id) }
     const idempotencyKey = await purchase?.keyFor(payment)
@@ -321,6 +326,21 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
       proof,
       isReplayed,
     }
+  }
+}
+
+/** Waits until the work has ended; rejects with the signal's reason if that aborts before. */
+async function unlessAborted(work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  if (!signal) return void (await work)
+  signal.throwIfAborted()
+  const listening = new AbortController()
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), listening)
+  })
+  try {
+    await Promise.race([work, aborted])
+  } finally {
+    listening.abort()
   }
 }
 
