@@ -50,8 +50,8 @@ interface MerchantOptions<Request> {
    */
   readonly capture?: CaptureTime
   /**
-   * With `capture: 'after'` or `'metered'`: whether to charge for a response; default: unless its status is 5xx.
-   * A handler that throws is never charged.
+   * With `capture: 'after'` or `'metered'`: whether to charge for a response; default: unless its status is 4xx
+   * or 5xx. A handler that throws is never charged.
    */
   readonly shouldCapture?: (response: HandlerResponse, request: Request) => boolean | Promise<boolean>
   /**
@@ -196,11 +196,19 @@ function readTerms<Request>(
   return { terms: Object.values(routes), findTerms }
 }
 
+/** Max length of a category in the interface. */
+const maxCategoryLength = 255
+
 function assertTerms(terms: Terms<never>, where = ''): void {
   const { price, category, preflight, capture } = terms
   if (!isFunction(price)) assertPrice(price, where)
   if (isThere(category) && typeof category !== 'string') {
     throw new TypeError(`category must be a string such as "data", not ${spell(category)}${where}`)
+  }
+  if (isThere(category) && (category === '' || category.length > maxCategoryLength)) {
+    throw new TypeError(
+      `category must have 1 to ${maxCategoryLength} characters, not ${category.length}${where}`,
+    )
   }
   if (isThere(preflight) && typeof preflight !== 'boolean') {
     throw new TypeError(`preflight must be true or false, not ${spell(preflight)}${where}`)
@@ -244,7 +252,7 @@ function readLateOptions<Request>(
       `captureSeconds must be a whole number of seconds, from 60 to 86400, not ${spell(captureSeconds)}`,
     )
   }
-  return shouldCapture ?? (({ status }) => status < 500)
+  return shouldCapture ?? (({ status }) => status < 400)
 }
 
 /** Timers treat longer delays as 1 ms, and `AbortSignal.timeout` requires whole milliseconds. */
