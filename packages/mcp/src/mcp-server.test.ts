@@ -279,7 +279,7 @@ test('A server that is killed during a purchase knows after a restart that it wa
 
   const second = await connect(context, ways[0], environment)
   const found = await second.call('fetch_paid_resource', args)
-  assert.deepEqual([structured(found).outcome, structured(found).replayed], ['paid', true])
+  assert.deepEqual([structured(found).outcome, structured(found).replayed], ['paid_not_delivered', true])
   assert.equal(shop.merchant.shown.length, 1)
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
 })

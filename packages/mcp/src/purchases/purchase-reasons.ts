@@ -137,7 +137,14 @@ export function notDelivered(transactionId: string | null): Reason {
 }
 
 /** The purchase was paid earlier; its goods were delivered then, or are lost. */
-export function notKept({ bill, settled }: PurchaseRecord): Reason {
+export function notKept({ bill, settled, isDelivered = false }: PurchaseRecord): Reason {
+  if (settled?.transactionId != null && !isDelivered) {
+    return {
+      reason_code: 'delivery_unknown',
+      reason_detail: 'This purchase was paid before, and no delivery of its goods is on record.',
+      remedy: neverAgain(settled.transactionId),
+    }
+  }
   return {
     reason_code: 'response_not_kept',
     reason_detail: "This purchase was made before; the merchant's answer is no longer stored.",

@@ -65,6 +65,28 @@ test('Twenty concurrent calls with one purchase id make one purchase', async (co
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
+test('Cancelling a call does not end another one with the same purchase id', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  const arrived = Promise.withResolvers<void>()
+  const broken = Promise.withResolvers<void>()
+  shop.merchant.onCharge = () => {
+    arrived.resolve()
+    return shop.merchant.shown.length === 1 ? broken.promise : undefined
+  }
+  const cancelled = new AbortController()
+  const first = purchases.buy(order(shop, '/stopped'), cancelled.signal)
+  const second = purchases.buy(order(shop, '/stopped'))
+  await arrived.promise
+  cancelled.abort()
+  broken.reject(new Error('the customer has left'))
+  assert.notEqual((await first).outcome, 'paid')
+  const { outcome, response } = await second
+  assert.equal(outcome, 'paid')
+  assert.deepEqual(JSON.parse(response?.body ?? ''), goods)
+  assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
+})
+
 test('A response that is lost after the charge is reported as paid and never paid again', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
@@ -139,9 +161,16 @@ test('A restarted server knows what was bought and charges nothing', async (cont
   const later = await start().purchases.buy(order(shop, '/report'))
   assert.deepEqual([later.outcome, later.replayed, later.reason_code], ['paid', true, 'response_not_kept'])
   assert.deepEqual(later.payment, first.payment)
+  await start().purchases.buy(order(shop, '/broken'))
+  const broken = await start().purchases.buy(order(shop, '/broken'))
+  assert.deepEqual(
+    [broken.outcome, broken.replayed, broken.reason_code],
+    ['paid_not_delivered', true, 'delivery_unknown'],
+  )
+  assert.match(broken.remedy ?? '', /^Do not buy it again.*txn_/)
   const other = await start().purchases.buy(order(shop, '/tagged', { purchaseId: 'buy /report' }))
   assert.equal(other.reason_code, 'purchase_id_in_use')
-  assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
+  assert.deepEqual(await shop.spent(), { spent: '5.00', held: '0.00' })
 })
 
 test('While the service is unreachable after the proof was sent, the purchase is uncertain', async (context) => {

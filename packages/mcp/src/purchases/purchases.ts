@@ -54,7 +54,7 @@ export interface PurchaseParts {
  */
 export class Purchases {
   readonly #parts: PurchaseParts
-  readonly #running = new Map<string, { fingerprint: string; result: Promise<PurchaseResult> }>()
+  readonly #running = new Map<string, Running>()
   /** Unsettled proofs by nonce. They are only in memory: no other process can send them. */
   readonly #proofs = new Map<string, ProofInHand>()
   readonly #kept = new ResultCache()
@@ -83,13 +83,16 @@ export class Purchases {
     const running = this.#running.get(order.purchaseId)
     if (running) {
       if (running.fingerprint !== fingerprint) return resultOf(order, 'uncertain', { reason: idInUseNow })
-      return { ...(await running.result), replayed: true }
+      const result = await resultUnlessAborted(running)
+      if (result) return { ...result, replayed: true }
+      callerSignal?.throwIfAborted()
+      return this.#buyOnce(order, callerSignal, approval)
     }
     if (this.#running.size >= maxAtOnce) return resultOf(order, 'denied', { reason: tooMany })
     const patience = AbortSignal.timeout(purchaseTimeoutMs)
     const signal = callerSignal ? AbortSignal.any([callerSignal, patience]) : patience
     const result = this.#resume(order, fingerprint, { signal, approval })
-    this.#running.set(order.purchaseId, { fingerprint, result })
+    this.#running.set(order.purchaseId, { fingerprint, result, signal: callerSignal })
     try {
       return await result
     } finally {
@@ -282,7 +285,8 @@ export class Purchases {
     if (kept) return { ...kept, replayed: true }
     if (!record.bill) return resultOf(order, 'free', { reason: notKept(record), replayed: true })
     const { transactionId = null, chargedAmount = null } = record.settled ?? {}
-    return resultOf(order, transactionId === null ? 'delivered_not_charged' : 'paid', {
+    const paid = record.isDelivered ? 'paid' : 'paid_not_delivered'
+    return resultOf(order, transactionId === null ? 'delivered_not_charged' : paid, {
       bill: record.bill,
       transactionId,
       chargedAmount,
@@ -306,6 +310,25 @@ export class Purchases {
 }
 
 const nothingCharged = { transaction_id: null, captured_amount: '0.00' } as const
+
+/** A call that is buying. */
+interface Running {
+  readonly fingerprint: string
+  readonly result: Promise<PurchaseResult>
+  /** The signal of its caller. */
+  readonly signal: AbortSignal | undefined
+}
+
+/** The result of another call; undefined if that call was cancelled, which must not end this one. */
+async function resultUnlessAborted({ result, signal }: Running): Promise<PurchaseResult | undefined> {
+  try {
+    const its = await result
+    return signal?.aborted ? undefined : its
+  } catch (error) {
+    if (signal?.aborted) return undefined
+    throw error
+  }
+}
 
 /** The arguments of a call besides its order. */
 interface Call {

@@ -2,6 +2,7 @@ import type { Agent, LimitUsage, Mandate, Purser } from '@purser/client'
 import { z } from 'zod'
 
 import { mandateStatusesNow, remedyFor, spendableNow, statusNow } from '../reason.ts'
+import { shownUrl } from '../web/bounded.ts'
 import { defineTool, readsOnly } from './tool.ts'
 
 export const getBudget = defineTool({
@@ -114,7 +115,7 @@ export const getBudget = defineTool({
         kind,
         mandate_id,
         amount,
-        resource_url,
+        resource_url: resource_url === null ? null : shownUrl(resource_url, 2_048),
         expires_at,
         url,
       })),

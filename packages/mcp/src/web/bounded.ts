@@ -3,6 +3,14 @@ export function bounded(text: string, maxLength: number): string {
   return text.length <= maxLength ? text : `${text.slice(0, maxLength)}…`
 }
 
+/** A URL for display: without its fragment, which no server sees, and with everything escaped that is no URL character. */
+export function shownUrl(text: string, maxLength: number): string {
+  if (!URL.canParse(text)) return quoted(text, maxLength)
+  const url = new URL(text)
+  url.hash = ''
+  return bounded(url.href, maxLength)
+}
+
 /** The text in quotes, truncated, on one line; invisible and text-reversing characters are escaped. */
 export function quoted(text: string, maxLength: number): string {
   return JSON.stringify(bounded(text, maxLength)).replaceAll(
