@@ -20,7 +20,11 @@ test(
     const before = await postgres15!.createDatabase()
     const empty = await postgres15!.createEmptyDatabase()
     const service = await startTestService(context, onPostgres(before.url))
-    const purchase = await preparePurchase(service)
+    const lifetime = { window: 'lifetime', max_amount: '100.00' }
+    const { body: budget } = await service.call('POST', '/v1/budgets', {
+      body: { name: 'Team', limits: [lifetime] },
+    })
+    const purchase = await preparePurchase(service, { limits: [lifetime], budget_id: budget.id })
     const [early, late] = [await issueProof(service, purchase), await issueProof(service, purchase)]
     assert.equal((await verifyProof(service, early)).status, 200)
     await issueKey(service, { role: 'owner', label: 'stolen' })
@@ -60,6 +64,53 @@ test(
   },
 )
 
+test(
+  'The rest of a restore is done for a database that its server has recovered',
+  { skip: missing },
+  async (context) => {
+    const { url } = await postgres15!.createDatabase()
+    const service = await startTestService(context, onPostgres(url))
+    const limits = [{ window: 'lifetime', max_amount: '1.00' }]
+    const purchase = await preparePurchase(service, { limits })
+    const open = await issueProof(service, purchase)
+    await service.stop()
+
+    const { purserWith } = testCommand(context)
+    const purser = (...words: string[]) => purserWith({ environment: onPostgres(url) }, ...words)
+    const adopted = await purser('restore', '--recovered', '--json')
+    assert.deepEqual([adopted.code, adopted.errors], [0, ''])
+    const report = JSON.parse(adopted.output)
+    assert.deepEqual([report.held, report.ended_proofs, report.agrees], ['0.00', 1, true])
+
+    const again = await startTestService(context, onPostgres(url))
+    const { sandboxKey: key } = service
+    const body = { proof: open, merchant_domain: purchase.merchantDomain, expected_amount: open.amount }
+    const refused = await again.call('POST', '/v1/payments/verify', { key, body })
+    assert.deepEqual([refused.status, refused.body.reason], [402, 'invalid_signature'])
+    const fresh = await again.call('POST', '/v1/payments/proof', {
+      key,
+      body: {
+        agent_id: purchase.agentId,
+        mandate_id: purchase.mandateId,
+        amount: '1.00',
+        resource_url: purchase.resourceUrl,
+      },
+    })
+    assert.equal(fresh.status, 201, fresh.text)
+    for (const [words, says] of [
+      [
+        ['restore', 'purser.dump', '--recovered'],
+        /--recovered is for a PostgreSQL database, without a backup file/,
+      ],
+      [['restore'], /the backup file/],
+    ] as const) {
+      const wrong = await purser(...words)
+      assert.equal(wrong.code, 2)
+      assert.match(wrong.errors, says)
+    }
+  },
+)
+
 test('No service starts on an interrupted restore', { skip: missing }, async (context) => {
   const { url } = await postgres15!.createDatabase()
   await execute(url, 'create table purser_restore ()')
@@ -68,6 +119,15 @@ test('No service starts on an interrupted restore', { skip: missing }, async (co
     startTestService(context, { PURSER_DATABASE: url, PURSER_WORKERS: '1' }),
     /contains an unfinished restore; run purser restore again, with an empty database/,
   )
+  const { purserWith } = testCommand(context)
+  const status = await purserWith({ environment: onPostgres(url) }, 'migrate', 'status')
+  assert.equal(status.code, 1)
+  assert.match(
+    status.output,
+    /a restore that was interrupted: run purser restore again, with an empty database/,
+  )
+  const up = await purserWith({ environment: onPostgres(url) }, 'migrate', 'up')
+  assert.deepEqual([up.code, up.output], [1, ''])
 })
 
 test('Where pg_dump is missing or too old, the command says what to install', () => {

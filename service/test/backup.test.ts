@@ -89,7 +89,8 @@ test('A backup is written and checked in bounded time while payments are written
 
 test('A proof that was charged after the backup is refused after the restore, by a new secret and by its hold, and what was revoked since is listed', async (context) => {
   const { folder, service, client } = await startWithPurchases(context)
-  const purchase = await makePurchase(client)
+  const budget = await createBudget(client)
+  const purchase = await makePurchase(client, { limits: [perDay], budget_id: budget })
   const proofs = await issueProofs(client, purchase, 4)
   const promised = proofs[3] as Proof
   const authorized = await client.send('POST', '/v1/payments/authorize', {
@@ -102,12 +103,16 @@ test('A proof that was charged after the backup is refused after the restore, by
   const stolen = await issueKey(client, 'stolen')
   const agent = await makePurchase(client)
   const paused = await makePurchase(client)
+  const frozen = await createBudget(client)
+  const disabled = await createAccount(client)
 
   assert.equal((await purser(context, folder, 'backup', 'backup.db')).code, 0)
   assert.equal(labelOf(await client.verify(late)), '200 ok')
   assert.equal((await client.send('DELETE', `/accounts/api-keys/${stolen.id}`)).status, 200)
   assert.equal((await client.send('PATCH', `/agents/${agent.agentId}/revoke`)).status, 200)
   assert.equal((await client.send('PATCH', `/mandates/${paused.mandateId}/pause`)).status, 200)
+  assert.equal((await client.send('POST', `/v1/budgets/${frozen}/freeze`)).status, 200)
+  assert.equal((await client.send('PATCH', `/accounts/${disabled}/disable`)).status, 200)
   const secretBefore = readFileSync(join(folder, 'data/purser.db.proof-secret'), 'utf8')
 
   const refused = await purser(context, folder, 'restore', 'backup.db')
@@ -127,9 +132,11 @@ test('A proof that was charged after the backup is refused after the restore, by
   assert.deepEqual(
     Object.entries(working).map(([kind, records]) => [kind, records.map(({ id }) => id)]),
     [
+      ['accounts', [disabled]],
       ['keys', [stolen.id]],
       ['agents', [agent.agentId]],
       ['mandates', [paused.mandateId]],
+      ['budgets', [frozen]],
     ],
   )
   assert.notEqual(readFileSync(join(folder, 'data/purser.db.proof-secret'), 'utf8'), secretBefore)
@@ -278,6 +285,22 @@ async function issueProofs(
   const answers = await allAtOnce(count, () => client.askForProof(purchase))
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
   return answers.map(({ body }) => body.proof as Proof)
+}
+
+const perDay = { window: { calendar: 'day', time_zone: 'UTC' }, max_amount: '100.00' }
+
+async function createBudget(client: LoadClient): Promise<string> {
+  const body = { name: 'Team', limits: [{ window: 'lifetime', max_amount: '100.00' }] }
+  const answer = await client.send('POST', '/v1/budgets', { body })
+  assert.equal(answer.status, 201, answer.text)
+  return answer.body.id as string
+}
+
+async function createAccount(client: LoadClient): Promise<string> {
+  const body = { name: 'Grace', email: 'grace@example.com', idp_user_id: 'idp_grace' }
+  const answer = await client.send('POST', '/accounts', { body })
+  assert.equal(answer.status, 201, answer.text)
+  return answer.body.id as string
 }
 
 async function issueKey(client: LoadClient, label: string): Promise<{ id: string }> {

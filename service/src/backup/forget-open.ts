@@ -1,25 +1,19 @@
 import Database from 'better-sqlite3'
 
 import { openSqliteFile } from '../store/ledger/sqlite/open.ts'
-import { partsOf } from '../store/ledger/sqlite/schema.ts'
-import { mandates } from '../store/ledger/tables.ts'
-import { countOpen, endOpen } from './end-open.ts'
-
-/** The table with the sums of the mandates. */
-const sums = partsOf(mandates).at(-1)?.name ?? mandates.name
+import { createSqliteDriver } from '../store/ledger/sqlite/sqlite-driver.ts'
+import { readerOf } from '../store/ledger/sqlite/sqlite-reader.ts'
+import { endOpenProofs } from './end-open.ts'
 
 /**
  * Upgrades a restored SQLite ledger to the schema of this release, ends its open proofs, because they may have been charged
  * after the backup, and signs everybody out of the console. Returns the number of ended proofs.
  */
-export function forgetOpen(path: string): number {
+export async function forgetOpen(path: string): Promise<number> {
   const { database, close } = openSqliteFile(path)
   try {
-    return database.transaction(() => {
-      const ended = database.prepare<[], bigint>(countOpen(sums)).pluck().get()
-      database.exec(`${endOpen(sums)}; delete from sessions`)
-      return Number(ended)
-    })()
+    database.exec('delete from sessions')
+    return await endOpenProofs(createSqliteDriver({ database }), readerOf(database))
   } finally {
     close()
   }

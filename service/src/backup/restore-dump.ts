@@ -1,10 +1,12 @@
 import { restoreMark } from '../store/ledger/postgres/refused-databases.ts'
-import { withClient } from '../store/ledger/postgres/connection.ts'
+import { openPool, withClient } from '../store/ledger/postgres/connection.ts'
 import { refuseForeignTables } from '../store/ledger/postgres/refused-databases.ts'
 import { migrate, readSchemaVersion } from '../store/ledger/postgres/migrate.ts'
+import { createPostgresDriver } from '../store/ledger/postgres/postgres-driver.ts'
+import { readerOn } from '../store/ledger/postgres/postgres-reader.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import { readServerMajor } from './dump.ts'
-import { countOpen, endOpen } from './end-open.ts'
+import { endOpenProofs } from './end-open.ts'
 import { findProgram, runProgram, type Environment } from './programs.ts'
 import { sumUpPostgres, type LedgerSums } from './sum-up.ts'
 
@@ -32,7 +34,6 @@ export async function restoreDump(
     const { rows } = await client.query<{ name: string }>('select current_database() as name')
     return rows[0]?.name ?? ''
   })
-  const removeMark = () => withClient(url, (client) => client.query(`drop table ${restoreMark}`))
   try {
     await runProgram(program, {
       url,
@@ -48,20 +49,43 @@ export async function restoreDump(
       environment,
     })
   } catch (error) {
-    await removeMark()
+    await removeMark(url)
     throw error
   }
-  const endedProofs = await withClient(url, async (client, place) => {
+  return forgetWhatWasOpen(url)
+}
+
+/**
+ * Does the rest of a restore in a database that its server has recovered from a base backup. Throws a `StoreOpenError` if it
+ * contains no ledger.
+ */
+export async function adoptRecovered(url: string): Promise<RestoredDump> {
+  await withClient(url, async (client, place) => {
+    if ((await readSchemaVersion(client)) === 0) throw new StoreOpenError('nothing_recovered', { place })
+    await client.query(`create table if not exists ${restoreMark} ()`)
+  })
+  return forgetWhatWasOpen(url)
+}
+
+/** Ends what was open in a marked database, and removes the mark if the ledger is sound. */
+async function forgetWhatWasOpen(url: string): Promise<RestoredDump> {
+  await withClient(url, async (client, place) => {
     await migrate(client, place)
-    await client.query('begin')
-    const { rows } = await client.query<{ open: string }>(countOpen('mandates'))
-    await client.query(endOpen('mandates'))
     await client.query('delete from service_secrets')
     await client.query('delete from sessions')
-    await client.query('commit')
-    return Number(rows[0]?.open)
   })
+  const pool = openPool(url, { max: 4 })
+  let endedProofs: number
+  try {
+    endedProofs = await endOpenProofs(createPostgresDriver(pool), readerOn(pool))
+  } finally {
+    await pool.end()
+  }
   const sums = await sumUpPostgres(url)
-  if (sums.faults.length === 0) await removeMark()
+  if (sums.faults.length === 0) await removeMark(url)
   return { endedProofs, sums }
+}
+
+function removeMark(url: string): Promise<unknown> {
+  return withClient(url, (client) => client.query(`drop table ${restoreMark}`))
 }

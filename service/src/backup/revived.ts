@@ -6,7 +6,7 @@ import { readerOn } from '../store/ledger/postgres/postgres-reader.ts'
 import { from, idFrom, ids } from '../store/ledger/reads/rows.ts'
 import { readerOf } from '../store/ledger/sqlite/sqlite-reader.ts'
 import type { Table } from '../store/ledger/table.ts'
-import { agents, apiKeys, mandates } from '../store/ledger/tables.ts'
+import { accounts, agents, apiKeys, budgets, mandates } from '../store/ledger/tables.ts'
 import { sql, type Reader, type Sql } from '../store/sql.ts'
 
 /** A record that is active in a restored ledger. */
@@ -17,38 +17,54 @@ export interface RevivedRecord {
   readonly name: string
 }
 
-/** Records that are active in a restored ledger, and may have been revoked or paused since its backup. */
+/** Records that are active in a restored ledger, and were stopped since its backup. */
 export interface Revived {
+  readonly accounts: readonly RevivedRecord[]
   readonly keys: readonly RevivedRecord[]
   readonly agents: readonly RevivedRecord[]
   readonly mandates: readonly RevivedRecord[]
+  readonly budgets: readonly RevivedRecord[]
 }
 
 export type ReadableLedger =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string }
 
-/** Records that can be revoked or paused. */
+/** Records that can be revoked, paused, frozen or disabled. */
 interface Stoppable {
   readonly kind: IdKind
   readonly table: Table
+  /** The column of their account. */
+  readonly account: Sql
   readonly isActive: Sql
   readonly name: Sql
 }
 
+const account = sql`account_id`
+const isActive = sql`status = 'active'`
 const stoppable: Readonly<Record<keyof Revived, Stoppable>> = {
-  keys: { kind: 'apiKey', table: apiKeys, isActive: sql`revoked_at_ms is null`, name: sql`label` },
-  agents: { kind: 'agent', table: agents, isActive: sql`status = 'active'`, name: sql`name` },
-  mandates: { kind: 'mandate', table: mandates, isActive: sql`status = 'active'`, name: sql`purpose` },
+  accounts: {
+    kind: 'account',
+    table: accounts,
+    account: sql`id`,
+    isActive: sql`disabled_at_ms is null`,
+    name: sql`name`,
+  },
+  keys: { kind: 'apiKey', table: apiKeys, account, isActive: sql`revoked_at_ms is null`, name: sql`label` },
+  agents: { kind: 'agent', table: agents, account, isActive, name: sql`name` },
+  mandates: { kind: 'mandate', table: mandates, account, isActive, name: sql`purpose` },
+  budgets: { kind: 'budget', table: budgets, account, isActive: sql`frozen_at_ms is null`, name: sql`name` },
 }
 
-/** Records that were revoked or paused in one ledger, and are active in another, which is an earlier state of it. */
+/** Records that were stopped in one ledger, and are active in another, which is an earlier state of it. */
 export async function findRevived(before: ReadableLedger, restored: ReadableLedger): Promise<Revived> {
   return withLedger(before, (later) =>
     withLedger(restored, async (earlier) => ({
+      accounts: await findRevivedOf(stoppable.accounts, later, earlier),
       keys: await findRevivedOf(stoppable.keys, later, earlier),
       agents: await findRevivedOf(stoppable.agents, later, earlier),
       mandates: await findRevivedOf(stoppable.mandates, later, earlier),
+      budgets: await findRevivedOf(stoppable.budgets, later, earlier),
     })),
   )
 }
@@ -73,12 +89,12 @@ async function findRevivedOf(of: Stoppable, later: Reader, earlier: Reader): Pro
 }
 
 async function findActive(
-  { kind, table, isActive, name }: Stoppable,
+  { kind, table, account, isActive, name }: Stoppable,
   db: Reader,
   condition: Sql,
 ): Promise<RevivedRecord[]> {
   const { rows } = await sql<{ id: unknown; account_id: unknown; name: string | null }>`
-    select id, account_id, ${name} as name from ${from(table)}
+    select id, ${account} as account_id, ${name} as name from ${from(table)}
     where ${isActive} and ${condition} order by id`.execute(db)
   return rows.map((row) => ({
     id: idFrom(kind, row.id),

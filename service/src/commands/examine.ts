@@ -56,8 +56,8 @@ function examineNode(version: string): Finding {
 async function examineLedger({ database }: Config, calledAs: string): Promise<Finding> {
   const subject = 'ledger'
   try {
-    const { place, found, needed, hasUnfinishedCopy } = await readSchemaStatus(database)
-    if (hasUnfinishedCopy) throw new StoreOpenError('copy_unfinished', { place })
+    const { place, found, needed, unfinished } = await readSchemaStatus(database)
+    if (unfinished) throw new StoreOpenError(`${unfinished}_unfinished`, { place })
     if (found > needed) throw new StoreOpenError('newer_schema', { place, found, needed })
     if (found === 0) {
       return { mark: 'warn', subject, finding: `${place} holds no ledger yet; ${calledAs} serve makes it` }

@@ -1,5 +1,5 @@
 import { readDatabaseSetting } from './database-option.ts'
-import { adviseUnfinishedCopy, readSchemaStatus, type SchemaStatus } from './schema-status.ts'
+import { adviseUnfinished, readSchemaStatus, type SchemaStatus } from './schema-status.ts'
 import { CommandError, exitCodes, type Io } from './io.ts'
 
 /** Shows the schema version of a ledger; exits with 1 if this release cannot serve it and `up` would not help. */
@@ -8,7 +8,7 @@ export async function migrateStatus(
   io: Io,
 ): Promise<void> {
   const status = await readSchemaStatus(readDatabaseSetting(database, io))
-  const { place, isMissing, found, needed, hasUnfinishedCopy } = status
+  const { place, isMissing, found, needed, unfinished } = status
   if (isMissing) {
     // A missing file more often means a wrong path than a first start.
     throw new CommandError(
@@ -24,7 +24,7 @@ export async function migrateStatus(
           `To do    ${whatToDo(status, io)}`,
         ].join('\n'),
   )
-  if (found > needed || hasUnfinishedCopy) io.exitWith(exitCodes.failed)
+  if (found > needed || unfinished) io.exitWith(exitCodes.failed)
 }
 
 function asJson(status: SchemaStatus, io: Io) {
@@ -32,14 +32,14 @@ function asJson(status: SchemaStatus, io: Io) {
     ledger: status.place,
     schema_version: status.found,
     needed_version: status.needed,
-    has_unfinished_copy: status.hasUnfinishedCopy,
+    unfinished: status.unfinished ?? null,
     to_do: whatToDo(status, io),
   }
 }
 
-function whatToDo({ found, needed, hasUnfinishedCopy }: SchemaStatus, { calledAs }: Io): string {
+function whatToDo({ found, needed, unfinished }: SchemaStatus, { calledAs }: Io): string {
   if (found > needed) return 'a newer Purser has written this ledger: start that release or a later one'
-  if (hasUnfinishedCopy) return adviseUnfinishedCopy(calledAs)
+  if (unfinished) return adviseUnfinished(unfinished, calledAs)
   if (found === needed) return 'nothing'
   const steps = Array.from({ length: needed - found }, (_, index) => found + index + 1)
   return `${calledAs} migrate up, or the next start, runs ${steps.length === 1 ? 'step' : 'steps'} ${steps.join(', ')}`

@@ -1,5 +1,5 @@
 import { readDatabaseSetting } from './database-option.ts'
-import { adviseUnfinishedCopy, readSchemaStatus, runMissingSteps, spreadTables } from './schema-status.ts'
+import { adviseUnfinished, readSchemaStatus, runMissingSteps, spreadTables } from './schema-status.ts'
 import { CommandError, UsageError, type Io } from './io.ts'
 
 /** Upgrades the schema of a ledger and, if requested, distributes its tables. */
@@ -13,8 +13,8 @@ export async function migrateUp(
   }
   // Text is printed as things are done; the JSON document comes at the end.
   const say = options.json ? () => undefined : io.print
-  const { place, found, needed, hasUnfinishedCopy } = await readSchemaStatus(database)
-  if (hasUnfinishedCopy) throw new CommandError(adviseUnfinishedCopy(io.calledAs))
+  const { place, found, needed, unfinished } = await readSchemaStatus(database)
+  if (unfinished) throw new CommandError(adviseUnfinished(unfinished, io.calledAs))
   await runMissingSteps(database)
   say(whatWasDone(place, found, needed))
   let spread: readonly string[] | undefined

@@ -50,7 +50,7 @@ export async function restoreFile({
   const draft = `${place}.${randomBytes(4).toString('hex')}.restoring`
   try {
     await copySqliteFile({ from: backup, to: draft, signal })
-    const endedProofs = forgetOpen(draft)
+    const endedProofs = await forgetOpen(draft)
     const sums = await sumUpSqlite(draft)
     if (sums.faults.length > 0) {
       throw new StoreOpenError('backup_unsound', { place: backup, faults: sums.faults.length })

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 
 import { readConfig } from '../settings/config.ts'
 import { placeOfLedger } from '../start/open-store.ts'
-import { restoreDump } from '../backup/restore-dump.ts'
+import { adoptRecovered, restoreDump } from '../backup/restore-dump.ts'
 import {
   findRevived,
   listWorkingKeys,
@@ -20,6 +20,7 @@ import { CommandError, exitCodes, UsageError, type Io } from './io.ts'
 interface RestoreOptions {
   readonly database?: string
   readonly replaces?: string
+  readonly recovered?: true
   readonly json?: true
 }
 
@@ -39,15 +40,19 @@ interface Restored {
 
 /** Replaces the ledger by a backup, and lists what works again. */
 export async function restore(
-  file: string,
-  { database: flag, replaces, json }: RestoreOptions,
+  file: string | undefined,
+  { database: flag, replaces, recovered, json }: RestoreOptions,
   io: Io,
 ): Promise<void> {
   const database = readDatabaseSetting(flag, io)
-  const backup = resolve(io.folder, file)
+  if (recovered && (database.kind === 'sqlite' || file !== undefined)) {
+    throw new UsageError('--recovered is for a PostgreSQL database, without a backup file')
+  }
+  if (!recovered && file === undefined) throw new UsageError('missing: the backup file')
+  const backup = file === undefined ? undefined : resolve(io.folder, file)
   const outcome =
     database.kind === 'sqlite'
-      ? await restoreSqlite(database.path, backup, replaces, io)
+      ? await restoreSqlite(database.path, backup ?? '', replaces, io)
       : await restorePostgres(database.url, backup, replaces, io)
   const restored: Restored = {
     ...outcome,
@@ -69,13 +74,20 @@ async function restoreSqlite(path: string, backup: string, replaces: string | un
   return restoreFile({ backup, path, nowMs: Date.now(), signal: io.interruption() })
 }
 
-async function restorePostgres(url: string, backup: string, replaces: string | undefined, io: Io) {
+/** Restores a backup; without one, does the rest in a database that its server has recovered. */
+async function restorePostgres(
+  url: string,
+  backup: string | undefined,
+  replaces: string | undefined,
+  io: Io,
+) {
   const before: ReadableLedger | undefined =
     replaces === undefined ? undefined : readAddress({ flag: 'replaces', kind: 'postgres' }, replaces, io)
   if (before && before.kind !== 'postgres') {
     throw new UsageError('--replaces must be the address of a PostgreSQL database')
   }
-  const outcome = await restoreDump(url, backup, io.environment)
+  const outcome =
+    backup === undefined ? await adoptRecovered(url) : await restoreDump(url, backup, io.environment)
   if (outcome.sums.faults.length > 0) {
     throw new CommandError(
       `the restored ledger is inconsistent (${outcome.sums.faults.length} errors), and no service starts on it; restore another backup to another empty database`,
@@ -113,15 +125,17 @@ function inWords({
   ].join('\n')
 }
 
-function describeRevived({ keys, agents, mandates }: Revived): string[] {
-  if (keys.length + agents.length + mandates.length === 0) {
-    return ['Nothing that was revoked or stopped since the backup works again.']
+function describeRevived(revived: Revived): string[] {
+  if (Object.values(revived).every(({ length }) => length === 0)) {
+    return ['Nothing that was revoked, stopped, frozen or disabled since the backup works again.']
   }
   return [
-    'Revoked or stopped since the backup, and working again; stop them once the service runs:',
-    ...listed(keys, 'keys revoke'),
-    ...listed(agents, 'agents revoke'),
-    ...listed(mandates, 'mandates pause'),
+    'Stopped since the backup, and working again; stop them once the service runs:',
+    ...listed(revived.accounts, 'accounts disable'),
+    ...listed(revived.keys, 'keys revoke'),
+    ...listed(revived.agents, 'agents revoke'),
+    ...listed(revived.mandates, 'mandates pause'),
+    ...listed(revived.budgets, 'budgets freeze'),
   ]
 }
 
@@ -164,9 +178,11 @@ function asJson({
     has_proof_secret_setting: hasSetting,
     working_again: revived
       ? {
+          accounts: recordsAsJson(revived.accounts),
           keys: recordsAsJson(revived.keys),
           agents: recordsAsJson(revived.agents),
           mandates: recordsAsJson(revived.mandates),
+          budgets: recordsAsJson(revived.budgets),
         }
       : null,
     working_keys: revived ? null : recordsAsJson(workingKeys),

@@ -1,5 +1,5 @@
 import type { Database } from '../settings/config.ts'
-import { hasUnfinishedCopy } from '../store/ledger/postgres/refused-databases.ts'
+import { readUnfinished, type Unfinished } from '../store/ledger/postgres/refused-databases.ts'
 import { withClient } from '../store/ledger/postgres/connection.ts'
 import { refuseForeignTables } from '../store/ledger/postgres/refused-databases.ts'
 import { distribute } from '../store/ledger/postgres/distribution.ts'
@@ -20,7 +20,7 @@ export interface SchemaStatus {
   readonly found: number
   /** The schema version that this release needs. */
   readonly needed: number
-  readonly hasUnfinishedCopy: boolean
+  readonly unfinished: Unfinished
 }
 
 /** Reads the status without changes. Throws a `StoreOpenError` if the ledger cannot be read. */
@@ -32,20 +32,22 @@ export async function readSchemaStatus(database: Database): Promise<SchemaStatus
       isMissing: found === undefined,
       found: found ?? 0,
       needed: neededSqliteVersion,
-      hasUnfinishedCopy: false,
+      unfinished: undefined,
     }
   }
   return withClient(database.url, async (client, place) => {
     const found = await readSchemaVersion(client)
     if (found === 0) await refuseForeignTables(client, place)
-    const isUnfinished = await hasUnfinishedCopy(client)
-    return { place, isMissing: false, found, needed: neededVersion, hasUnfinishedCopy: isUnfinished }
+    const unfinished = await readUnfinished(client)
+    return { place, isMissing: false, found, needed: neededVersion, unfinished }
   })
 }
 
-/** The remedy for an incomplete copy. */
-export function adviseUnfinishedCopy(calledAs: string): string {
-  return `the ledger is a copy that was interrupted: run the same ${calledAs} migrate copy again`
+/** The remedy for an incomplete copy or restore. */
+export function adviseUnfinished(unfinished: NonNullable<Unfinished>, calledAs: string): string {
+  return unfinished === 'copy'
+    ? `the ledger is a copy that was interrupted: run the same ${calledAs} migrate copy again`
+    : `the ledger is a restore that was interrupted: run ${calledAs} restore again, with an empty database`
 }
 
 /** Runs the missing steps, under the lock of the ledger. Throws a `StoreOpenError` if it cannot. */

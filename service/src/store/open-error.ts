@@ -168,6 +168,10 @@ const sentences = {
     '{place} already contains a ledger',
     'create an empty database, restore to that, and keep this one until everything works',
   ],
+  nothing_recovered: [
+    '{place} contains no ledger',
+    'set the recovered database with --database; without --recovered, {purser} restore needs a backup file',
+  ],
   restore_unfinished: [
     '{place} contains an unfinished restore',
     'run {purser} restore again, with an empty database',

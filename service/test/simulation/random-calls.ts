@@ -17,6 +17,7 @@ import { evaluate } from '../../src/store/ledger/operations/evaluations.ts'
 import { addTallies, recordEvent } from '../../src/store/ledger/operations/figures.ts'
 import {
   createMandate,
+  endOpenPayments,
   listMandatesOf,
   moveMandate,
   releaseExpiredPayments,
@@ -179,6 +180,7 @@ export class RandomCalls {
     () => {
       const { accountId, id: mandateId } = this.#mandate()
       const countId = this.#ids.next('transaction')
+      if (this.#random.below(20) === 0) return made(endOpenPayments, { accountId, id: mandateId })
       return made(releaseExpiredPayments, { accountId, mandateId, nowMs: this.#nowMs, countId })
     },
     () => this.#voidPayments(),

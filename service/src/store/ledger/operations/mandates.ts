@@ -2,7 +2,7 @@ import type { Mandate, Scope } from '../../../domain/records.ts'
 import { lock, look, operation, portOperation, put, range, unchanged } from '../operation.ts'
 import { toMandate } from '../reads/records.ts'
 import { agents, auditEvents, mandateAccounts, mandates, type MandateRow } from '../tables.ts'
-import { Bookings, isEndedByBudget } from './bookings.ts'
+import { bookingReads, Bookings, isEndedByBudget } from './bookings.ts'
 import { pathBelow } from './limits/budgets.ts'
 import { closeMinute } from './denials.ts'
 import { endPayments, expiredReads, releaseExpired, type Released } from './ended-payments.ts'
@@ -100,6 +100,20 @@ export const releaseExpiredPayments = operation<ReleaseCall, Released>('releaseE
       ? { released: found.openPayments, isMoreLeft: false }
       : releaseExpired(bookings, facts, nowMs)
     return { outcome, changes: [...closed.changes, ...bookings.changes] }
+  },
+})
+
+/** Ends all open payments of a mandate in a restored ledger; returns how many. Its status stays as it is. */
+export const endOpenPayments = operation<Pick<MandateRow, 'accountId' | 'id'>, number>('endOpenPayments', {
+  reads: (key) => [lock(mandates, key)],
+
+  decide(key, facts) {
+    const mandate = facts.row(mandates, key)
+    if (!mandate || mandate.openPayments === 0) return unchanged(0)
+    facts.read(bookingReads(mandate, []))
+    const bookings = new Bookings(mandate, facts)
+    bookings.endAll()
+    return { outcome: mandate.openPayments, changes: bookings.changes }
   },
 })
 

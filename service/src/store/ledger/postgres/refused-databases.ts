@@ -13,10 +13,18 @@ export function hasUnfinishedCopy(client: ClientBase): Promise<boolean> {
   return hasTable(client, copyMark)
 }
 
+/** What was not finished in a database, if anything. */
+export type Unfinished = 'copy' | 'restore' | undefined
+
+export async function readUnfinished(client: ClientBase): Promise<Unfinished> {
+  if (await hasTable(client, restoreMark)) return 'restore'
+  return (await hasUnfinishedCopy(client)) ? 'copy' : undefined
+}
+
 /** Throws a `StoreOpenError` if a database has half a ledger, or a restored one in which old proofs could be charged. */
 export async function refuseUnfinishedCopy(client: ClientBase, place: string): Promise<void> {
-  if (await hasTable(client, restoreMark)) throw new StoreOpenError('restore_unfinished', { place })
-  if (await hasTable(client, copyMark)) throw new StoreOpenError('copy_unfinished', { place })
+  const unfinished = await readUnfinished(client)
+  if (unfinished) throw new StoreOpenError(`${unfinished}_unfinished`, { place })
 }
 
 async function hasTable(client: ClientBase, name: string): Promise<boolean> {
