@@ -103,6 +103,28 @@ test('Operations sent before the store closes are written before it has closed',
   await again.close()
 })
 
+test('A ledger that another process has written, because its lock file was deleted, writes nothing more', async (context) => {
+  const path = join(folderFor(context), 'purser.db')
+  const ended = Promise.withResolvers<unknown>()
+  const first = openSqliteLedgerStore({ path, nextId: createIdsOfTimes(), onEnd: ended.resolve })
+  const owner = await new StoreLedger({ store: first, close: () => first.close() }).tenant()
+  rmSync(`${path}.lock`)
+  const second = openAt(path)
+  const ledger = new StoreLedger({ store: second, close: () => second.close() })
+  await ledger.agent(owner.sandbox)
+  const refused = new StoreLedger({ store: first, close: () => first.close() }).agent(owner.sandbox)
+  await assert.rejects(refused, StoreUnavailableError)
+  assert.match(
+    String(await ended.promise),
+    /another process has written .*purser\.db; was its \.lock file deleted/,
+  )
+  await ledger.agent(owner.sandbox)
+  const { items } = await second.listAgents(owner.sandbox, {}, { limit: 10 })
+  assert.equal(items.length, 2)
+  await first.close()
+  await second.close()
+})
+
 test('A preallocated log is empty, and what is written into it stays', async (context) => {
   const path = join(folderFor(context), 'purser.db')
   const first = openAt(path)

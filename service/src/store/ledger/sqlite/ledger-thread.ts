@@ -212,7 +212,7 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
   extendLog(path)
   const log = openSync(`${path}-wal`, 'r+')
   const checkpoints = startCheckpoints(path, copyRest)
-  const driver = createSqliteDriver({ database, sync, marks })
+  const driver = createSqliteDriver({ database, sync, marks, onForeignWrite: endThread })
   const ledger = new Ledger({
     driver,
     stopwatch: { nowMs: () => performance.now(), sleep: (ms) => sleep(ms) },
@@ -234,12 +234,17 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
     try {
       fdatasyncSync(log)
     } catch (error) {
-      setImmediate(() => {
-        throw error
-      })
+      endThread(error)
       throw error
     }
     marks.durable = marks.begun
+  }
+
+  /** The service then ends: only a restart can read what is on the disk. */
+  function endThread(error: unknown): void {
+    setImmediate(() => {
+      throw error
+    })
   }
 
   /** Copies the short rest of a long log. */
@@ -269,7 +274,8 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
   }
 
   function probe(): void {
-    database.exec("insert or replace into index_marks (name, mark) values ('probe', zeroblob(0))")
+    // A row that stays the same would not be written.
+    database.exec("insert or replace into index_marks (name, mark) values ('probe', randomblob(8))")
     sync()
   }
 

@@ -17,6 +17,8 @@ export interface SqliteDriverOptions {
   readonly sync?: () => void
   /** Counts the commits. */
   readonly marks?: CommitMarks
+  /** Called when another process has written the file: the cached rows are out of date, and nothing more is written. */
+  readonly onForeignWrite?: (error: Error) => void
   /** How many rows are kept in memory before they are indexed by their mandates. */
   readonly generationSize?: number
 }
@@ -34,6 +36,7 @@ export function createSqliteDriver({
   database,
   sync,
   marks,
+  onForeignWrite,
   generationSize,
 }: SqliteDriverOptions): SqliteDriver {
   const statements = new Map<Table, TableStatements>()
@@ -45,6 +48,9 @@ export function createSqliteDriver({
   const entriesOfMandates = new EntriesOfMandates(database, generationSize)
   const begin = database.prepare('begin immediate')
   const end = database.prepare('commit')
+  // It changes with each commit of another connection.
+  const readVersion = database.prepare<[], bigint | number>('pragma data_version').pluck()
+  const version = readVersion.get()
   let isBusy = false
   let failure: Error | undefined
 
@@ -85,6 +91,7 @@ export function createSqliteDriver({
   function inTransaction(work: () => void): void {
     begin.run()
     try {
+      if (readVersion.get() !== version) refuseForeignWrite()
       work()
       end.run()
     } catch (error) {
@@ -94,6 +101,16 @@ export function createSqliteDriver({
       if (isRowThere(error)) throw new RowExistsError('a row that was to be added exists', { cause: error })
       throw explainFailure(error)
     }
+  }
+
+  /** The lock next to the file prevents this, unless somebody deletes it. */
+  function refuseForeignWrite(): never {
+    failure = new StoreUnavailableError(
+      `another process has written ${database.name}; was its .lock file deleted?`,
+      { retryAfterSeconds: 5 },
+    )
+    onForeignWrite?.(failure)
+    throw failure
   }
 
   function commit(changes: readonly NetChange[]): void {
