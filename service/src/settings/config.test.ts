@@ -377,6 +377,8 @@ const wrong: readonly (readonly [environment: Record<string, string>, fault: str
     { [`${sandboxName}_FILE`]: '.' },
     /^PURSER_BOOTSTRAP_SANDBOX_KEY_FILE names .*, which cannot be read; put the secret there, readable by this user$/,
   ],
+  // The wrong file: what it contains is not shown.
+  [{ PURSER_DATABASE_FILE: 'secret' }, /or a postgresql:\/\/ address$/],
   [{ PURSER_PROOF_SECRET_FILE: 'empty' }, /^PURSER_PROOF_SECRET_FILE names .*empty, which is empty; /],
 ]
 for (const [environment, fault] of wrong) {
@@ -493,6 +495,13 @@ for (const argv of badFlags) {
 test('A wrong flag does not hide other errors', (context) => {
   const named = faults(['--prot', '9000'], { PURSER_LOG_LEVEL: 'loud' }, folderFor(context))
   assert.equal(named.length, 2)
+})
+
+test('A .env file may begin with a byte order mark', (context) => {
+  const folder = folderFor(context)
+  writeFileSync(join(folder, '.env'), '\uFEFFPURSER_PORT=9000\n')
+  const reading = readConfig([], {}, folder)
+  assert.equal('config' in reading && reading.config.port, 9000)
 })
 
 test('An unreadable .env file is an error, and a missing one is not', (context) => {

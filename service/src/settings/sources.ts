@@ -57,7 +57,8 @@ export function readFlags(
 
 function readEnvFile(path: string, faults: string[]): Record<string, string | undefined> {
   try {
-    const text = readFileSync(path, 'utf8')
+    // Some editors begin a file with a byte order mark.
+    const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '')
     // The line may contain a secret, so it is not echoed.
     for (const line of strayLines(text)) {
       faults.push(`${path}: line ${line} sets nothing; write NAME=value, or start a comment with #`)

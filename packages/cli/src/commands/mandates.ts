@@ -159,13 +159,13 @@ function createCommand(io: Io) {
       }
       const mandate = await mandates.create(body, { signal: io.interruption() })
       showRecord(recordColumns, mandate, options, io)
-      for (const warning of warningsOf(mandate, io.now())) io.printError(harmless(warning))
+      for (const warning of warningsOf(mandate)) io.printError(harmless(warning))
     })
 }
 
 /** Warnings about likely mistakes. The service allows all of them. */
-function warningsOf(mandate: Mandate, nowMs: number): string[] {
-  const { allowed_sellers, max_spend_per_transaction, max_spend_total, expires_at } = mandate
+function warningsOf(mandate: Mandate): string[] {
+  const { allowed_sellers, max_spend_per_transaction, max_spend_total, expires_at, created_at } = mandate
   const warnings = allowed_sellers.map(sellerWarning).filter((warning) => warning !== undefined)
   if (allowed_sellers.length === 0) {
     warnings.push('Without --seller, this mandate allows no payment.')
@@ -173,8 +173,11 @@ function warningsOf(mandate: Mandate, nowMs: number): string[] {
   if (compareAmounts(max_spend_per_transaction, max_spend_total) > 0) {
     warnings.push('The cap for one payment is above the total budget, so a single payment can use all of it.')
   }
-  if (Date.parse(expires_at) <= nowMs) {
-    warnings.push('--expires is in the past: the mandate is already expired.')
+  // By the service's clock, which a test clock may have moved.
+  if (Date.parse(expires_at) <= Date.parse(created_at)) {
+    warnings.push(
+      `--expires is in the past: the mandate is already expired. The time of the service is ${created_at}.`,
+    )
   }
   return warnings
 }

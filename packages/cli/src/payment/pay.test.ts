@@ -354,7 +354,7 @@ const wrongCalls: readonly (readonly [words: readonly string[], error: RegExp])[
   [['pay', 'example.com'], /^<url> must be an http or https URL/],
   [['pay', 'http://a:b@example.com'], /^<url> must not contain a user or password/],
   [['pay', 'http://a', '--json'], /^--json prints the decision and payment, so it needs --output/],
-  [['pay', 'http://a', '--max-amount', '1,5'], /It must be an amount, such as 5\.00/],
+  [['pay', 'http://a', '--max-amount', '1,5'], /It must be an amount in USDC with at most 6 decimals/],
   [['pay', 'http://a', '--header', 'nonsense'], /It must be a name, a colon and a value/],
   [['pay', 'http://a', '--timeout', '0'], /It must be a whole number of seconds/],
 ]

@@ -3,7 +3,7 @@ import { Type, type Static } from '../schema/type.ts'
 import { endpoint } from '../endpoint.ts'
 import { AmountText, described, Domain, Id, Nullable, OneOf, Text, Timestamp, Usdc } from '../fields.ts'
 import { maxLengths } from '../lengths.ts'
-import { ownerRoles } from '../roles.ts'
+import { readerRoles } from '../roles.ts'
 import { TransactionsQuery } from '../transactions.ts'
 
 /** The accounts of the journal: what agents buy, what sellers earn, and the money. */
@@ -45,7 +45,7 @@ export const downloadJournal = endpoint({
   tag: 'Transactions',
   summary:
     'Streams every payment and refund as double-entry lines, newest first, as CSV (RFC 4180). A payment debits `expense` and credits `wallet`; a sale debits `wallet` and credits `revenue`; refunds reverse them. If the export fails midway, the stream is aborted.',
-  roles: ownerRoles,
+  roles: readerRoles,
   query: JournalQuery,
   produces: 'text/csv',
   responses: { 200: Type.String() },

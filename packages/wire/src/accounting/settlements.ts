@@ -3,7 +3,7 @@ import { Type, type Static } from '../schema/type.ts'
 import { endpoint } from '../endpoint.ts'
 import { described, Domain, Id, Sum } from '../fields.ts'
 import { maxItems, maxLengths } from '../lengths.ts'
-import { ownerRoles } from '../roles.ts'
+import { readerRoles } from '../roles.ts'
 
 /** A day in UTC, such as `2026-11-20`. */
 const Day = (description: string) =>
@@ -42,7 +42,7 @@ export const getSettlements = endpoint({
   path: '/v1/sellers/{seller_id}/settlements',
   tag: 'Sellers',
   summary: 'What a seller has collected and refunded, by day in UTC; at most 400 days.',
-  roles: [...ownerRoles, 'merchant'],
+  roles: [...readerRoles, 'merchant'],
   params: Type.Object({ seller_id: described(Id, 'Id of the seller.') }),
   query: Type.Object({
     from: Type.Optional(Day('First day, in UTC; 29 days before `to` by default.')),

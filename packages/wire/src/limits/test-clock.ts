@@ -2,7 +2,7 @@ import { Type, type Static } from '../schema/type.ts'
 
 import { endpoint } from '../endpoint.ts'
 import { described, Timestamp } from '../fields.ts'
-import { ownerRoles } from '../roles.ts'
+import { ownerRoles, readerRoles } from '../roles.ts'
 
 /** How far a test clock may be ahead in all: ten years, leap days included. */
 export const maxClockSeconds = 3_653 * 24 * 3_600
@@ -32,7 +32,7 @@ export const getTestClock = endpoint({
   path: '/v1/test-clock',
   tag: 'Accounts',
   summary: "Reads the clock of the account's sandbox.",
-  roles: ownerRoles,
+  roles: readerRoles,
   responses: { 200: TestClock },
   responseDescriptions: { 200: 'The clock.' },
   errors: ['sandbox_only'],

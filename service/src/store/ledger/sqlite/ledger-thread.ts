@@ -205,6 +205,13 @@ function failureOf(error: unknown): Failure {
   return { error: error instanceof Error ? error : new Error(String(error)), retryAfterSeconds }
 }
 
+/** The service ends with its thread: only a restart can read what is on the disk. */
+function endThread(error: unknown): void {
+  setImmediate(() => {
+    throw error
+  })
+}
+
 /** In the thread: runs what arrives until it is told to close. */
 function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }: ThreadStart): void {
   const marks = new CommitMarks(shared)
@@ -238,13 +245,6 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
       throw error
     }
     marks.durable = marks.begun
-  }
-
-  /** The service then ends: only a restart can read what is on the disk. */
-  function endThread(error: unknown): void {
-    setImmediate(() => {
-      throw error
-    })
   }
 
   /** Copies the short rest of a long log. */

@@ -234,6 +234,7 @@ export function explainOpenFailure(error: unknown, path: string): unknown {
   if (code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_CORRUPT')) {
     return new StoreOpenError('no_sqlite_file', { place: path, cause: code })
   }
+  if (code.startsWith('SQLITE_FULL')) return new StoreOpenError('no_room', { place: path })
   if (code === 'unknown') return error
   return new StoreOpenError('file_not_writable', { place: path, cause: code })
 }
