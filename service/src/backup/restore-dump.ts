@@ -1,4 +1,5 @@
 import { restoreMark } from '../store/ledger/postgres/refused-databases.ts'
+import { readShards } from '../store/ledger/postgres/distribution.ts'
 import { openPool, withClient } from '../store/ledger/postgres/connection.ts'
 import { refuseForeignTables } from '../store/ledger/postgres/refused-databases.ts'
 import { migrate, readSchemaVersion } from '../store/ledger/postgres/migrate.ts'
@@ -74,10 +75,12 @@ async function forgetWhatWasOpen(url: string): Promise<RestoredDump> {
     await client.query('delete from service_secrets')
     await client.query('delete from sessions')
   })
+  const shardOfAccount = await withClient(url, readShards)
   const pool = openPool(url, { max: 4 })
   let endedProofs: number
   try {
-    endedProofs = await endOpenProofs(createPostgresDriver(pool), readerOn(pool))
+    const driver = createPostgresDriver(pool, shardOfAccount)
+    endedProofs = await endOpenProofs(driver, readerOn(pool), shardOfAccount)
   } finally {
     await pool.end()
   }
