@@ -9,6 +9,7 @@ async function written(statement: Sql, parameter: (number: number) => string): P
     parameter,
     idParameter: (bytes) => bytes,
     nameOf: ({ name }) => name,
+    withLetters: '',
     query: async (text, values) => [{ text, values }],
   })
   return rows[0]

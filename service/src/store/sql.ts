@@ -14,6 +14,8 @@ export interface Spelling {
   readonly idParameter: (bytes: Buffer) => unknown
   /** The table, or the view, with all columns of a declared table. */
   readonly nameOf: (table: Table) => string
+  /** What makes `lower` know all letters that the database knows, after the text. */
+  readonly withLetters: string
 }
 
 /** Sends one statement that only reads; its rows. */

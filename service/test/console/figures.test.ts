@@ -3,7 +3,9 @@ import { test } from 'node:test'
 
 import { Purser, type ListConsoleMandatesQuery, type Mandate, type NewMandate } from '@purser/client'
 
-import { serviceStores } from '../../testing/service-stores.ts'
+import { execute } from '../../testing/postgres-databases.ts'
+import { postgres18 } from '../../testing/postgres.ts'
+import { serviceStores, type ServiceStore } from '../../testing/service-stores.ts'
 import { startTestService, testStartMs, type TestService } from '../../testing/service.ts'
 
 const hourMs = 3_600_000
@@ -232,7 +234,28 @@ for (const { name, missing, open } of serviceStores) {
   )
 }
 
-for (const { name, missing, open } of serviceStores) {
+/** A database whose locale, unlike that of the other tests, knows upper and lower case of all letters. */
+const withLetters: ServiceStore = {
+  name: 'PostgreSQL 18 with the locale C.UTF-8',
+  missing: undefined,
+  open: async () => {
+    const { url, drop } = await postgres18.createEmptyDatabase()
+    const name = `${new URL(url).pathname.slice(1)}_letters`
+    await execute(
+      url,
+      `create database ${name} template template0 encoding 'UTF8' locale_provider builtin builtin_locale 'C.UTF-8'`,
+    )
+    return {
+      settings: { PURSER_DATABASE: url.replace(/[^/]+$/, name), PURSER_WORKERS: '1' },
+      discard: async () => {
+        await execute(url, `drop database ${name} with (force)`)
+        await drop()
+      },
+    }
+  },
+}
+
+for (const { name, missing, open } of [...serviceStores, withLetters]) {
   test(`On ${name} searches also find non-ASCII letters`, { skip: missing ?? false }, async (context) => {
     const ledger = await open()
     context.after(ledger.discard)
@@ -253,12 +276,14 @@ for (const { name, missing, open } of serviceStores) {
       assert.deepEqual(await found(purser, typed), ['agent Ärzte-Bot'])
     for (const typed of ['Über NACHT', 'Über nacht', 'bER '])
       assert.deepEqual(await purposes(typed), ['Über NACHT'])
-    // PostgreSQL knows the letters of the database's locale, which is C in tests.
-    if (name !== 'SQLite') return
+    // PostgreSQL knows the letters of the database's locale.
+    if (name !== 'SQLite' && name !== withLetters.name) return
     assert.deepEqual(await found(purser, 'ärzte'), ['agent Ärzte-Bot'])
     assert.deepEqual(await purposes('ÜBER nacht'), ['Über NACHT'])
   })
+}
 
+for (const { name, missing, open } of serviceStores) {
   test(
     `On ${name} the mandates of a revoked agent keep their status, and the console lists none of them as active`,
     { skip: missing ?? false },

@@ -70,6 +70,8 @@ export const spelling: Spelling = {
   parameter: (number) => `$${number}`,
   idParameter: (bytes) => idText('nonce', bytes),
   nameOf: ({ name }) => name,
+  // The columns have the collation "C", for the order of bytes.
+  withLetters: 'collate "default"',
 }
 
 /** Writes statements for PostgreSQL and leaves running them to the caller. */

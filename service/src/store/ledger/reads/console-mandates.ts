@@ -4,7 +4,7 @@ import type { ConsoleMandate, MandateFilter } from '../../console/store.ts'
 import { agents, mandates, type MandateRow } from '../tables.ts'
 import { toMandate } from './records.ts'
 import { from, id, type RawRow } from './rows.ts'
-import { sql, type Sql } from '../../sql.ts'
+import { Sql, sql } from '../../sql.ts'
 
 /** How mandates are listed, with the name and the status of their agents. */
 export function consoleMandates(accountId: string) {
@@ -56,5 +56,9 @@ function hasStatus(status: ListedStatus, agentStatus: Sql, nowMs: number): Sql {
  * Whether a text contains another, ignoring case. The database lower-cases both, for the letters that it supports.
  */
 export function holdsText(text: Sql, part: string): Sql {
-  return sql`replace(lower(${text}), lower(${part}), '') <> lower(${text})`
+  return sql`replace(${folded(text)}, ${folded(part)}, '') <> ${folded(text)}`
+}
+
+function folded(value: unknown): Sql {
+  return new Sql((to) => sql`lower(${value} ${sql.raw(to.spelling.withLetters)})`.write(to))
 }

@@ -37,7 +37,12 @@ export async function readSqliteSnapshot<Answer>(
 }
 
 /** How SQLite writes statements. */
-export const spelling: Spelling = { parameter: () => '?', idParameter: (bytes) => bytes, nameOf: wholeName }
+export const spelling: Spelling = {
+  parameter: () => '?',
+  idParameter: (bytes) => bytes,
+  nameOf: wholeName,
+  withLetters: '',
+}
 
 /** Writes statements for SQLite and leaves running them to the caller. */
 export function readerOver(query: RunQuery): Reader {
