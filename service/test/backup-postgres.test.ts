@@ -64,52 +64,63 @@ test(
   },
 )
 
-test(
-  'The rest of a restore is done for a database that its server has recovered',
-  { skip: missing },
-  async (context) => {
-    const { url } = await postgres15!.createDatabase()
-    const service = await startTestService(context, onPostgres(url))
-    const limits = [{ window: 'lifetime', max_amount: '1.00' }]
-    const purchase = await preparePurchase(service, { limits })
-    const open = await issueProof(service, purchase)
-    await service.stop()
+for (const server of postgresServers) {
+  test(
+    `The rest of a restore is done for a database that ${server.name} has recovered`,
+    { skip: server.missing ?? false },
+    async (context) => {
+      const { url, drop } = await server.createDatabase()
+      context.after(drop)
+      const service = await startTestService(context, onPostgres(url))
+      const limits = [{ window: 'lifetime', max_amount: '1.00' }]
+      const purchase = await preparePurchase(service, { limits })
+      const open = await issueProof(service, purchase)
 
-    const { purserWith } = testCommand(context)
-    const purser = (...words: string[]) => purserWith({ environment: onPostgres(url) }, ...words)
-    const adopted = await purser('restore', '--recovered', '--json')
-    assert.deepEqual([adopted.code, adopted.errors], [0, ''])
-    const report = JSON.parse(adopted.output)
-    assert.deepEqual([report.held, report.ended_proofs, report.agrees], ['0.00', 1, true])
+      const { purserWith } = testCommand(context)
+      const purser = (...words: string[]) => purserWith({ environment: onPostgres(url) }, ...words)
+      const inUse = await purser('restore', '--recovered')
+      assert.deepEqual([inUse.code, inUse.output], [1, ''])
+      assert.match(inUse.errors, /A Purser service is using .*; stop every service first/)
+      await service.stop()
+      await execute(url, 'update purser_schema set version = version + 1')
+      assert.match((await purser('restore', '--recovered')).errors, /was written by a newer Purser/)
+      await execute(url, 'update purser_schema set version = version - 1')
+      assert.equal((await purser('migrate', 'status')).code, 0, 'it is not marked')
 
-    const again = await startTestService(context, onPostgres(url))
-    const { sandboxKey: key } = service
-    const body = { proof: open, merchant_domain: purchase.merchantDomain, expected_amount: open.amount }
-    const refused = await again.call('POST', '/v1/payments/verify', { key, body })
-    assert.deepEqual([refused.status, refused.body.reason], [402, 'invalid_signature'])
-    const fresh = await again.call('POST', '/v1/payments/proof', {
-      key,
-      body: {
-        agent_id: purchase.agentId,
-        mandate_id: purchase.mandateId,
-        amount: '1.00',
-        resource_url: purchase.resourceUrl,
-      },
-    })
-    assert.equal(fresh.status, 201, fresh.text)
-    for (const [words, says] of [
-      [
-        ['restore', 'purser.dump', '--recovered'],
-        /--recovered is for a PostgreSQL database, without a backup file/,
-      ],
-      [['restore'], /the backup file/],
-    ] as const) {
-      const wrong = await purser(...words)
-      assert.equal(wrong.code, 2)
-      assert.match(wrong.errors, says)
-    }
-  },
-)
+      const adopted = await purser('restore', '--recovered', '--json')
+      assert.deepEqual([adopted.code, adopted.errors], [0, ''])
+      const report = JSON.parse(adopted.output)
+      assert.deepEqual([report.held, report.ended_proofs, report.agrees], ['0.00', 1, true])
+
+      const again = await startTestService(context, onPostgres(url))
+      const { sandboxKey: key } = service
+      const body = { proof: open, merchant_domain: purchase.merchantDomain, expected_amount: open.amount }
+      const refused = await again.call('POST', '/v1/payments/verify', { key, body })
+      assert.deepEqual([refused.status, refused.body.reason], [402, 'invalid_signature'])
+      const fresh = await again.call('POST', '/v1/payments/proof', {
+        key,
+        body: {
+          agent_id: purchase.agentId,
+          mandate_id: purchase.mandateId,
+          amount: '1.00',
+          resource_url: purchase.resourceUrl,
+        },
+      })
+      assert.equal(fresh.status, 201, fresh.text)
+      for (const [words, says] of [
+        [
+          ['restore', 'purser.dump', '--recovered'],
+          /--recovered is for a PostgreSQL database, without a backup file/,
+        ],
+        [['restore'], /the backup file/],
+      ] as const) {
+        const wrong = await purser(...words)
+        assert.equal(wrong.code, 2)
+        assert.match(wrong.errors, says)
+      }
+    },
+  )
+}
 
 test('No service starts on an interrupted restore', { skip: missing }, async (context) => {
   const { url } = await postgres15!.createDatabase()
@@ -117,14 +128,14 @@ test('No service starts on an interrupted restore', { skip: missing }, async (co
   context.after(() => execute(url, 'drop table purser_restore'))
   await assert.rejects(
     startTestService(context, { PURSER_DATABASE: url, PURSER_WORKERS: '1' }),
-    /contains an unfinished restore; run purser restore again, with an empty database/,
+    /contains an unfinished restore; run purser restore again: with the backup and an empty database, or with --recovered after a base backup/,
   )
   const { purserWith } = testCommand(context)
   const status = await purserWith({ environment: onPostgres(url) }, 'migrate', 'status')
   assert.equal(status.code, 1)
   assert.match(
     status.output,
-    /a restore that was interrupted: run purser restore again, with an empty database/,
+    /a restore that was interrupted: run purser restore again, with the backup and an empty database, or with --recovered/,
   )
   const up = await purserWith({ environment: onPostgres(url) }, 'migrate', 'up')
   assert.deepEqual([up.code, up.output], [1, ''])

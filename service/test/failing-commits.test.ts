@@ -19,7 +19,7 @@ test(
   async (context) => {
     const settings = { PURSER_BOOTSTRAP_SANDBOX_KEY: key, PURSER_LOG_LEVEL: 'error' }
     const service = await startProcess(context, { folder: makeFolder(context), settings })
-    const client = openLoadClient(service.url, key, 8)
+    const client = openLoadClient(service.url, key, 128)
     context.after(client.close)
     const create = () => client.send('POST', '/agents', { body: { name: 'research-bot' } })
     assert.equal((await create()).status, 201)
@@ -38,6 +38,32 @@ test(
       assert.equal((await client.send('GET', '/readyz')).status, 200)
       assert.equal((await create()).status, 201)
     }
+    // Also with more to write than SQLite keeps in memory by default.
+    const domains = Array.from({ length: 800 }, (_, index) => `${'seller'.repeat(9)}-${index}.example`)
+    const agentId = (await create()).body.id
+    const large = () =>
+      client.send('POST', '/mandates', {
+        body: {
+          agent_id: agentId,
+          purpose: 'Buy research data',
+          max_spend_total: '10.00',
+          max_spend_per_transaction: '1.00',
+          allowed_sellers: domains,
+          expires_at: '2099-01-01T00:00:00Z',
+        },
+      })
+    const mandates = await allAtOnce(128, large)
+    assert.deepEqual(new Set(mandates.map(({ status }) => status)), new Set([201]))
+    const amend = (turn: number) =>
+      client.send('PATCH', `/v1/mandates/${mandates[turn]!.body.id}`, {
+        body: { allowed_sellers: domains.toReversed() },
+        headers: { 'if-match': '"1"' },
+      })
+    limitFiles(service.pid, '0')
+    const full = await allAtOnce(128, amend)
+    assert.deepEqual(new Set(full.map(({ status }) => status)), new Set([503]))
+    limitFiles(service.pid, 'unlimited')
+    assert.equal((await amend(0)).status, 200)
 
     const { stderr } = await service.kill('SIGTERM')
     const lines = stderr.trim().split('\n')

@@ -107,7 +107,7 @@ const refused: readonly (readonly [options: unknown, told: RegExp])[] = [
   ...[4, 0, 4n, '', '00,0', '4,00', '$4', '-4', '4.', '.5', '1e3', ' 4', true, {}, [price]].map(
     (wrong) => [{ ...valid, price: wrong }, /^A price must be a string such as "4.00".*, not /] as const,
   ),
-  [{ ...valid, category: 'x'.repeat(256) }, /^category must have 1 to 255 characters, not 256/],
+  [{ ...valid, category: 'x'.repeat(256) }, /^category must have at most 255 characters, not 256/],
   [{ ...valid, category: 5 }, /^category must be a string such as "data", not 5/],
   [{ ...valid, preflight: 'false' }, /^preflight must be true or false, not "false"/],
 

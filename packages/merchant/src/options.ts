@@ -205,9 +205,9 @@ function assertTerms(terms: Terms<never>, where = ''): void {
   if (isThere(category) && typeof category !== 'string') {
     throw new TypeError(`category must be a string such as "data", not ${spell(category)}${where}`)
   }
-  if (isThere(category) && (category === '' || category.length > maxCategoryLength)) {
+  if (isThere(category) && Array.from(category).length > maxCategoryLength) {
     throw new TypeError(
-      `category must have 1 to ${maxCategoryLength} characters, not ${category.length}${where}`,
+      `category must have at most ${maxCategoryLength} characters, not ${Array.from(category).length}${where}`,
     )
   }
   if (isThere(preflight) && typeof preflight !== 'boolean') {

@@ -6,6 +6,8 @@ import { migrate, readSchemaVersion } from '../store/ledger/postgres/migrate.ts'
 import { createPostgresDriver } from '../store/ledger/postgres/postgres-driver.ts'
 import { readerOn } from '../store/ledger/postgres/postgres-reader.ts'
 import { StoreOpenError } from '../store/open-error.ts'
+import type { ClientBase } from 'pg'
+
 import { readServerMajor } from './dump.ts'
 import { endOpenProofs } from './end-open.ts'
 import { findProgram, runProgram, type Environment } from './programs.ts'
@@ -63,9 +65,32 @@ export async function restoreDump(
 export async function adoptRecovered(url: string): Promise<RestoredDump> {
   await withClient(url, async (client, place) => {
     if ((await readSchemaVersion(client)) === 0) throw new StoreOpenError('nothing_recovered', { place })
-    await client.query(`create table if not exists ${restoreMark} ()`)
+    await migrate(client, place)
+    await refuseRunningService(client, place)
+    // A database on several machines has tables only where it is told to: services may use any of them.
+    const { rows } = await client.query<{ oid: string | null }>('select to_regclass($1)::text as oid', [
+      restoreMark,
+    ])
+    if (rows[0]?.oid == null) await client.query(`create table ${restoreMark} (restored boolean)`)
+    if (await readShards(client, place)) await spreadMark(client)
   })
   return forgetWhatWasOpen(url)
+}
+
+/** A running service would keep signing with the old secret. */
+async function refuseRunningService(client: ClientBase, place: string): Promise<void> {
+  const { rows } = await client.query(
+    `select 1 from pg_stat_activity
+     where datname = current_database() and application_name = 'purser' and pid <> pg_backend_pid()`,
+  )
+  if (rows.length > 0) throw new StoreOpenError('database_in_use', { place })
+}
+
+async function spreadMark(client: ClientBase): Promise<void> {
+  const { rows } = await client.query('select 1 from pg_dist_partition where logicalrelid = $1::regclass', [
+    restoreMark,
+  ])
+  if (rows.length === 0) await client.query('select create_reference_table($1)', [restoreMark])
 }
 
 /** Ends what was open in a marked database, and removes the mark if the ledger is sound. */

@@ -246,7 +246,7 @@ function database(
   const path = /^sqlite:(.+)$/s.exec(text)?.[1]
   if (path === undefined) {
     // Do not echo what may contain a password, or a key from the wrong file.
-    const found = /@|[\w+=-]{24}/.test(text) ? '' : `, not ${JSON.stringify(text)}`
+    const found = /@|[\w+/=-]{24}/.test(text) ? '' : `, not ${JSON.stringify(text)}`
     faults.push(
       `${name} must be sqlite: and a file's path, such as sqlite:./data/purser.db, or a postgresql:// address${found}`,
     )

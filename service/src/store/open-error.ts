@@ -174,8 +174,9 @@ const sentences = {
   ],
   restore_unfinished: [
     '{place} contains an unfinished restore',
-    'run {purser} restore again, with an empty database',
+    'run {purser} restore again: with the backup and an empty database, or with --recovered after a base backup',
   ],
+  database_in_use: ['A Purser service is using {place}', 'stop every service first'],
 
   copy_source_missing: ['There is no ledger at {place}', 'correct --from'],
   copy_source_old: [

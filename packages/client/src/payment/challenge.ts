@@ -37,7 +37,7 @@ export async function readChallenge(response: Response): Promise<PaymentChalleng
 
 /** The resource as it is, or if it could hide something from a reader, as the URL that it stands for. */
 function cleanOf(resource: string): string {
-  return /^[\x21\x22\x24-\x7e]+$/.test(resource) ? resource : withoutFragment(resource)
+  return /^[^#\p{C}\p{Z}]+$/u.test(resource) ? resource : withoutFragment(resource)
 }
 
 /** Max characters of an amount and a category (Limits). */
@@ -59,7 +59,7 @@ function isChallenge(value: unknown): value is PaymentChallenge {
     typeof resource === 'string' &&
     URL.canParse(resource) &&
     typeof merchant_domain === 'string' &&
-    (category === undefined || (typeof category === 'string' && category.length <= maxTextLength))
+    (category === undefined || (typeof category === 'string' && Array.from(category).length <= maxTextLength))
   )
 }
 

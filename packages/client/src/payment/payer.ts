@@ -17,8 +17,8 @@ export interface PayerOptions {
 /** Who pays, looked up when it is first needed. */
 export interface PayerLookup {
   readonly find: (signal?: AbortSignal) => Promise<Payer>
-  /** Looks it up again the next time: the mandate has ended. */
-  readonly forget: () => void
+  /** The mandate has ended: the next call looks for another one. */
+  readonly expire: () => void
 }
 
 /** Max number of mandates to search. */
@@ -31,14 +31,27 @@ const maxMandates = 200
  */
 export function payerOf({ client, ...given }: PayerOptions): PayerLookup {
   let known: Payer | undefined
+  let hasExpired = false
+
+  async function lookUp(signal?: AbortSignal): Promise<Payer> {
+    const agentId = given.agentId || (await onlyAgent(client, signal))
+    const mandateId = given.mandateId || (await onlyMandate(client, agentId, signal))
+    return { agentId, mandateId }
+  }
+
   return {
     find: async (signal) => {
-      if (known) return known
-      const agentId = given.agentId || (await onlyAgent(client, signal))
-      const mandateId = given.mandateId || (await onlyMandate(client, agentId, signal))
-      return (known = { agentId, mandateId })
+      if (known && !hasExpired) return known
+      const before = known
+      // Without another mandate, the service's denial says what has happened to the known one.
+      const found = await lookUp(signal).catch((error: unknown) => {
+        if (before) return before
+        throw error
+      })
+      hasExpired = found.mandateId === before?.mandateId
+      return (known = found)
     },
-    forget: () => (known = undefined),
+    expire: () => (hasExpired = true),
   }
 }
 

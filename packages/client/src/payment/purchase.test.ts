@@ -164,6 +164,27 @@ test('With a purchase id, goods may take longer than the timeout, as long as the
   assert.equal((await budget()).spent, '8.00')
 })
 
+/** A fetch that ignores its signal. */
+const deaf: typeof fetch = (input, init) => fetch(input, { ...init, signal: null })
+
+test('With a purchase id, a download ends when the caller aborts, even if fetch ignores its signal', async (context) => {
+  const begun = Promise.withResolvers<void>()
+  const { merchant, pay } = await openMarket(context, service, {
+    deliver: (_, response) => {
+      response.write('x')
+      begun.resolve()
+    },
+  })
+  const giveUp = new AbortController()
+  const buying = pay({ purchases: createPurchaseMemory() }, deaf)(merchant.url, {
+    purchaseId: 'dripping',
+    signal: giveUp.signal,
+  })
+  await begun.promise
+  giveUp.abort(new Error('no longer needed'))
+  await assert.rejects(buying, { name: 'PaymentUncertainError', reason: 'aborted' })
+})
+
 test('A call that waits for another one with its purchase id ends with its own signal', async (context) => {
   const arrived = Promise.withResolvers<void>()
   const goOn = Promise.withResolvers<void>()

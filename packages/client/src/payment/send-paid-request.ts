@@ -1,6 +1,6 @@
 import type { Sleep } from '../options.ts'
 import { backoffMs, isPassing, maxRetriesLimit, parseRetryAfter, sleep as sleepForReal } from '../retries.ts'
-import { timerMs } from '../timers.ts'
+import { timerMs, unlessAborted } from '../timers.ts'
 import { notAnsweredWithin } from '../unanswered.ts'
 import type { Proof } from '../wire-types.ts'
 import { encodeJson } from './base64url.ts'
@@ -126,7 +126,7 @@ async function attemptOf<Answer>(request: PaidRequest<Answer>): Promise<ShownPro
     let answer: Answer
     try {
       const begun = await sendInTime(request, next)
-      answer = request.receive ? await request.receive(begun) : begun
+      answer = request.receive ? await receiveInTime(request, request.receive, begun) : begun
     } catch (error) {
       return { outcome: 'failed', answer: undefined, error }
     }
@@ -167,6 +167,21 @@ async function sendInTime<Answer>(
     throw both.aborted ? both.reason : error
   } finally {
     clearTimeout(timer)
+  }
+}
+
+/** What `receive` returns; rejects when the caller aborts, even if the request ignores its signal. */
+async function receiveInTime<Answer>(
+  { discard, signal }: PaidRequest<Answer>,
+  receive: (answer: Answer) => Promise<Answer>,
+  begun: Answer,
+): Promise<Answer> {
+  const receiving = receive(begun)
+  try {
+    return await unlessAborted(receiving, signal)
+  } catch (error) {
+    receiving.then((answer) => discard?.(answer)).catch(() => {})
+    throw error
   }
 }
 

@@ -29,7 +29,7 @@ export interface ShownPayment {
 interface FailureFacts {
   readonly payment: ShownPayment
   readonly reason: PaymentFailure
-  readonly fate: Pick<ProofRecord, 'status' | 'transaction_id'> | undefined
+  readonly fate: (Pick<ProofRecord, 'status' | 'transaction_id'> & Partial<ProofRecord>) | undefined
   readonly response?: Response | undefined
   readonly location?: string | null | undefined
   readonly cause?: unknown
@@ -119,7 +119,7 @@ export function shownPaymentOf(error: PaymentUncertainError): ShownPayment {
 
 function messageOf({ payment, reason, fate, response, location }: FailureFacts): string {
   const { amount, currency, resource, nonce } = payment.proof
-  return `${happened(reason, response?.status, location)}; ${charged(fate, `${amount} ${currency}`)} (${resource}, nonce ${nonce})`
+  return `${happened(reason, response?.status, location)}; ${charged(fate, `${fate?.captured_amount ?? amount} ${currency}`)} (${resource}, nonce ${nonce})`
 }
 
 function happened(reason: PaymentFailure, status: number | undefined, location?: string | null): string {

@@ -157,6 +157,11 @@ test('A fragment or control characters in the resource of a challenge reach neit
   const [paid] = await client.transactions.list({ limit: 1 }).toArray({ limit: 1 })
   const clean = `${merchant.url}/data`
   assert.deepEqual([decision.challenge.resource, paid?.resource_url], [clean, clean])
+  // A merchant may compare the text that it has sent.
+  resource = `${merchant.url}/übersicht`
+  assert.equal((await pay()(resource)).status, 200)
+  const last = decisions.at(-1)
+  assert.equal(last?.outcome === 'approved' && last.challenge.resource, resource)
 })
 
 test('A paid response keeps a status and a reason phrase that no Response can be made with', async (context) => {
@@ -193,6 +198,11 @@ test('A replaced mandate is looked up again', async (context) => {
   assert.equal((await buy(merchant.url)).status, 200)
   const owner = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   await owner.mandates.revoke(mandateId)
+  // Without another mandate, each call says what has happened to this one.
+  for (let call = 0; call < 2; call++) {
+    const expired = paymentDecisionOf(await buy(merchant.url))
+    assert.equal(expired?.outcome === 'denied' && expired.reason_code, 'mandate_expired')
+  }
   const body = {
     agent_id: agentId,
     purpose: 'Buy more',
@@ -202,8 +212,6 @@ test('A replaced mandate is looked up again', async (context) => {
     expires_at: '2099-01-01T00:00:00Z',
   }
   const { body: next } = await service.call('POST', '/mandates', { body })
-  const refused = paymentDecisionOf(await buy(merchant.url))
-  assert.equal(refused?.outcome === 'denied' && refused.reason_code, 'mandate_expired')
   assert.equal((await buy(merchant.url)).status, 200)
   assert.equal((await client.mandates.get(next.id)).spent_total, '4.00')
 })

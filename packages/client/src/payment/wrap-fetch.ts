@@ -9,6 +9,7 @@ import { skipReasons, withDecision, type PaymentDecision, type SkipReason } from
 import { abandonProof, finishPayment } from './finish-payment.ts'
 import { payerOf } from './payer.ts'
 import { paymentResultOf } from './payment-result.ts'
+import { unlessAborted } from '../timers.ts'
 import { fingerprintOf, openPurchase, replayed, type Purchase } from './purchase.ts'
 import type { PurchaseStore } from './purchase-store.ts'
 import {
@@ -310,7 +311,7 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
     const evaluation = await client.policy.evaluate({ ...payment, merchant_domain, category }, { signal })
     const { transaction_id } = evaluation
     // Evaluating requests no approval, which comes last: all other checks have passed.
-    if (evaluation.decision === 'denied' && evaluation.reason_code === 'mandate_expired') payer.forget()
+    if (evaluation.decision === 'denied' && evaluation.reason_code === 'mandate_expired') payer.expire()
     if (evaluation.decision === 'denied' && evaluation.reason_code !== 'approval_required')
       return { decision: denied(challenge, evaluation, transaction_id) }
     const idempotencyKey = await purchase?.keyFor(payment)
@@ -326,21 +327,6 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
       proof,
       isReplayed,
     }
-  }
-}
-
-/** Waits until the work has ended; rejects with the signal's reason if that aborts before. */
-async function unlessAborted(work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
-  if (!signal) return void (await work)
-  signal.throwIfAborted()
-  const listening = new AbortController()
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), listening)
-  })
-  try {
-    await Promise.race([work, aborted])
-  } finally {
-    listening.abort()
   }
 }
 

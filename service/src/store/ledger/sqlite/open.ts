@@ -166,6 +166,8 @@ const noRoom = ['ENOSPC', 'EDQUOT', 'EFBIG']
 export function connect(path: string): SqliteDatabase {
   const database = configure(new Database(path, { timeout: 5_000 }))
   database.pragma('synchronous = normal')
+  // A page that is written before its commit, to a full disk, would count as a write of another connection.
+  database.pragma('cache_spill = off')
   return database
 }
 
