@@ -4,14 +4,15 @@ import { generateText, isStepCount } from 'ai'
 
 import { scriptedModel } from './scripted-model.ts'
 
-const { PURSER_URL: url, PURSER_AGENT_KEY: apiKey = '', PURSER_MCP_PRIVATE_HOSTS } = process.env
+const { PURSER_URL: url, PURSER_AGENT_KEY: apiKey = '', PURSER_MANDATE_ID: mandateId } = process.env
+const { PURSER_MCP_PRIVATE_HOSTS } = process.env
 // Allows buying from the shop on this machine.
 const privateHosts = [PURSER_MCP_PRIVATE_HOSTS ?? 'localhost:3000']
 const addresses = process.argv.slice(2)
 
 const { text, steps } = await generateText({
   model: scriptedModel(addresses), // With a provider's package: openai('…'), anthropic('…'), …
-  tools: purserTools({ apiKey, url, privateHosts }),
+  tools: purserTools({ apiKey, url, mandateId, privateHosts }),
   stopWhen: isStepCount(8),
   prompt: `Find out how the weather will be. The best source comes first: ${addresses.join(' ')}`,
 })

@@ -7,13 +7,14 @@ import { generateText, isStepCount, type ModelMessage, type ToolApprovalResponse
 
 import { scriptedModel } from './scripted-model.ts'
 
-const { PURSER_URL: url, PURSER_AGENT_KEY: apiKey = '', PURSER_MCP_PRIVATE_HOSTS } = process.env
+const { PURSER_URL: url, PURSER_AGENT_KEY: apiKey = '', PURSER_MANDATE_ID: mandateId } = process.env
+const { PURSER_MCP_PRIVATE_HOSTS } = process.env
 const privateHosts = [PURSER_MCP_PRIVATE_HOSTS ?? 'localhost:3000']
 const addresses = process.argv.slice(2)
 
 // A person approves anything that may cost more than 1.00.
 const needsApproval = ({ price }: { price: string }) => compareAmounts(price, '1.00') > 0
-const tools = purserTools({ apiKey, url, privateHosts }, { needsApproval })
+const tools = purserTools({ apiKey, url, mandateId, privateHosts }, { needsApproval })
 const model = scriptedModel(addresses)
 const messages: ModelMessage[] = [{ role: 'user', content: 'Find out how the weather will be.' }]
 const terminal = createInterface({ input: process.stdin, output: process.stdout })

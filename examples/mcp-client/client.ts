@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 
-const { PURSER_URL = '', PURSER_AGENT_KEY = '', PURSER_MCP_PRIVATE_HOSTS = 'localhost:3000' } = process.env
+const { PURSER_URL = '', PURSER_AGENT_KEY = '', PURSER_MANDATE_ID = '' } = process.env
+const { PURSER_MCP_PRIVATE_HOSTS = 'localhost:3000' } = process.env
 
 // In your own project, with the package installed: node_modules/@purser/mcp/dist/main.js.
 const server = fileURLToPath(import.meta.resolve('@purser/mcp/server'))
@@ -16,6 +17,7 @@ await client.connect(
     env: {
       PURSER_URL,
       PURSER_AGENT_KEY,
+      PURSER_MANDATE_ID, // Empty for any of the agent's mandates.
       PURSER_MCP_STATE: 'memory',
       PURSER_MCP_PRIVATE_HOSTS, // Allows buying from the shop on this machine.
     },

@@ -10,6 +10,10 @@ if (!apiKey || !baseUrl) {
   )
   process.exit(1)
 }
+if (!apiKey.startsWith('svc_sand_')) {
+  console.error("PURSER_SANDBOX_KEY is not a sandbox key: paste the service's line with svc_sand_….")
+  process.exit(1)
+}
 const owner = new Purser({ apiKey, baseUrl })
 const domain = process.argv[2] ?? 'localhost'
 
@@ -34,7 +38,7 @@ async function setUp() {
     max_spend_total: '10.00',
     max_spend_per_transaction: '5.00',
     allowed_sellers: [domain],
-    expires_at: new Date(Date.now() + 30 * 86_400_000).toISOString(),
+    expires_at: '2099-01-01T00:00:00Z',
   })
   const customer = await owner.apiKeys.create({ role: 'agent', environment: 'sandbox', agent_id: agent.id })
 

@@ -223,6 +223,15 @@ test('A mandate of a revoked agent shows that nothing can be spent, whatever its
   assert.equal(listed.errors, `Nothing can be spent under the mandates of revoked agents: ${agentId}.`)
 })
 
+test('An expired mandate shows that nothing can be spent, although it keeps its status', async (context) => {
+  const key = await otherAccount('idp_mandate_expired')
+  const { purser } = command(context, key)
+  const { mandateId } = await preparePurchase(service, { expires_at: '2020-01-01T00:00:00Z' }, key)
+  const warning = `Nothing can be spent under expired mandates: ${mandateId}.`
+  assert.equal((await purser('mandates', 'list')).errors, warning)
+  assert.equal((await purser('mandates', 'show', mandateId)).errors, warning)
+})
+
 test('A mandate is created as requested, with warnings about likely mistakes', async (context) => {
   const { agentId } = await preparePurchase(service)
   const { purser } = command(context)

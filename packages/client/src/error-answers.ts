@@ -44,8 +44,16 @@ function faultOf({ loc, msg }: ValidationItem): string {
   return `${loc.join('.')}: ${msg}`
 }
 
+/** What to do about refusals that a mistake in the settings causes. */
+const meanings: Readonly<Record<string, string>> = {
+  invalid_api_key: 'unknown to this service, or revoked',
+  insufficient_scope: 'the key has another role than this call needs',
+  seller_not_yours: 'register the domain as a seller of the account of this key',
+}
+
 function explain(status: number, code: string): string {
-  if (code !== `http_${status}`) return code
+  const meaning = meanings[code]
+  if (code !== `http_${status}`) return meaning === undefined ? code : `${code} (${meaning})`
   if (status === 0 || (status >= 300 && status < 400)) return 'a redirect; set baseUrl to the final address'
   return 'not a response of the service; is baseUrl correct?'
 }

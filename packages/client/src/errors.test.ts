@@ -69,7 +69,7 @@ test('An error response becomes an error of its class, with status, code, reques
     assert.equal(error.name, Class.name)
     assert.deepEqual([error.status, error.code, error.body], [status, code, { detail: code }])
     assert.match(error.requestId ?? '', /^\w+$/)
-    assert.match(error.message, new RegExp(`^(GET|POST) /\\S+ answered ${status}: ${code}$`))
+    assert.match(error.message, new RegExp(`^(GET|POST) /\\S+ answered ${status}: ${code}( \\(.+\\))?$`))
   }
 })
 

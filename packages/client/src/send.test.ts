@@ -206,6 +206,7 @@ function isList(value: unknown): value is { page: () => Promise<unknown> } {
 test('Invalid arguments are refused before anything is sent', async () => {
   assert.throws(() => new Purser({ apiKey: '' }), /apiKey is missing/)
   assert.throws(() => new Purser({ apiKey: undefined }), /apiKey is missing/)
+  assert.throws(() => new Purser({ apiKey: 'svc_sand_…' }), /apiKey has characters that no key has/)
   for (const baseUrl of ['', 'purser.example.com', 'ftp://purser.example.com']) {
     assert.throws(() => new Purser({ apiKey: null, baseUrl }), /baseUrl must be an http or https URL/)
   }

@@ -35,7 +35,12 @@ export function createSend(client: PurserOptions): Send {
   const pause = client.sleep ?? sleep
   const base = baseOf(client.baseUrl)
   if (apiKey !== null && (typeof apiKey !== 'string' || apiKey.trim() === '')) {
-    throw new PurserError('apiKey is missing; pass an API key, or null to call without one')
+    throw new PurserError(
+      'apiKey is missing (is its variable set?); pass an API key, or null to call without one',
+    )
+  }
+  if (apiKey !== null && !/^[\x21-\x7e]+$/.test(apiKey.trim())) {
+    throw new PurserError('apiKey has characters that no key has; pass the whole key')
   }
 
   return async (request, options = {}) => {

@@ -99,7 +99,7 @@ const remedies: Readonly<Record<string, string>> = {
   nonce_reused:
     'This proof has been charged for another request, and this server does not know if its goods were delivered. If they never arrived, contact the merchant; a new proof is charged again.',
   proof_for_another_resource: `The proof is not for this resource. ${another}.`,
-  invalid_signature: `The proof was modified. ${another}, unmodified.`,
+  invalid_signature: `The proof was modified, or is from another service or environment than the key of this server. ${another}, unmodified.`,
   malformed_proof: 'Send one X-Payment-Proof header: base64url of the JSON of the unmodified proof.',
   proof_too_large: 'Send one X-Payment-Proof header: base64url of the JSON of the proof, and nothing else.',
 }

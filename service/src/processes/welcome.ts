@@ -25,6 +25,8 @@ export function welcome(
     if (minted.sandbox) lines.push(`  export PURSER_SANDBOX_KEY=${minted.sandbox}`)
     if (minted.production) lines.push(`  export PURSER_PRODUCTION_KEY=${minted.production}`)
   }
+  if (!minted)
+    lines.push('  Keys        from the first start; if they are lost: npx purser keys issue --operator')
   if (minted) lines.push('', '  Next, create an agent:', '', ...firstRequest(url, minted.sandbox))
   return [...lines, ''].join('\n')
 }

@@ -54,6 +54,12 @@ test('A request says what is requested, and why a person has to decide', () => {
   assert.equal(subjectOf(increase), 'More budget')
   const approval = { above: '10.00', first_purchase_at_seller: false, required: 1 }
   assert.equal(reasonToAsk(payment, { approval, limits: [] }), 'More than 10.00 USDC')
+  const raised = { ...approval, above: '5000.00' }
+  assert.equal(
+    reasonToAsk(payment, { approval: raised, limits: [] }),
+    'Above the amount that needs no approval',
+    'the mandate has changed since',
+  )
   assert.equal(reasonToAsk(payment, undefined), 'Above the amount that needs no approval')
   const first = { ...payment, reason: { ...payment.reason, code: 'first_purchase_at_seller' as const } }
   assert.equal(reasonToAsk(first, undefined), 'First purchase from api.example.com under this mandate')

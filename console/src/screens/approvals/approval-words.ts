@@ -1,4 +1,4 @@
-import type { ApprovalRequest, MandateDetail, Session } from '@purser/client'
+import { compareAmounts, type ApprovalRequest, type MandateDetail, type Session } from '@purser/client'
 
 import { amountInWords } from '../../text/amounts.ts'
 import { counted } from '../../text/counts.ts'
@@ -17,14 +17,17 @@ export function subjectOf({ amount, resource_url }: ApprovalRequest): string {
 
 /** Why a person is asked. */
 export function reasonToAsk(
-  { reason, resource_url }: ApprovalRequest,
+  { reason, resource_url, amount }: ApprovalRequest,
   mandate: Pick<MandateDetail, 'approval' | 'limits'> | undefined,
 ): string {
   const above = mandate?.approval?.above
   const limit = mandate?.limits.find(({ id }) => id === reason.limit_id)
   switch (reason.code) {
     case 'above':
-      return above ? `More than ${amountInWords(above)} USDC` : 'Above the amount that needs no approval'
+      // The mandate may have changed since.
+      return above && amount !== null && compareAmounts(amount, above) > 0
+        ? `More than ${amountInWords(above)} USDC`
+        : 'Above the amount that needs no approval'
     case 'first_purchase_at_seller':
       return `First purchase from ${hostOf(resource_url ?? 'this seller')} under this mandate`
     case 'limit':

@@ -34,8 +34,8 @@ export function FirstPurchase({ checklist }: { readonly checklist: Checklist }) 
         {isSandbox ? (
           <div className="stack-tight">
             <p>
-              Or let a program do all four: save it as <code>first-purchase.js</code> and run{' '}
-              <code>PURSER_SANDBOX_KEY=svc_sand_… node first-purchase.js</code>. The key was shown when the
+              Or let a program do all four: save it as <code>first-purchase.mjs</code> and run{' '}
+              <code>PURSER_SANDBOX_KEY=svc_sand_… node first-purchase.mjs</code>. The key was shown when the
               service first started; <Go to="keys?new">issue another one</Go> if you have none.
             </p>
             <CodeBlock

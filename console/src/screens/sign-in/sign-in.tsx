@@ -58,7 +58,8 @@ export function SignIn() {
         <summary>Where do I find a key?</summary>
         <p className="quiet">
           The first start of the service printed two operator keys, and a set-up link that opens this console
-          without one. Later keys are issued here under Keys, or with <code>POST /accounts/api-keys</code>.
+          without one. Later keys are issued here under Keys, or with <code>POST /accounts/api-keys</code>. If
+          all are lost, stop the service and run <code>npx purser keys issue --operator</code> on its machine.
         </p>
       </details>
     </SignInFrame>

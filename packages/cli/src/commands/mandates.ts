@@ -202,6 +202,7 @@ function listMandatesCommand(io: Io) {
       const list: typeof mandates.list = (query, call) =>
         mandates.list({ ...query, ...(metadata && { metadata }) }, call)
       const listed = await listItems({ list, columns, ...listing }, options, io)
+      warnOfExpired(listed, io)
       if (agent !== undefined) return warnOfRevoked(agent, purser, io)
       await warnOfRevokedAgents(listed, purser, io)
     })
@@ -215,6 +216,7 @@ function showCommand(io: Io) {
       const purser = await connect(options, io)
       const mandate = await purser.mandates.get(id, { signal: io.interruption() })
       showRecord(recordColumns, mandate, options, io)
+      warnOfExpired([mandate], io)
       await warnOfRevoked(mandate.agent_id, purser, io)
     })
 }
@@ -229,6 +231,16 @@ function moveCommand(move: keyof typeof moves, io: Io) {
       showRecord(recordColumns, mandate, options, io)
       if (move === 'resume') await warnOfRevoked(mandate.agent_id, purser, io)
     })
+}
+
+/** A mandate keeps its status when it expires, so show that as well. */
+function warnOfExpired(listed: readonly Mandate[], io: Io): void {
+  const expired = listed.filter(
+    ({ status, expires_at }) => status === 'active' && Date.parse(expires_at) <= io.now(),
+  )
+  if (expired.length === 0) return
+  const ids = expired.map(({ id }) => harmless(id)).join(', ')
+  io.printError(`Nothing can be spent under expired mandates: ${ids}.`)
 }
 
 /** A mandate keeps its status when its agent is revoked, so show that as well. */

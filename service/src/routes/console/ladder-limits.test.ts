@@ -76,6 +76,11 @@ test('Check 12 says why approval was needed, and that a person approved', async 
   })
   const needless = (await evaluate('1.00')).at(-1)
   assert.deepEqual([needless?.label, needless?.state, needless?.value], ['12', 'passed', 'needed above 2.00'])
+  const unreached = (await evaluate('999.00')).at(-1)
+  assert.deepEqual(
+    [unreached?.label, unreached?.state, unreached?.value],
+    ['12', 'not_reached', 'needed above 2.00'],
+  )
   const failed = (await evaluate('3.00')).at(-1)
   assert.deepEqual(
     [failed?.check, failed?.state, failed?.value, failed?.relation, failed?.limits],

@@ -188,9 +188,9 @@ function compareApproval({ transaction, mandate, refusedBy: by }: Decision, amou
   if (by?.reason?.code === 'limit') return only(transaction.reasonDetail ?? '')
   if (by?.reason?.code === 'first_purchase_at_seller') return only('first purchase at this seller')
   if (above !== null && parseAmount(amountText) > parseAmount(above)) {
-    return by?.reason
-      ? { value: amountText, relation: 'above', limits: [above] }
-      : only(`${amountText} > ${above}: approved by a person`)
+    if (by?.reason) return { value: amountText, relation: 'above', limits: [above] }
+    const isApproved = transaction.status !== 'denied'
+    return only(isApproved ? `${amountText} > ${above}: approved by a person` : `needed above ${above}`)
   }
   const needed = [
     ...(above === null ? [] : [`above ${above}`]),

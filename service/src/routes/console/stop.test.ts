@@ -10,7 +10,6 @@ import { idBytes, idText } from '../../domain/type-id.ts'
 import { postgres18 } from '../../../testing/postgres.ts'
 import { serviceStores } from '../../../testing/service-stores.ts'
 import { createTenant, type TestService, startTestService } from '../../../testing/service.ts'
-import { shareTestService } from '../../../testing/shared-service.ts'
 
 /** More mandates than one step of a stop handles. */
 const many = 205
@@ -234,21 +233,24 @@ for (const { name, missing, open } of serviceStores) {
   )
 }
 
-test('A retried stop reports everything, even if an earlier attempt ended halfway, and an invalid key stops nothing', async () => {
-  const service = await shareTestService()
-  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+test('A retried stop reports everything, even if an earlier attempt ended halfway, and an invalid key stops nothing', async (context) => {
+  const before = await startTestService(context)
+  const clientOf = ({ url }: TestService) => new Purser({ apiKey: before.sandboxKey, baseUrl: url })
+  let purser = clientOf(before)
   const [mandate] = await makeMandates(purser, 1)
   assert.ok(mandate)
   for (const key of ['', 'x'.repeat(256)]) {
-    const refused = await service.call('POST', '/v1/console/stop', { headers: { 'idempotency-key': key } })
+    const refused = await before.call('POST', '/v1/console/stop', { headers: { 'idempotency-key': key } })
     assert.deepEqual([refused.status, refused.text], [400, '{"detail":"invalid_idempotency_key"}'])
   }
   assert.equal((await purser.mandates.get(mandate.id)).status, 'active')
   const idempotencyKey = 'stop 1'
   const first = await purser.console.stop({ idempotencyKey })
-  const forget = new Database(service.databasePath)
+  await before.stop()
+  const forget = new Database(before.databasePath)
   forget.exec("delete from audit_events where type = 'agents.stopped'")
   forget.close()
+  purser = clientOf(await startTestService(context, { PURSER_DATABASE: `sqlite:${before.databasePath}` }))
   const [newest] = (await purser.auditLog.list().page()).items
   assert.equal(newest?.type, 'mandate.paused', "until the stop's event is written, its parts are in the log")
   await makeMandates(purser, 1)

@@ -6,6 +6,7 @@ import { hourMs, openMemoryLedger, scope, type MemoryLedger } from '../../../../
 import type { Driver } from '../driver.ts'
 import type { Read } from '../operation.ts'
 import { Ledger } from '../ledger.ts'
+import { revokeAgent } from '../several-transactions.ts'
 import { continueStop, stopAll, stopRetryMs } from '../stop-all.ts'
 import { auditEvents, mandates, payments, runningStops } from '../tables.ts'
 import { moveMandate } from './mandates.ts'
@@ -31,6 +32,17 @@ test('A stop does not change expired mandates or those paused by someone else', 
   assert.equal(ledger.row(mandates, expired).status, 'active')
   assert.deepEqual(await ledger.resume(null), [])
   assert.equal(ledger.row(mandates, paused).status, 'paused')
+})
+
+test('A stop neither pauses nor counts the mandates of a revoked agent', async () => {
+  const ledger = await openMemoryLedger()
+  const mandate = await ledger.mandate()
+  const { accountId, environment, agentId } = mandate
+  const agent = { accountId, environment, id: agentId }
+  await revokeAgent(ledger, agent, ledger.event('agent.revoked', agentId))
+  assert.deepEqual((await ledger.stop('stop_1')).mandateIds, [])
+  assert.equal(ledger.row(mandates, mandate).status, 'active')
+  assert.deepEqual(await ledger.resume('stop_1'), [])
 })
 
 test('A stop ends the open payments of an expired mandate and does not change its status', async () => {

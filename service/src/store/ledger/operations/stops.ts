@@ -3,7 +3,15 @@ import type { AuditEvent, Scope } from '../../../domain/records.ts'
 import type { RecordKey } from '../../store.ts'
 import { lock, look, operation, put, remove, unchanged, type Facts } from '../operation.ts'
 import type { TableRow } from '../table.ts'
-import { auditEvents, mandates, runningStops, stops, type MandateRow, type RunningStop } from '../tables.ts'
+import {
+  agents,
+  auditEvents,
+  mandates,
+  runningStops,
+  stops,
+  type MandateRow,
+  type RunningStop,
+} from '../tables.ts'
 import { Bookings } from './bookings.ts'
 import { endPayments } from './ended-payments.ts'
 
@@ -114,7 +122,7 @@ export interface StoppedMandate {
 
 /**
  * Pauses a mandate for a stop, and takes it over if an earlier stop paused it, so that undoing that one
- * leaves it paused. An expired mandate keeps its status; its open payments end too.
+ * leaves it paused. An expired mandate, or one of a revoked agent, keeps its status; its open payments end too.
  */
 export const stopMandate = operation<MandateStop, StoppedMandate>('stopMandate', {
   reads: ({ mandate, press }) => [...(press === null ? [] : [look(stops, mandate)]), lock(mandates, mandate)],
@@ -137,9 +145,11 @@ export const stopMandate = operation<MandateStop, StoppedMandate>('stopMandate',
       return { outcome: nothing('taken_over'), changes: [put(mandates, taken)] }
     }
     if (mandate.status !== 'active') return unchanged(nothing('left'))
+    const agent = { accountId: mandate.accountId, id: mandate.agentId }
+    facts.read([look(agents, agent)])
     const bookings = new Bookings(mandate, facts)
     const voided = endPayments(bookings, facts, atMs)
-    const isActive = mandate.expiresAtMs > atMs
+    const isActive = mandate.expiresAtMs > atMs && facts.row(agents, agent)?.status !== 'revoked'
     if (!isActive && voided === 0) return unchanged(nothing('left'))
     if (isActive) {
       const paused = { status: 'paused', stoppedBy: stopId, stoppedPayments: voided } as const
