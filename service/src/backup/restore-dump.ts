@@ -1,13 +1,12 @@
-import { restoreMark } from '../store/ledger/postgres/refused-databases.ts'
+import type { ClientBase } from 'pg'
+
 import { readShards } from '../store/ledger/postgres/distribution.ts'
 import { openPool, withClient } from '../store/ledger/postgres/connection.ts'
-import { refuseForeignTables } from '../store/ledger/postgres/refused-databases.ts'
+import { refuseForeignTables, restoreMark } from '../store/ledger/postgres/refused-databases.ts'
 import { migrate, readSchemaVersion } from '../store/ledger/postgres/migrate.ts'
 import { createPostgresDriver } from '../store/ledger/postgres/postgres-driver.ts'
 import { readerOn } from '../store/ledger/postgres/postgres-reader.ts'
 import { StoreOpenError } from '../store/open-error.ts'
-import type { ClientBase } from 'pg'
-
 import { readServerMajor } from './dump.ts'
 import { endOpenProofs } from './end-open.ts'
 import { findProgram, runProgram, type Environment } from './programs.ts'
@@ -65,8 +64,8 @@ export async function restoreDump(
 export async function adoptRecovered(url: string): Promise<RestoredDump> {
   await withClient(url, async (client, place) => {
     if ((await readSchemaVersion(client)) === 0) throw new StoreOpenError('nothing_recovered', { place })
-    await migrate(client, place)
     await refuseRunningService(client, place)
+    await migrate(client, place)
     // A database on several machines has tables only where it is told to: services may use any of them.
     const { rows } = await client.query<{ oid: string | null }>('select to_regclass($1)::text as oid', [
       restoreMark,

@@ -26,7 +26,7 @@ export interface PaidRequest<Answer> {
   readonly send: (attempt: PaidAttempt) => Promise<Answer>
   /**
    * Reads what must have arrived of a response before it counts. If this rejects, the attempt has failed. `timeoutMs` does
-   * not apply to it, but `signal` aborts it if the response of `send` does.
+   * not apply to it.
    */
   readonly receive?: ((answer: Answer) => Promise<Answer>) | undefined
   /** The status and headers of a response; a missing header is null or undefined. */
