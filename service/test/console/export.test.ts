@@ -17,7 +17,6 @@ import {
   type TestService,
   startTestService,
 } from '../../testing/service.ts'
-import { shareTestService } from '../../testing/shared-service.ts'
 
 for (const { name, missing, open } of serviceStores) {
   test(
@@ -80,12 +79,14 @@ test(
   },
 )
 
-test('An account has a limited number of exports in progress, and an aborted one frees its slot', async () => {
-  const service = await shareTestService()
-  const purchase = await preparePurchase(service)
-  await evaluateMany(service, purchase, 400)
-  await lengthenEvaluations(service.databasePath)
-  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url, maxRetries: 0 })
+test('An account has a limited number of exports in progress, and an aborted one frees its slot', async (context) => {
+  const before = await startTestService(context)
+  const purchase = await preparePurchase(before)
+  await evaluateMany(before, purchase, 400)
+  await before.stop()
+  await lengthenEvaluations(before.databasePath)
+  const { url } = await startTestService(context, { PURSER_DATABASE: `sqlite:${before.databasePath}` })
+  const purser = new Purser({ apiKey: before.sandboxKey, baseUrl: url, maxRetries: 0 })
   const cut = new AbortController()
   const begin = () => purser.console.transactions.exportCsv({}, { signal: cut.signal })
   for (let count = 0; count < maxExportsOfAccount; count++) await begin()

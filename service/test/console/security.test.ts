@@ -171,10 +171,10 @@ test('A session ends at once with its key, when it is unused for too long, and a
   assert.equal((await used.call('GET', '/agents')).status, 401, 'a day has passed')
 })
 
-test('An export stops once its key is revoked, however slowly it is read [auth.4]', async () => {
-  const service = await shareTestService()
-  const key = await issueKey(service, { role: 'owner' })
-  const { body: keys } = await service.call('GET', '/accounts/api-keys', { key })
+test('An export stops once its key is revoked, however slowly it is read [auth.4]', async (context) => {
+  const before = await startTestService(context)
+  const key = await issueKey(before, { role: 'owner' })
+  const { body: keys } = await before.call('GET', '/accounts/api-keys', { key })
   // The first page of the export is larger than all buffers up to a reader who does not read.
   const body = {
     agent_id: 'a',
@@ -184,14 +184,16 @@ test('An export stops once its key is revoked, however slowly it is read [auth.4
     resource_url: 'https://x.example',
   }
   for (let made = 0; made < 600; made += 50) {
-    await Promise.all(Array.from({ length: 50 }, () => service.call('POST', '/v1/policy/evaluate', { body })))
+    await Promise.all(Array.from({ length: 50 }, () => before.call('POST', '/v1/policy/evaluate', { body })))
   }
-  await lengthenEvaluations(service.databasePath)
+  await before.stop()
+  await lengthenEvaluations(before.databasePath)
+  const service = await startTestService(context, { PURSER_DATABASE: `sqlite:${before.databasePath}` })
   const headers = { authorization: `Bearer ${key}` }
   const answer = await fetch(`${service.url}/v1/console/transactions.csv`, { headers })
   const reader = answer.body?.getReader() ?? assert.fail('an export')
   const first = await reader.read()
-  await service.call('DELETE', `/accounts/api-keys/${keys[0].id}`)
+  await service.call('DELETE', `/accounts/api-keys/${keys[0].id}`, { key: before.sandboxKey })
   let bytes = first.value?.length ?? 0
   const broken = await (async () => {
     for (;;) {
