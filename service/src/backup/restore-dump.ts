@@ -2,7 +2,11 @@ import type { ClientBase } from 'pg'
 
 import { readShards } from '../store/ledger/postgres/distribution.ts'
 import { openPool, withClient } from '../store/ledger/postgres/connection.ts'
-import { refuseForeignTables, restoreMark } from '../store/ledger/postgres/refused-databases.ts'
+import {
+  readUnfinished,
+  refuseForeignTables,
+  restoreMark,
+} from '../store/ledger/postgres/refused-databases.ts'
 import { migrate, readSchemaVersion } from '../store/ledger/postgres/migrate.ts'
 import { createPostgresDriver } from '../store/ledger/postgres/postgres-driver.ts'
 import { readerOn } from '../store/ledger/postgres/postgres-reader.ts'
@@ -66,12 +70,13 @@ export async function adoptRecovered(url: string): Promise<RestoredDump> {
     if ((await readSchemaVersion(client)) === 0) throw new StoreOpenError('nothing_recovered', { place })
     await refuseRunningService(client, place)
     await migrate(client, place)
-    // A database on several machines has tables only where it is told to: services may use any of them.
-    const { rows } = await client.query<{ oid: string | null }>('select to_regclass($1)::text as oid', [
-      restoreMark,
-    ])
-    if (rows[0]?.oid == null) await client.query(`create table ${restoreMark} (restored boolean)`)
-    if (await readShards(client, place)) await spreadMark(client)
+    if ((await readUnfinished(client)) === 'restore') return
+    const isDistributed = (await readShards(client, place)) !== undefined
+    await client.query('begin')
+    await client.query(`create table ${restoreMark} (restored boolean)`)
+    // Services may use any machine of a distributed database, so each of them must have the mark.
+    if (isDistributed) await client.query('select create_reference_table($1)', [restoreMark])
+    await client.query('commit')
   })
   return forgetWhatWasOpen(url)
 }
@@ -83,13 +88,6 @@ async function refuseRunningService(client: ClientBase, place: string): Promise<
      where datname = current_database() and application_name = 'purser' and pid <> pg_backend_pid()`,
   )
   if (rows.length > 0) throw new StoreOpenError('database_in_use', { place })
-}
-
-async function spreadMark(client: ClientBase): Promise<void> {
-  const { rows } = await client.query('select 1 from pg_dist_partition where logicalrelid = $1::regclass', [
-    restoreMark,
-  ])
-  if (rows.length === 0) await client.query('select create_reference_table($1)', [restoreMark])
 }
 
 /** Ends what was open in a marked database, and removes the mark if the ledger is sound. */

@@ -155,12 +155,9 @@ async function sendInTime<Answer>(
   const late = notAnsweredWithin(timeoutMs, `${next.method} ${next.url}`)
   const timer = setTimeout(() => controller.abort(late), timerMs(timeoutMs))
   const both = signal ? AbortSignal.any([signal, controller.signal]) : controller.signal
-  const aborted = new Promise<never>((_, reject) => {
-    both.addEventListener('abort', () => reject(both.reason as Error), { once: true })
-  })
   const sending = send({ ...next, headers: { 'x-payment-proof': encodeJson(proof) }, signal: both })
   try {
-    return await Promise.race([sending, aborted])
+    return await unlessAborted(sending, both)
   } catch (error) {
     // Release a response that arrives too late.
     sending.then((answer) => discard?.(answer)).catch(() => {})

@@ -29,7 +29,9 @@ export interface ShownPayment {
 interface FailureFacts {
   readonly payment: ShownPayment
   readonly reason: PaymentFailure
-  readonly fate: (Pick<ProofRecord, 'status' | 'transaction_id'> & Partial<ProofRecord>) | undefined
+  readonly fate:
+    | (Pick<ProofRecord, 'status' | 'transaction_id'> & Partial<Pick<ProofRecord, 'captured_amount'>>)
+    | undefined
   readonly response?: Response | undefined
   readonly location?: string | null | undefined
   readonly cause?: unknown

@@ -322,8 +322,8 @@ interface Running {
 /** The result of another call; undefined if that call was cancelled, which must not end this one. */
 async function resultUnlessAborted({ result, signal }: Running): Promise<PurchaseResult | undefined> {
   try {
-    const its = await result
-    return signal?.aborted ? undefined : its
+    const found = await result
+    return signal?.aborted ? undefined : found
   } catch (error) {
     if (signal?.aborted) return undefined
     throw error

@@ -115,7 +115,7 @@ export const getBudget = defineTool({
         kind,
         mandate_id,
         amount,
-        resource_url: resource_url === null ? null : shownUrl(resource_url, 2_048),
+        resource_url: resource_url === null ? null : shownUrl(resource_url),
         expires_at,
         url,
       })),

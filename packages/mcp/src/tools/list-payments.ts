@@ -5,7 +5,6 @@ import { bounded, shownUrl } from '../web/bounded.ts'
 import { defineTool, readsOnly } from './tool.ts'
 
 const maxReasonLength = 200
-const maxUrlLength = 2_048
 
 export const listPayments = defineTool({
   name: 'list_payments',
@@ -64,7 +63,7 @@ export const listPayments = defineTool({
         amount: item.amount,
         currency: item.currency,
         merchant_domain: item.merchant_domain,
-        resource_url: shownUrl(item.resource_url, maxUrlLength),
+        resource_url: shownUrl(item.resource_url),
         category: item.category === null ? null : bounded(item.category, 128),
         mandate_id: item.mandate_id,
         reason_code: item.reason_code,

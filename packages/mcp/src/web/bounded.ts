@@ -3,13 +3,15 @@ export function bounded(text: string, maxLength: number): string {
   return text.length <= maxLength ? text : `${text.slice(0, maxLength)}…`
 }
 
-/** A URL for display: without its fragment, which no server sees, and with everything escaped that is no URL character. */
-export function shownUrl(text: string, maxLength: number): string {
-  if (!URL.canParse(text)) return quoted(text, maxLength)
+/** A URL for display: without its fragment, which no server sees, and with special characters escaped. */
+export function shownUrl(text: string): string {
+  if (!URL.canParse(text)) return quoted(text, maxUrlLength)
   const url = new URL(text)
   url.hash = ''
-  return bounded(url.href, maxLength)
+  return bounded(url.href, maxUrlLength)
 }
+
+const maxUrlLength = 2_048
 
 /** The text in quotes, truncated, on one line; invisible and text-reversing characters are escaped. */
 export function quoted(text: string, maxLength: number): string {
