@@ -1,4 +1,4 @@
-import { Component, lazy, useEffect, useState, type ComponentType, type ReactNode } from 'react'
+import { Component, useEffect, useState, type ComponentType, type ReactNode } from 'react'
 
 import { isDown, useConnection } from '../api/connection.tsx'
 import { Button } from '../ui/button.tsx'
@@ -9,15 +9,26 @@ import { Waiting } from '../ui/waiting.tsx'
 /** A screen's code failed to load: the service is down, or it was updated and the old files are gone. */
 class ScreenNotLoadedError extends Error {}
 
-/** A lazily loaded screen. */
-export function lazyScreen(load: () => Promise<ComponentType>) {
-  return lazy(async () => {
-    try {
-      return { default: await load() }
-    } catch (error) {
-      throw new ScreenNotLoadedError(String(error), { cause: error })
-    }
-  })
+/** A lazily loaded screen. `Suspense` would delay its first appearance: React shows a fallback for at least 300 ms. */
+export function lazyScreen(load: () => Promise<ComponentType>): ComponentType {
+  let loaded: ComponentType | undefined
+  return function LazyScreen() {
+    const [Screen, setScreen] = useState(() => loaded)
+    const [failure, setFailure] = useState<ScreenNotLoadedError>()
+    useEffect(() => {
+      async function show() {
+        try {
+          const screen = (loaded ??= await load())
+          setScreen(() => screen)
+        } catch (error) {
+          setFailure(new ScreenNotLoadedError(String(error), { cause: error }))
+        }
+      }
+      void show()
+    }, [])
+    if (failure) throw failure
+    return Screen ? <Screen /> : <Waiting lines={8} />
+  }
 }
 
 interface State {

@@ -1,5 +1,5 @@
 import { Dialog } from '@base-ui/react/dialog'
-import { Suspense, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { NavLink, Outlet, useLocation } from 'react-router'
 
 import { useConnection } from '../api/connection.tsx'
@@ -10,7 +10,6 @@ import { timeZoneInWords } from '../text/times.ts'
 import { BrandMark } from '../ui/brand.tsx'
 import { IconButton } from '../ui/button.tsx'
 import { Icon } from '../ui/icon.tsx'
-import { Waiting } from '../ui/waiting.tsx'
 import { Banners } from './banners.tsx'
 import { Boundary } from './boundary.tsx'
 import { CommandPalette } from './command-palette.tsx'
@@ -54,9 +53,7 @@ export function Frame() {
         </header>
         <main id="content" ref={main} tabIndex={-1}>
           <Boundary key={pathname}>
-            <Suspense fallback={<Waiting lines={8} />}>
-              <Outlet />
-            </Suspense>
+            <Outlet />
           </Boundary>
           <p className="time-zone quiet small">{`Times are in ${timeZoneInWords(Date.now())}.`}</p>
         </main>
