@@ -62,7 +62,7 @@ export async function voidAll(
 }
 
 /** Max mandates in progress: up to this many locked ones delay no other. */
-const mandatesAtOnce = 32
+const mandatesAtOnce = 16
 
 /** How many mandates are read in one step. */
 const pageSize = 100
