@@ -25,7 +25,7 @@ import {
   type TestService,
 } from '../testing/service.ts'
 
-const requestCount = Number(process.env['HOSTILE_REQUESTS'] ?? 10_000)
+const requestCount = Number(process.env['HOSTILE_REQUESTS'] ?? 5_000)
 const connections = 32
 /** Each request is derived from this and its number; another seed gives another run. */
 const seed = Number(process.env['HOSTILE_SEED'] ?? 20_261_120)

@@ -11,7 +11,7 @@ import { createTenant, startTestService, type Purchase } from '../testing/servic
 import { makeFolder } from './process.ts'
 
 /** The number of agents of an account, each with a mandate and an open proof. */
-const agents = 4_000
+const agents = 2_000
 /** Far more than it takes; a stop that never ends would take longer. */
 const patienceMs = 60_000
 
@@ -29,7 +29,7 @@ const beds: readonly [name: string, make: (context: TestContext) => Promise<stri
 ]
 
 for (const [store, makeBed] of beds) {
-  test(`On ${store}, a stop of 4,000 agents ends while everybody pays; nothing that begins after its answer succeeds until they are resumed`, async (context) => {
+  test(`On ${store}, a stop of 2,000 agents ends while everybody pays; nothing that begins after its answer succeeds until they are resumed`, async (context) => {
     const { owner, bystander, purchases } = await prepare(context, await makeBed(context))
     const stopping = new AbortController()
     const inHand: Proof[] = []

@@ -67,7 +67,7 @@ async function writeUntilKilled(path: string, seed: number): Promise<string[]> {
   const enough = new Promise<void>((resolve) => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       output += text
-      if (output.split('\n').length > 60) resolve()
+      if (output.split('\n').length > 35) resolve()
     })
   })
   await Promise.race([enough, ended])

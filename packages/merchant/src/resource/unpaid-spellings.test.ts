@@ -23,7 +23,7 @@ import { spellingsOf, type RawRequest } from '../../testing/spellings.ts'
 
 const goods = 'GOODS'
 const seed = 20261123
-const count = 1_500
+const count = 700
 
 const client = new Purser({ apiKey: 'svc_sand_none', baseUrl: 'http://127.0.0.1:1' })
 const routes = {
