@@ -197,31 +197,18 @@ describe('The package of the service', () => {
     await stop(serving)
   })
 
-  test('runs by npx from its tarball in an empty folder, and explains mistakes', async (context) => {
+  test('runs by npx from its tarball in an empty folder, and explains a port in use', async (context) => {
     const npx = await npxInEmptyFolders(context)
     const serving = npx()
     const [, url = ''] = await serving.sees(/Purser is ready at (http\S+)\n/)
     assert.equal(await buy({ url }, await printedKey(serving)), '4.00')
 
-    const mistakes = [
-      {
-        flags: ['--port', new URL(url).port],
-        says: /^Purser cannot start: Port \d+ on 127\.0\.0\.1 is taken; choose another with PURSER_PORT, or 0 for any free one\.\n$/,
-      },
-      {
-        prepare: (own: string) => writeFileSync(join(own, 'data'), 'a file where the folder should be'),
-        says: /^Purser cannot start: The folder \S+\/data cannot be created \(EEXIST\); choose a location that this user can write to, with PURSER_DATABASE=sqlite:\/path\/purser\.db\.\n$/,
-      },
-      {
-        flags: ['--prot', '8080'],
-        says: /^Purser cannot start:\n {2}- Unknown option '--prot' \(--help lists the flags\)\n$/,
-      },
-    ]
-    for (const { flags, prepare, says } of mistakes) {
-      const { code, stdout, stderr } = await npx(flags, prepare).ended
-      assert.deepEqual([code, stdout], [1, ''])
-      assert.match(stderr, says)
-    }
+    const { code, stdout: printed, stderr: complaint } = await npx(['--port', new URL(url).port]).ended
+    assert.deepEqual([code, printed], [1, ''])
+    assert.match(
+      complaint,
+      /^Purser cannot start: Port \d+ on 127\.0\.0\.1 is taken; choose another with PURSER_PORT, or 0 for any free one\.\n$/,
+    )
 
     // Ctrl-C, which a terminal sends to npx and its child.
     process.kill(-serving.pid, 'SIGINT')
@@ -266,9 +253,8 @@ async function npxInEmptyFolders(context: TestContext) {
   const registry = await startRegistry(context)
   const cache = makeFolder(context)
   const npx = ['npx', '--yes', '--loglevel=error', `--registry=${registry}`, `--cache=${cache}`]
-  return (flags: readonly string[] = [], prepare?: (folder: string) => void) => {
+  return (flags: readonly string[] = []) => {
     const own = makeFolder(context)
-    prepare?.(own)
     // With its own session, npx leads a process group, as in a terminal.
     const [script = '', ...others] = [...npx, `file:${service.tarball}`, ...flags]
     const settings = { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` }

@@ -10,11 +10,11 @@ import { holdLifeMs, type StoreLedger, type Tenant } from '../../testing/store-l
 import { storeConformance } from '../../testing/stores.ts'
 import type { CaptureOutcome } from './store.ts'
 
-const acts = 2_000
+const acts = 1_000
 
 // Compares the ledger with a model that is simple enough to verify by reading.
 storeConformance(({ openEmpty }) => {
-  test('After 2,000 mixed operations every outcome matches a small model of the ledger, and all sums agree [limits.total] [mandate.spent_total]', async (context) => {
+  test('After 1,000 mixed operations every outcome matches a small model of the ledger, and all sums agree [limits.total] [mandate.spent_total]', async (context) => {
     const ledger = await openEmpty(context)
     const model = await Model.over(ledger)
     for (let act = 1; act <= acts; act++) {
