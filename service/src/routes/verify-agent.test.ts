@@ -6,6 +6,7 @@ import type { DenialCode } from '@purser/wire/policy'
 import { changingNothing } from '../../testing/ledger.ts'
 import { change, createMerchant, evaluate, pay, verifyAgent } from '../../testing/purchases.ts'
 import {
+  askForProof,
   createTenant,
   issueKey,
   issueProof,
@@ -386,4 +387,25 @@ test('Risk is 0 without signals, and each signal adds its flag and its weight [v
   const all = await preparePurchase(service, { expires_at: dayLater(-1), max_spend_total: '0.00' })
   await evaluateTimes(30, all, {})
   await assertRisk(all, 85, ['expiry_near', 'first_purchase_at_seller', 'recent_denials', 'unusual_rate'])
+})
+
+test('Requests of another agent for a mandate change neither its risk nor its recorded denials', async () => {
+  const service = await shareTestService()
+  const own = await preparePurchase(service)
+  const other = await preparePurchase(service)
+  const foreign = { ...own, agentId: other.agentId }
+  for (let count = 0; count < 12; count++) {
+    assert.equal((await askForProof(service, foreign)).status, 402)
+    assert.equal((await evaluate(service, foreign)).status, 402)
+  }
+  const { body: report } = await verifyAgent(service, own)
+  assert.deepEqual(report.risk, { score: 20, flags: ['first_purchase_at_seller'] })
+  const denied = await askForProof(service, own, '99.00')
+  assert.equal(denied.status, 402)
+  const listOf = async (query: string) => (await service.call('GET', `/v1/transactions?${query}`)).body
+  assert.deepEqual(
+    (await listOf(`mandate_id=${own.mandateId}`)).map(({ amount }: { amount: string }) => amount),
+    ['99.00'],
+  )
+  assert.equal((await listOf(`agent_id=${other.agentId}&limit=100`)).length, 22)
 })

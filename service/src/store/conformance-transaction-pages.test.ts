@@ -43,7 +43,7 @@ storeConformance(({ open }) => {
   test("The console's filters, alone or combined, find every match over several pages", async () => {
     for (const filter of filtersOf(world)) {
       const name = JSON.stringify(filter)
-      const fitting = world.transactions.filter((one) => fits(one, filter))
+      const fitting = world.transactions.filter((one) => fits(one, filter, world))
       const pages = await allPages((page) => world.ledger.store.listConsoleTransactions(world, filter, page))
       assert.deepEqual(pages.flat(), fitting, name)
       // Each page but the last is full, or advances by as many entries as it may read.
@@ -56,7 +56,7 @@ storeConformance(({ open }) => {
     for (const { reasonCode, ...filter } of filtersOf(world)) {
       if (reasonCode !== undefined) continue
       const name = JSON.stringify(filter)
-      const fitting = world.transactions.filter((one) => fits(one, filter))
+      const fitting = world.transactions.filter((one) => fits(one, filter, world))
       const pages = await allPages((page) => world.ledger.store.listTransactions(world, filter, page))
       assert.deepEqual(pages.flat(), fitting, name)
       assert.equal(pages.length, Math.max(1, Math.ceil(fitting.length / pageSize)), name)
@@ -182,8 +182,11 @@ function filtersOf({ agentIds, mandates, transactions }: World): ConsoleFilter[]
   ]
 }
 
-function fits(one: Transaction, filter: ConsoleFilter): boolean {
+function fits(one: Transaction, filter: ConsoleFilter, { mandates }: World): boolean {
+  const own = mandates.find(({ id }) => id === filter.mandateId)
   return (
+    // A mandate lists no requests of another agent.
+    (own?.agentId ?? one.agentId) === one.agentId &&
     (filter.agentId ?? one.agentId) === one.agentId &&
     (filter.mandateId ?? one.mandateId) === one.mandateId &&
     (filter.merchantDomain ?? one.merchantDomain).toLowerCase() === one.merchantDomain &&

@@ -29,14 +29,22 @@ interface Found {
 /** Records a policy decision, which moves no money. */
 export function recordDecision(asked: Asked, decision: PolicyDecision, found: Found): readonly Change[] {
   const { accountId, id, amountMicro, createdAtMs: atMs } = asked
-  const { mandate } = found
-  const row = evaluationOf(asked, decision, found)
-  // A decision about none of the agent's mandates is found by its agent.
+  const mandate = mandateOfAgent(asked, found.mandate)
+  const row = evaluationOf(asked, decision, { ...found, mandate })
+  // A decision about none of the agent's mandates is found by its agent, and no mandate counts it.
   const { agentId } = row
-  const stray = mandate?.agentId === agentId ? [] : [put(strayEvaluations, { accountId, agentId, id })]
+  const stray = mandate ? [] : [put(strayEvaluations, { accountId, agentId, id })]
   const mandateId = mandate?.id ?? null
   const entry = { id, kind: decision.decision, mandateId, amountMicro, count: 1, atMs }
   return [put(evaluations, row), ...stray, decisionEntry(asked, entry)]
+}
+
+/** The named mandate, if it is one of the agent in its environment. */
+function mandateOfAgent(
+  { agentId, environment }: Pick<Asked, 'agentId' | 'environment'>,
+  mandate: MandateRow | undefined,
+): MandateRow | undefined {
+  return mandate?.agentId === agentId && mandate.environment === environment ? mandate : undefined
 }
 
 function evaluationOf(
@@ -46,8 +54,7 @@ function evaluationOf(
 ): EvaluationRow {
   const isApproved = decision.decision === 'approved'
   const { accountId, id, environment, amountText, amountMicro, currency, resourceUrl } = asked
-  const isOfAgent = mandate?.agentId === asked.agentId && mandate.environment === environment
-  const budgetPath = isOfAgent ? budgetPathOf(mandate, agent) : []
+  const budgetPath = mandate ? budgetPathOf(mandate, agent) : []
   return {
     accountId,
     id,
@@ -68,8 +75,8 @@ function evaluationOf(
     failedCheck: isApproved ? null : decision.check,
     refusedBy: isApproved ? null : refusedByOf(decision),
     budgetPath: budgetPath.length === 0 ? null : budgetPath,
-    spentBeforeMicro: isOfAgent ? mandate.spentMicro : null,
-    mandateVersion: isOfAgent ? mandate.version : null,
+    spentBeforeMicro: mandate?.spentMicro ?? null,
+    mandateVersion: mandate?.version ?? null,
     metadata: asked.metadata ?? null,
     createdAtMs: asked.createdAtMs,
   }

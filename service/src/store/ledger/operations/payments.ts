@@ -48,7 +48,7 @@ export interface ProofCall extends AskingCall {
   readonly requestKey?: RequestKey | undefined
 }
 
-/** With `isStray`, a denial that no mandate counts: `recordStrayDenial` records it. */
+/** With `isStray`, a denial that no mandate of the agent counts: `recordStrayDenial` records it. */
 export type IssueOutcome =
   | Exclude<ProofOutcome, Denial>
   | (Denial & Partial<Pick<Asked, 'approval'>> & { readonly isStray: boolean })
@@ -97,7 +97,8 @@ export const issueProof = operation<ProofCall, IssueOutcome>('issueProof', {
       hold.issuedAtMs,
     )
     if (decision.decision === 'denied') {
-      if (!bookings || !mandate) return unchanged({ ...decision, isStray: true })
+      // Another agent's requests do not count as denials of the mandate.
+      if (!bookings || mandate?.agentId !== hold.agentId) return unchanged({ ...decision, isStray: true })
       const asked = decision.reason && askForApproval(call, mandate, decision.reason, facts)
       const denial = asked ? withRemark(decision, asked) : decision
       const recorded = recordDenial(mandate, { hold, denial, agent }, facts)
