@@ -123,3 +123,29 @@ test('An order is paid once: the same request gets the same proof, a different o
   for (const order_id of ['', 'x'.repeat(101)]) assert.equal((await ask({ order_id })).status, 422)
   assert.equal((await ask({ order_id: null })).status, 201)
 })
+
+test('A key that gets the proof of its order is recorded: it gets the same proof whatever becomes of it', async () => {
+  const purchase = await preparePurchase(service)
+  const ask = (key: string, fields: Readonly<Record<string, unknown>> = {}) =>
+    service.call('POST', '/v1/payments/proof', {
+      headers: { 'idempotency-key': key },
+      body: {
+        agent_id: purchase.agentId,
+        mandate_id: purchase.mandateId,
+        amount: '1.00',
+        resource_url: purchase.resourceUrl,
+        order_id: 'order-2002',
+        ...fields,
+      },
+    })
+  const first = await ask('first-key')
+  assert.equal((await ask('second-key')).text, first.text)
+  await verifyProof(service, first.body.proof)
+  for (const key of ['first-key', 'second-key']) {
+    const again = await ask(key)
+    assert.deepEqual([again.status, again.text], [201, first.text], key)
+    assert.equal((await ask(key, { order_id: 'another' })).status, 422, key)
+  }
+  const third = await ask('third-key')
+  assert.deepEqual([third.status, third.body], [409, { detail: 'order_already_paid' }])
+})

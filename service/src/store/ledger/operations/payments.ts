@@ -80,7 +80,7 @@ export const issueProof = operation<ProofCall, IssueOutcome>('issueProof', {
     const agent = agentOf(hold, facts)
     if (found) readFirst(call, found, agent, facts)
     const ordered = found && answerToOrder(hold, found, facts)
-    if (ordered) return unchanged(ordered)
+    if (ordered) return { outcome: ordered, changes: request ? keyOfOrder(request, hold, ordered) : [] }
     const bookings = found?.environment === hold.environment ? new Bookings(found, facts) : undefined
     if (bookings) {
       const ends = mustEnd(bookings.mandate, hold, facts)
@@ -122,9 +122,7 @@ export const issueProof = operation<ProofCall, IssueOutcome>('issueProof', {
     const order = orderOf(hold)
     if (order) changes.push(put(orders, { ...order, nonce: hold.nonce }))
     if (gate) changes.push(...changesOfIssue(call, mandate, gate, facts))
-    if (request) {
-      changes.push(put(proofRequests, { ...request, nonce: hold.nonce, createdAtMs: hold.issuedAtMs }))
-    }
+    if (request) changes.push(keyOf(request, hold.nonce, hold))
     return { outcome: { decision: 'approved' }, changes }
   },
 })
@@ -163,6 +161,19 @@ function requestOf({ hold, requestKey }: ProofCall) {
   if (!requestKey) return undefined
   const { accountId, environment } = hold
   return { accountId, environment, callerId: requestKey.callerId, requestKey: requestKey.idempotencyKey }
+}
+
+type Request = NonNullable<ReturnType<typeof requestOf>>
+
+/** Records which payment the key of a request has got. */
+function keyOf(request: Request, nonce: string, { issuedAtMs: createdAtMs }: Hold): Change {
+  return put(proofRequests, { ...request, nonce, createdAtMs })
+}
+
+/** Records that a key has got the payment of its order, unless the requests differ in what an order does not compare. */
+function keyOfOrder(request: Request, hold: Hold, ordered: IssueOutcome): readonly Change[] {
+  const isSame = ordered.decision === 'replayed' && isNotedLike(ordered.hold, hold)
+  return isSame ? [keyOf(request, ordered.hold.nonce, hold)] : []
 }
 
 function orderOf({ accountId, mandateId, orderId }: Hold) {
