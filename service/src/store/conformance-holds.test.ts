@@ -51,6 +51,24 @@ storeConformance(({ open, openEmpty }) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
+  test('A sweep closes no minute of denials before it is over by the test clock', async (context) => {
+    const ledger = await open(context)
+    const { sandbox } = await ledger.tenant()
+    const mandate = await ledger.mandate(sandbox)
+    const dayMs = 24 * 3_600_000
+    const event = ledger.newEvent(sandbox, 'test_clock.advanced', sandbox.accountId)
+    await ledger.store.advanceClock(sandbox, dayMs, event)
+    const serviceMs = ledger.clock.nowMs
+    ledger.clock.nowMs += dayMs
+    for (let count = 0; count < 11; count++) {
+      const { decision } = await ledger.store.issueProof(ledger.newHold(mandate, '99.00'))
+      assert.equal(decision, 'denied')
+      if (count === 9) await ledger.store.releaseExpiredHolds(serviceMs, 100)
+    }
+    const { items } = await ledger.store.listTransactions(sandbox, {}, { limit: 100 })
+    assert.equal(items.length, 10)
+  })
+
   test('The next proof can use the amount of an expired hold without a sweep', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()

@@ -105,9 +105,9 @@ export class Sweep {
       ? sql`where (account_id, id) > (${id('account', after.accountId)}, ${id('mandate', after.mandateId)})`
       : sql``
     const source = sql`from ${from(mandates)} m ${isAfter} order by account_id, id`
-    // Few mandates have open payments, and fewer have a test clock.
+    // Few mandates have open payments or counted denials, and fewer have a test clock.
     const offset = sql`
-      case when open_payments + authorized_payments > 0 and m.environment = 'sandbox' then coalesce((
+      case when (open_payments + authorized_payments > 0 or denials > 0) and m.environment = 'sandbox' then coalesce((
         select a.clock_offset_ms from ${from(accounts)} a where a.id = m.account_id), 0) else 0 end`
     const atMs = sql`${sql.lit(nowMs)} + ${offset}`
     // A database that distributes accounts over machines joins them only before the limit.
