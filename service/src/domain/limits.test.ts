@@ -108,8 +108,11 @@ test('The counted part of a rolling window starts with its first slice', () => {
   assert.equal(windowStartsAtMs({ calendar: 'month', timeZone: 'UTC' }, startMs), Date.UTC(2026, 2, 1))
 })
 
-test('An amount that a limit can never admit resets when everything has ended', () => {
-  const limit = limitOf({ window: { rollingSeconds: 240 }, maxAmountText: '1.00' })
-  const tally = addToTally({}, limit, startMs, payment('0.50'))
-  assert.equal(resetsAtMs(tally, limit, startMs, parseAmount('2.00')), startMs + 250_000)
+test('A limit never has room for an amount above its max', () => {
+  for (const window of [{ rollingSeconds: 240 }, { calendar: 'day', timeZone: 'UTC' }] as const) {
+    const limit = limitOf({ window, maxAmountText: '1.00' })
+    const tally = addToTally({}, limit, startMs, payment('0.50'))
+    assert.notEqual(resetsAtMs(tally, limit, startMs, parseAmount('1.00')), null)
+    assert.equal(resetsAtMs(tally, limit, startMs, parseAmount('1.000001')), null)
+  }
 })

@@ -316,13 +316,10 @@ export function exceedsMax(
   return maxCount !== null && !(count <= maxCount)
 }
 
-/**
- * When a limit has room for a payment that exceeds it, if nothing else is booked; for a payment that never fits, when
- * what counts now has ended. Null for `lifetime`.
- */
+/** When a limit has room for a payment that exceeds it, if nothing else is booked; null if never. */
 export function resetsAtMs(tally: Tally, limit: Limit, atMs: number, amountMicro: MicroUsdc): number | null {
   const { window } = limit
-  if (window === 'lifetime') return null
+  if (window === 'lifetime' || exceeds(limit, none, amountMicro)) return null
   if (!('rollingSeconds' in window)) return calendarPeriodAt(window, atMs).endsAtMs
   const first = firstBucketAt(window, atMs)
   const counted = (tally[limit.id] ?? []).filter(([key]) => key >= first)

@@ -130,8 +130,8 @@ function checkLimits(
 ): PolicyDecision {
   const exceeded = exceededLimits(limits, mandateId, amountMicro)
   const denying = exceeded.filter(({ action }) => action === 'deny')
-  const [limit] = denying
-  if (limit?.scope === 'mandate') {
+  const limit = lastToReset(denying.filter(({ scope }) => scope === 'mandate'))
+  if (limit) {
     return { ...deny(10, 'velocity_limit_exceeded', overLimit(limit, amountText, 'the mandate')), limit }
   }
   for (const { id, name, isFrozen } of limits.budgets) {
@@ -140,13 +140,23 @@ function checkLimits(
       const detail = `The shared budget ${quote(name)} is frozen; its owner can unfreeze it.`
       return { ...deny(11, 'budget_frozen', detail), budget }
     }
-    const own = denying.find(({ scopeId }) => scopeId === id)
+    const own = lastToReset(denying.filter(({ scopeId }) => scopeId === id))
     if (own) {
       const detail = overLimit(own, amountText, `the shared budget ${quote(name)}`)
       return { ...deny(11, 'shared_budget_exceeded', detail), limit: own, budget }
     }
   }
   return exceeded.length === 0 ? { decision: 'approved' } : { decision: 'approved', exceeded }
+}
+
+/** The limit that refuses a payment for the longest time, so that nobody retries in vain. */
+function lastToReset(limits: readonly ExceededLimit[]): ExceededLimit | undefined {
+  const latestMs = Math.max(...limits.map(refusesUntilMs))
+  return limits.find((limit) => refusesUntilMs(limit) === latestMs)
+}
+
+function refusesUntilMs({ resetsAtMs }: ExceededLimit): number {
+  return resetsAtMs ?? Infinity
 }
 
 /** Check 12, of a payment that passes all others. */
@@ -194,8 +204,8 @@ function overLimit(
       ? `${committed} committed + ${amountText} > ${max}`
       : `${committed} payments + 1 > ${max}`
   const timeZone = typeof window === 'object' && 'calendar' in window ? window.timeZone : 'UTC'
-  const reset =
-    resetsAtMs === null ? 'it never resets' : `there is room again from ${timeInWords(resetsAtMs, timeZone)}`
+  const never = window === 'lifetime' ? 'it never resets' : 'it never has room for this payment'
+  const reset = resetsAtMs === null ? never : `there is room again from ${timeInWords(resetsAtMs, timeZone)}`
   return `${sum}, a limit of ${of}; ${reset}.`
 }
 

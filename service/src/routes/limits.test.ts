@@ -330,3 +330,33 @@ test("Another account's budget is unknown", async (t) => {
   const theirs = await service.call('POST', `/v1/budgets/${budget.id}/freeze`, { key })
   assert.equal(theirs.status, 404)
 })
+
+test('A refusal promises room only if there will be some', async () => {
+  const service = await shareTestService()
+  const limits = [
+    { window: { calendar: 'day', time_zone: 'UTC' }, max_amount: '5.00' },
+    { window: 'lifetime', max_amount: '6.00' },
+  ]
+  const purchase = await preparePurchase(service, { limits })
+  const refusal = async (amount: string) => {
+    const { status, body } = await askForProof(service, purchase, amount)
+    return [status, body.limit?.resets_at, body.reason_detail]
+  }
+  await issueProof(service, purchase, '5.00')
+  assert.deepEqual(await refusal('1.00'), [
+    402,
+    '2026-11-21T00:00:00.000Z',
+    '5.00 committed + 1.00 > 5.00, a limit of the mandate; there is room again from 21 Nov 2026, 00:00 (UTC).',
+  ])
+  assert.deepEqual(await refusal('3.00'), [
+    402,
+    null,
+    '5.00 committed + 3.00 > 6.00, a limit of the mandate; it never resets.',
+  ])
+  const daily = await preparePurchase(service, { limits: limits.slice(0, 1) })
+  const { body } = await askForProof(service, daily, '5.01')
+  assert.deepEqual(
+    [body.limit.resets_at, body.reason_detail],
+    [null, '0.00 committed + 5.01 > 5.00, a limit of the mandate; it never has room for this payment.'],
+  )
+})

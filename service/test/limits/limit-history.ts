@@ -321,9 +321,16 @@ class LimitHistory {
     } else if (outcome.decision === 'denied') {
       this.#count(`denied by check ${outcome.check}`)
       const place = denying.findIndex((check) => isNamed(check, outcome))
-      if (place < 0) this.#complain('an unknown check has denied a payment', details)
-      if (denying[place]?.verdict === 'fits') this.#complain('a payment that fits was denied', details)
-      const earlier = denying.slice(0, place).find(({ verdict }) => verdict === 'exceeded')
+      const named = denying[place]
+      if (!named) this.#complain('an unknown check has denied a payment', details)
+      if (named?.verdict === 'fits') this.#complain('a payment that fits was denied', details)
+      // Of several limits of the same check, the one that refuses the longest is named.
+      const earlier = denying
+        .slice(0, place)
+        .find(
+          (one) =>
+            one.verdict === 'exceeded' && (one.check !== named?.check || one.budgetId !== named.budgetId),
+        )
       if (earlier) this.#complain('a later check was named', { earlier, ...details })
       this.#endStopped(mandate.id)
     } else this.#complain('a proof was neither approved nor denied', details)
