@@ -124,3 +124,47 @@ test('What a freeze has ended counts until its mandate asks again, or until it w
   // The sweep runs every second.
   while ((await committed()) !== '0.00') await setTimeout(50)
 })
+
+test('end_holds ends the open proofs below a budget, also if no limit is cut and nothing else changes', async () => {
+  const service = await shareTestService()
+  const limits = [{ window: daily, max_amount: '100.00' }]
+  const { id } = await createBudget(service, limits)
+  const purchase = await preparePurchase(service, { budget_id: id })
+  const first = await issueProof(service, purchase, '2.00')
+  const raised = [{ window: daily, max_amount: '200.00' }]
+  const changed = await change(service, id, 1, { limits: raised, end_holds: true })
+  assert.deepEqual([changed.status, changed.body.version], [200, 2])
+  const second = await issueProof(service, purchase, '2.00')
+  const ended = await change(service, id, 2, { end_holds: true })
+  assert.deepEqual([ended.status, ended.body.version], [200, 3])
+  for (const proof of [first, second]) {
+    const refused = await verifyProof(service, proof)
+    assert.deepEqual([refused.status, refused.body.reason], [402, 'proof_expired'])
+  }
+  assert.equal((await change(service, id, 3, { name: 'Team' })).body.version, 3)
+})
+
+test('After a freeze, the console shows the open proofs below the budget as voided until their amounts are free', async () => {
+  const service = await shareTestService()
+  const { id } = await createBudget(service, [{ window: daily, max_amount: '100.00' }])
+  const below = await preparePurchase(service, { budget_id: id })
+  const later = await preparePurchase(service)
+  const proofs = [await issueProof(service, below, '2.00'), await issueProof(service, later, '3.00')]
+  service.clock.nowMs += 1_000
+  const assigned = await service.call('PATCH', `/v1/mandates/${later.mandateId}`, {
+    body: { budget_id: id },
+    headers: { 'if-match': '"1"' },
+  })
+  assert.equal(assigned.status, 200, assigned.text)
+  const statuses = async () =>
+    Promise.all(
+      [below, later].map(async ({ mandateId }) => {
+        const { body } = await service.call('GET', `/v1/console/mandates/${mandateId}`)
+        return body.open_holds.map(({ status, nonce }: Record<string, string>) => [status, nonce])
+      }),
+    )
+  const shownAs = (status: string) => proofs.map(({ nonce }) => [[status, nonce]])
+  assert.deepEqual(await statuses(), shownAs('open'))
+  assert.equal((await service.call('POST', `/v1/budgets/${id}/freeze`)).status, 200)
+  assert.deepEqual(await statuses(), shownAs('voided'))
+})

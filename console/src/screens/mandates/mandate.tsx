@@ -250,7 +250,15 @@ const holdColumns: readonly Column<MandateDetail['open_holds'][number]>[] = [
     cell: ({ amount, currency }) => <Amount value={amount} currency={currency} />,
   },
   { title: 'Asked for', cell: ({ issued_at }) => <When at={issued_at} /> },
-  { title: 'Ends', cell: ({ expires_at }) => <When at={expires_at} /> },
+  {
+    title: 'Ends',
+    cell: ({ status, expires_at }) => (
+      <>
+        {status === 'voided' && 'Void; holds its amount until at most '}
+        <When at={expires_at} />
+      </>
+    ),
+  },
   { title: 'Nonce', isMinor: true, cell: ({ nonce }) => <Identifier id={nonce} /> },
 ]
 

@@ -69,7 +69,8 @@ export const MandateDetail = Type.Object({
   denied_count: Type.Integer({ description: 'Number of denied evaluations.' }),
   open_holds: Type.Array(ProofRecord, {
     maxItems: maxItems.openHolds,
-    description: 'Open proofs, soonest expiry first, at most 100; `held_total` includes all.',
+    description:
+      'Open proofs, soonest expiry first, at most 100; `held_total` includes all. One that a frozen budget has ended is `voided`: it holds its amount until the mandate requests a proof, or until it would have expired.',
   }),
 })
 export type MandateDetail = Static<typeof MandateDetail>

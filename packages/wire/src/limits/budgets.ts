@@ -57,7 +57,7 @@ export const BudgetChange = Type.Object(
     end_holds: Type.Optional(
       Type.Boolean({
         description:
-          'Whether a limit may be set below what is committed: then all open proofs below the budget end at once. Default false.',
+          'Whether all open proofs below the budget end at once, also if nothing else changes, so that a limit may be set below what is committed. Default false: they stay.',
       }),
     ),
   },

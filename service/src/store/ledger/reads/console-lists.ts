@@ -5,6 +5,7 @@ import type { IdKind } from '../../../domain/type-id.ts'
 import type { ConsoleAgent, ConsoleReads } from '../../console/store.ts'
 import type { Table } from '../table.ts'
 import { agents, apiKeys, keyUses, mandates, payments, sellers } from '../tables.ts'
+import { endedByBudgets } from './ended-payments.ts'
 import { isActiveMandate } from './console-figures.ts'
 import { consoleMandates, fitsMandate, holdsText, ofAgent } from './console-mandates.ts'
 import type { LedgerReader } from './ledger-reader.ts'
@@ -102,7 +103,13 @@ export function prepareConsoleLists(db: LedgerReader) {
           where status = 'open' and environment = ${key.environment}
           order by expires_at_ms, nonce limit ${sql.lit(limit)}`,
       )
-      return rows.map((row) => toHold(row, row.epoch))
+      const found = rows.length === 0 ? undefined : await findRecord(db, mandates, key)
+      if (!found) return []
+      const ended = await endedByBudgets(db, found, rows)
+      return rows.map((row) => {
+        const hold = toHold(row, row.epoch)
+        return ended.has(row.nonce) ? { ...hold, status: 'voided' } : hold
+      })
     },
 
     async findNames(scope, { agents: agentIds, mandates: mandateIds, sellers: sellerIds }) {

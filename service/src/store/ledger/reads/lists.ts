@@ -4,9 +4,7 @@ import type { Hold, Scope } from '../../../domain/records.ts'
 import { sessionIdleMs } from '../../../domain/session.ts'
 import type { ConsoleReads } from '../../console/store.ts'
 import type { StoreReads } from '../../store.ts'
-import type { Facts } from '../operation.ts'
 import { identityOf } from '../operations/accounts.ts'
-import { captureReads, isEndedByBudget, isEndedLater } from '../operations/bookings.ts'
 import type { TableRow } from '../table.ts'
 import {
   accounts,
@@ -23,6 +21,7 @@ import {
   sellers,
   sessions,
 } from '../tables.ts'
+import { endedByBudgets } from './ended-payments.ts'
 import { hasMetadata, type LedgerReader } from './ledger-reader.ts'
 import { findListed, listPage, listRows } from './pages.ts'
 import { toAccount, toAgent, toApiKey, toBudget, toHold, toMandate } from './records.ts'
@@ -38,7 +37,6 @@ import {
   hasRows,
   id,
   idFrom,
-  ids,
   inScope,
   ofAccount,
   rowOf,
@@ -164,22 +162,12 @@ export function prepareRecordReads(db: LedgerReader) {
     const isOwn = sql`${inScope({ accountId, environment })} and nonce = ${id('nonce', nonce)}`
     const payment = await findRow(db, payments, isOwn)
     if (!payment) return undefined
-    const [mandate, agent] = await Promise.all([
-      findRecord(db, mandates, { accountId, environment, id: payment.mandateId }),
-      findRecord(db, agents, { accountId, environment, id: payment.agentId }),
-    ])
+    const mandate = await findRecord(db, mandates, { accountId, environment, id: payment.mandateId })
     if (!mandate) return undefined
     const hold = toHold(payment, mandate.epoch)
     if (hold.status !== 'open') return hold
-    const budgetIds = captureReads(mandate, payment, agent).flatMap((read) =>
-      read.kind === 'row' && read.table === budgets ? [String(read.key['id'])] : [],
-    )
-    const isAbove = sql`${ofAccount(accountId)} and id in (${ids('budget', budgetIds)})`
-    const above = budgetIds.length === 0 ? [] : await findRows(db, budgets, isAbove)
-    const row = (_: unknown, key: object) => above.find((one) => 'id' in key && one.id === key.id)
-    const facts = { row } as unknown as Pick<Facts, 'row'>
-    const isEnded = isEndedByBudget(mandate, facts) || isEndedLater(payment, mandate, agent, facts)
-    return isEnded ? { ...hold, status: 'voided' } : hold
+    const ended = await endedByBudgets(db, mandate, [payment])
+    return ended.has(nonce) ? { ...hold, status: 'voided' } : hold
   }
 
   /**

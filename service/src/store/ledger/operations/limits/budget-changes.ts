@@ -44,7 +44,7 @@ export const changeBudget = portOperation('changeBudget', {
     const wanted = { ...budget, name: name ?? budget.name, limits: limitsOf(budget, change) }
     const changed = changesBetween(termsOf(budget), termsOf(wanted))
     // Also the answer to a retry: RFC 9110 allows it whatever the version.
-    if (!changed) return unchanged(changedTo(budget))
+    if (!changed && !endsHolds) return unchanged(changedTo(budget))
     if (budget.version !== expectedVersion) return refused('version_mismatch')
     const usage = facts.row(budgetUsage, usageKey(key))
     const atMs = event.createdAtMs
@@ -53,7 +53,7 @@ export const changeBudget = portOperation('changeBudget', {
     const counted = countEarlier(budget, wanted, { usage, atMs }, facts)
     if (typeof counted === 'string') return refused(counted)
     const row: BudgetRow = {
-      ...(over ? endOpen(wanted, atMs) : wanted),
+      ...(endsHolds ? endOpen(wanted, atMs) : wanted),
       version: budget.version + 1,
       updatedAtMs: atMs,
     }
