@@ -712,7 +712,7 @@ export interface ListedMandate {
   status: MandateStatus
   /** Number of the version of its terms: 1 when it is created, one more with each amendment. Send it in `If-Match` to amend the mandate. */
   version: number
-  /** Sum of all verified payments in USDC, as decimal text. */
+  /** Sum of all verified payments, minus refunds, in USDC, as decimal text. */
   spent_total: string
   /** Sum in USDC held by open proofs: charged when a proof is verified, released when it ends. */
   held_total: string
@@ -778,7 +778,7 @@ export interface MandateDetail {
   status: MandateStatus
   /** Number of the version of its terms: 1 when it is created, one more with each amendment. Send it in `If-Match` to amend the mandate. */
   version: number
-  /** Sum of all verified payments in USDC, as decimal text. */
+  /** Sum of all verified payments, minus refunds, in USDC, as decimal text. */
   spent_total: string
   /** Sum in USDC held by open proofs: charged when a proof is verified, released when it ends. */
   held_total: string
@@ -806,7 +806,7 @@ export interface MandateDetail {
   paid_count: number
   /** Number of denied evaluations. */
   denied_count: number
-  /** Open proofs, soonest expiry first, at most 100; `held_total` includes all. */
+  /** Open proofs, soonest expiry first, at most 100; `held_total` includes all. One that a frozen budget has ended is `voided`: it holds its amount until the mandate requests a proof, or until it would have expired. */
   open_holds: Array<ProofRecord>
 }
 
@@ -1501,7 +1501,7 @@ export interface BudgetChange {
   name?: string
   /** Limits that all payments below the budget share, all of them. One that counts over the same window as before keeps its id and what it has counted; one that is added counts what was committed in its current period. */
   limits?: Array<NewLimit>
-  /** Whether a limit may be set below what is committed: then all open proofs below the budget end at once. Default false. */
+  /** Whether all open proofs below the budget end at once, also if nothing else changes, so that a limit may be set below what is committed. Default false: they stay. */
   end_holds?: boolean
 }
 
@@ -1596,7 +1596,7 @@ export interface NewLimit {
   max_count?: number | null
   /** Counts apart for each host of a resource (`seller`), or for each normalized URL without its query (`resource`); null or omitted for all together. Not for shared budgets. */
   per?: 'seller' | 'resource' | null
-  /** What happens to a payment that does not fit: `deny` (default) refuses it, `require_approval` asks a person, `notify` approves it and records an event once a period. */
+  /** What happens to a payment that does not fit: `deny` (default) refuses it, `require_approval` asks a person, `notify` approves it and records an event once a period; with `per`, for the first host or URL that exceeds it. */
   action?: 'deny' | 'require_approval' | 'notify'
 }
 
@@ -1626,7 +1626,7 @@ export interface BelowCommitted {
   detail: 'budget_below_committed'
   /** Total budget that was requested, in USDC. */
   max_spend_total: string
-  /** Sum of all verified payments in USDC. */
+  /** Sum of all verified payments, minus refunds, in USDC. */
   spent_total: string
   /** Sum in USDC held by open proofs. */
   held_total: string
@@ -1676,7 +1676,7 @@ export interface Mandate {
   status: MandateStatus
   /** Number of the version of its terms: 1 when it is created, one more with each amendment. Send it in `If-Match` to amend the mandate. */
   version: number
-  /** Sum of all verified payments in USDC, as decimal text. */
+  /** Sum of all verified payments, minus refunds, in USDC, as decimal text. */
   spent_total: string
   /** Sum in USDC held by open proofs: charged when a proof is verified, released when it ends. */
   held_total: string

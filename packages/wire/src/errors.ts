@@ -58,7 +58,7 @@ export const errorAnswers = {
   own_account: { status: 409, when: "an operator tries to disable the account of the operator's own key" },
   seller_exists: { status: 409, when: 'the domain is already registered in this environment' },
   last_owner_key: { status: 409, when: "the key is the account's last working owner or operator key" },
-  mandate_revoked: { status: 409, when: 'the request pauses or resumes a revoked mandate' },
+  mandate_revoked: { status: 409, when: 'the request changes a revoked mandate, or asks for more of one' },
   budget_below_committed: {
     status: 409,
     when: 'a new total budget, or a new limit of a shared budget, is below what is spent, authorized and held',
@@ -107,7 +107,10 @@ export const errorAnswers = {
   },
   approval_expired: { status: 409, when: 'the approval was not decided, or not used, in time' },
   approval_decided: { status: 409, when: 'the approval was decided otherwise, or was used' },
-  nothing_to_increase: { status: 409, when: 'the mandate already allows what the request asks for' },
+  nothing_to_increase: {
+    status: 409,
+    when: 'the request raises neither the total nor the max per payment, or asks for a lower total',
+  },
   too_many_approvals: { status: 409, when: 'the mandate has the max number of pending approvals' },
   proof_captured: { status: 409, when: 'the request voids a charged proof' },
   proof_authorized: {
@@ -158,7 +161,7 @@ export const errorAnswers = {
   },
   idempotency_key_reused: {
     status: 422,
-    when: 'the same caller used the Idempotency-Key for another request',
+    when: 'the Idempotency-Key was used for another request',
   },
   header_too_large: { status: 431, when: 'the request headers are too large' },
   bad_request: { status: 400, when: 'the request is not well-formed HTTP' },

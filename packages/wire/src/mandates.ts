@@ -210,7 +210,7 @@ export const Mandate = Type.Object({
     MandateVersionNumber,
     'Number of the version of its terms: 1 when it is created, one more with each amendment. Send it in `If-Match` to amend the mandate.',
   ),
-  spent_total: described(Sum, 'Sum of all verified payments in USDC, as decimal text.'),
+  spent_total: described(Sum, 'Sum of all verified payments, minus refunds, in USDC, as decimal text.'),
   held_total: described(
     Sum,
     'Sum in USDC held by open proofs: charged when a proof is verified, released when it ends.',
@@ -306,7 +306,7 @@ export type MandateVersion = Static<typeof MandateVersion>
 export const BelowCommitted = Type.Object({
   detail: Type.Literal('budget_below_committed', { description: 'Always `budget_below_committed`.' }),
   max_spend_total: described(Amount, 'Total budget that was requested, in USDC.'),
-  spent_total: described(Sum, 'Sum of all verified payments in USDC.'),
+  spent_total: described(Sum, 'Sum of all verified payments, minus refunds, in USDC.'),
   held_total: described(Sum, 'Sum in USDC held by open proofs.'),
   authorized_total: described(
     Sum,

@@ -147,7 +147,7 @@ export const retries: Readonly<Record<string, string>> = {
   authorize:
     'the same proof with the same key, by the same API key, returns the authorization again, with `Idempotent-Replayed: true`.',
   refundTransaction:
-    'the same refund with the same key, by the same API key, returns the first response again, with `Idempotent-Replayed: true`; another refund of the payment with that key gets 422 `idempotency_key_reused`. The header is required.',
+    'the same refund with the same key, by any API key of the account, returns the first response again, with `Idempotent-Replayed: true`; another refund of the payment with that key gets 422 `idempotency_key_reused`. The header is required.',
   capture:
     'the same amount with the same key, by the same API key, returns the first response again, with `Idempotent-Replayed: true`.',
   stopAgents:
