@@ -19,6 +19,7 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
     write: response.write.bind(response) as (...args: unknown[]) => boolean,
     end: response.end.bind(response) as (...args: unknown[]) => ServerResponse,
     flushHeaders: response.flushHeaders.bind(response),
+    destroy: response.destroy.bind(response),
   }
   const held: (() => unknown)[] = []
   let state: 'holding' | 'passing' | 'discarding' = 'holding'
@@ -27,6 +28,7 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
   let settling: Promise<Settlement> | undefined
   let isWhole = false
   let isCut = false
+  let isDestroyedByHandler = false
 
   // What a handler sees of a response that it has begun or ended.
   Object.defineProperties(response, {
@@ -69,6 +71,11 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
     isEndHeld = true
     hold(() => real.end(...args))
     return response
+  }
+  response.destroy = (error?: Error) => {
+    // A handler may also destroy a response because the customer has left.
+    isDestroyedByHandler ||= !response.destroyed && !isClosedFromOutside(socket)
+    return real.destroy(error)
   }
 
   // Node emits `finish` even for a response that it discards, and then the socket is already detached.
@@ -131,7 +138,8 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
 
   async function onClose(): Promise<void> {
     if (!settling) {
-      if (!isCut && !isClosedFromOutside(socket)) return void (await authorized.void())
+      if (!isCut && (isDestroyedByHandler || !isClosedFromOutside(socket)))
+        return void (await authorized.void())
       // Without a byte the customer has nothing, and may come again.
       if (!(isMetered && hasLeft(response))) return authorized.notDelivered()
       // The handler's own listeners may meter what it has sent.
@@ -150,9 +158,12 @@ function hasLeft(response: ServerResponse): boolean {
   return Reflect.get(Object.getPrototypeOf(response) as object, 'headersSent', response) === true
 }
 
-/** Whether the customer closed a connection, or the network failed; the handler may have its own reasons. */
+/**
+ * Whether the customer closed a connection or sent invalid bytes, or the network failed. An error is also there if the
+ * handler destroyed its response with one.
+ */
 function isClosedFromOutside(socket: ServerResponse['socket']): boolean {
-  return socket === null || socket.readableEnded || (socket.errored !== null && 'syscall' in socket.errored)
+  return socket === null || socket.readableEnded || socket.errored !== null
 }
 
 /** The headers of `writeHead`, which may be an object, a list of pairs, or a flat list. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
 
 import type { Proof } from '@purser/client'
 
@@ -182,29 +183,40 @@ export const captureScenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A metered stream that fails is cut off and not charged',
+    title: 'A metered stream that fails is cut off and not charged, also if its source resets a connection',
     options: metered,
     spent: '0.00',
     play: async ({ proofFor, urlOf, shop }, service) => {
-      const proof = await proofFor('/torn-pages')
-      const answer = await fetch(urlOf('/torn-pages'), { headers: headersOf(proof) })
-      shop.open.resolve()
-      await assert.rejects(answer.text())
-      await until(async () => (await fateOf(service, proof)) === 'voided')
+      for (const path of ['/torn-pages', '/relayed-pages']) {
+        shop.wait()
+        const proof = await proofFor(path)
+        const answer = await fetch(urlOf(path), { headers: headersOf(proof) })
+        shop.open.resolve()
+        await assert.rejects(answer.text())
+        await until(async () => (await fateOf(service, proof)) !== 'authorized')
+        assert.equal(await fateOf(service, proof), 'voided', path)
+      }
     },
   },
   {
-    title: 'A customer who leaves a metered stream pays for what was metered, once',
+    title: 'A customer who leaves a metered stream, or breaks the protocol, pays for what was metered, once',
     options: metered,
-    spent: '0.75',
+    spent: '1.50',
     play: async ({ proofFor, pay, urlOf, shop, deserted }, service) => {
-      const proof = await proofFor('/pages')
-      await killInTheMiddle(urlOf('/pages'), proof)
-      await deserted()
-      await until(async () => (await fateOf(service, proof)) === 'captured')
-      shop.open.resolve()
-      await until(async () => (await pay('/pages', proof)).challenge?.reason === 'nonce_reused')
-      assert.equal(shop.runs, 1)
+      for (const [path, kill] of [
+        ['/pages', undefined],
+        ['/broken-off/pages', (socket: Socket) => void socket.write('\0\r\n\r\n')],
+      ] as const) {
+        shop.wait()
+        const proof = await proofFor(path)
+        await killInTheMiddle(urlOf(path), proof, kill)
+        await deserted()
+        await until(async () => (await fateOf(service, proof)) !== 'authorized')
+        assert.equal(await fateOf(service, proof), 'captured', path)
+        shop.open.resolve()
+        await until(async () => (await pay(path, proof)).challenge?.reason === 'nonce_reused')
+      }
+      assert.equal(shop.runs, 2)
     },
   },
   {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 
 import type { PaymentOptions } from '@purser/merchant'
 
@@ -354,16 +354,19 @@ export function statusesOf(answers: readonly ShopAnswer[]): number[] {
   return answers.map(({ status }) => status).sort((one, other) => one - other)
 }
 
-/** Requests goods with a proof, reads the start of the response, and resets the connection. */
-export async function killInTheMiddle(address: string, proof: unknown): Promise<void> {
+/** Requests goods with a proof, reads the start of the response, and resets the connection, or breaks it otherwise. */
+export async function killInTheMiddle(
+  address: string,
+  proof: unknown,
+  kill = (socket: Socket) => void socket.pause().resetAndDestroy(),
+): Promise<void> {
   const { hostname, port, host, pathname } = new URL(address)
   const socket = connect(Number(port), hostname)
   const header = `X-Payment-Proof: ${encode(proof)}`
   socket.write(`GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\n${header}\r\n\r\n`)
   const [bytes] = (await once(socket, 'data')) as [Buffer]
   assert.match(bytes.toString('latin1'), /^HTTP\/1.1 200 /)
-  socket.pause()
-  const closed = once(socket, 'close')
-  socket.resetAndDestroy()
+  const closed = new Promise((resolve) => socket.on('close', resolve).on('error', () => undefined))
+  kill(socket)
   await closed
 }

@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import type { Server } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
 import type { Payment } from '@purser/merchant'
 
@@ -39,6 +40,7 @@ export class Shop {
     if (amount !== undefined) payment?.meter(amount)
     if (path.endsWith('/chapters')) return this.pages(undefined)
     if (path.endsWith('/pages')) return this.pages(payment)
+    if (path.endsWith('/relayed-pages')) return this.relayedPages(payment)
     if (path.endsWith('/torn-pages')) return this.pages(payment, new Error('the page is torn'))
     if (path.endsWith('/torn-chapters')) return this.pages(undefined, new Error('the page is torn'))
     if (path.endsWith('/broken')) throw new Error('the shelf has fallen down')
@@ -69,6 +71,21 @@ export class Shop {
     if (error) throw error
     payment?.meter('1.50')
     yield Buffer.from('second page')
+  }
+
+  /** A page of 0.75 from another server, which resets the connection when the shop is open. */
+  private async *relayedPages(payment: Payment | undefined): AsyncGenerator<Uint8Array> {
+    const source = createServer((socket) => {
+      socket.write('first page,')
+      void this.open.promise.then(() => socket.resetAndDestroy())
+    }).listen(0, '127.0.0.1')
+    await once(source, 'listening')
+    payment?.meter('0.75')
+    try {
+      yield* connect((source.address() as AddressInfo).port, '127.0.0.1')
+    } finally {
+      source.close()
+    }
   }
 
   /** An endless stream, metered only when it has ended. */
