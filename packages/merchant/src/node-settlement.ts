@@ -14,6 +14,8 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
   }
   const { socket } = response
   const isMetered = authorized.capture === 'metered'
+  // Its head may leave before the receipt's headers are known.
+  if (isMetered && !response.hasHeader('cache-control')) response.setHeader('cache-control', 'private')
   const real = {
     writeHead: response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse,
     write: response.write.bind(response) as (...args: unknown[]) => boolean,

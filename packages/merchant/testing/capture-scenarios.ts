@@ -142,13 +142,13 @@ export const captureScenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A metered stream leaves while it is produced, and ends once its amount is charged',
+    title: 'A metered stream leaves while it is produced, as private, and ends once its amount is charged',
     options: metered,
     spent: '1.50',
     play: async ({ proofFor, urlOf, shop, proxy }, service) => {
       const proof = await proofFor('/pages')
       const answer = await fetch(urlOf('/pages'), { headers: headersOf(proof) })
-      assert.equal(answer.status, 200)
+      assert.deepEqual([answer.status, answer.headers.get('cache-control')], [200, 'private'])
       const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
       assert.equal((await reader.read()).value, 'first page,')
       assert.equal(await fateOf(service, proof), 'authorized')
