@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 
 import type { Answer, Decision, Paid } from './gate.ts'
+import { isClosed, isWhole } from './node-response.ts'
 import { holdResponse } from './node-settlement.ts'
 
 /** The gate's view of the request headers, besides the target. */
@@ -29,16 +30,15 @@ export function letPass(response: ServerResponse, decision: Decision): boolean {
  * operating system, or if the response is a server error (5xx).
  */
 export function beginDelivery(response: ServerResponse, paid: Paid): boolean {
-  if (response.destroyed || response.closed) {
+  if (isClosed(response)) {
     void paid.notDelivered()
     return false
   }
   for (const [name, value] of Object.entries(paid.headers)) response.setHeader(name, value)
-  let isWhole = false
-  // Node emits `finish` even for a response that it discards, and then the socket is already detached.
-  response.prependOnceListener('finish', () => (isWhole = response.socket?.destroyed !== true))
+  let hasAllLeft = false
+  response.prependOnceListener('finish', () => (hasAllLeft = isWhole(response)))
   response.once('close', () => {
-    const isEnough = isWhole || (response.headersSent && !paid.redeliversUnfinished)
+    const isEnough = hasAllLeft || (response.headersSent && !paid.redeliversUnfinished)
     if (isEnough && response.statusCode < 500) void paid.delivered()
     else void paid.notDelivered()
   })

@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeader, ServerResponse } from 'node:http'
 
 import type { Answer, Authorized, Settlement } from './gate.ts'
+import { isClosed, isClosedFromOutside, isWhole, streamOf } from './node-response.ts'
 import { settleInTime } from './settle-in-time.ts'
 
 /**
@@ -8,7 +9,7 @@ import { settleInTime } from './settle-in-time.ts'
  * metered response, only the end is held. False if the customer has disconnected; then the handler must not run.
  */
 export function holdResponse(response: ServerResponse, authorized: Authorized): boolean {
-  if (response.destroyed || response.closed) {
+  if (isClosed(response)) {
     void authorized.notDelivered()
     return false
   }
@@ -28,7 +29,7 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
   let isHeadHeld = false
   let isEndHeld = false
   let settling: Promise<Settlement> | undefined
-  let isWhole = false
+  let hasAllLeft = false
   let isCut = false
   let isDestroyedByHandler = false
 
@@ -76,12 +77,12 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
   }
   response.destroy = (error?: Error) => {
     // A handler may also destroy a response because the customer has left.
-    isDestroyedByHandler ||= !response.destroyed && !isClosedFromOutside(socket)
-    return real.destroy(error)
+    isDestroyedByHandler ||= !isClosed(response) && !isClosedFromOutside(response, socket)
+    // Over HTTP/2, a response that ends without an error looks complete.
+    return real.destroy(error ?? (streamOf(response) ? new Error('The response is incomplete') : undefined))
   }
 
-  // Node emits `finish` even for a response that it discards, and then the socket is already detached.
-  response.prependOnceListener('finish', () => (isWhole = response.socket?.destroyed !== true))
+  response.prependOnceListener('finish', () => (hasAllLeft = isWhole(response)))
   response.once('close', () => void onClose())
   if (isMetered) {
     response.once('close', settleInTime(authorized.settleWithinMs, cutOff))
@@ -140,7 +141,7 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
 
   async function onClose(): Promise<void> {
     if (!settling) {
-      if (!isCut && (isDestroyedByHandler || !isClosedFromOutside(socket)))
+      if (!isCut && (isDestroyedByHandler || !isClosedFromOutside(response, socket)))
         return void (await authorized.void())
       // Without a byte the customer has nothing, and may come again.
       if (!(isMetered && hasLeft(response))) return authorized.notDelivered()
@@ -150,7 +151,7 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
     const hasBegun = hasLeft(response)
     const { outcome } = await settle()
     if (outcome !== 'captured') return
-    const isEnough = isMetered || isWhole || (hasBegun && !authorized.redeliversUnfinished)
+    const isEnough = isMetered || hasAllLeft || (hasBegun && !authorized.redeliversUnfinished)
     await (isEnough ? authorized.delivered() : authorized.notDelivered())
   }
 }
@@ -158,14 +159,6 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
 /** Whether the head of a response was really handed to the connection. */
 function hasLeft(response: ServerResponse): boolean {
   return Reflect.get(Object.getPrototypeOf(response) as object, 'headersSent', response) === true
-}
-
-/**
- * Whether the customer closed a connection or sent invalid bytes, or the network failed. An error is also there if the
- * handler destroyed its response with one.
- */
-function isClosedFromOutside(socket: ServerResponse['socket']): boolean {
-  return socket === null || socket.readableEnded || socket.errored !== null
 }
 
 /** The headers of `writeHead`, which may be an object, a list of pairs, or a flat list. */

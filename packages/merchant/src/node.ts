@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 
 import { createPaymentGate, type PaymentOptions, type Refund } from './gate.ts'
 import { letPass, readHeaders } from './node-delivery.ts'
+import { isClosed } from './node-response.ts'
 
 export type * from './gate.ts'
 export { paymentOf } from './payment.ts'
@@ -30,7 +31,7 @@ export function requirePayment(
     } catch (error) {
       // A metered response that was closed midway is settled for what it has sent.
       const isSettled =
-        decision.outcome === 'authorized' && decision.capture === 'metered' && response.destroyed
+        decision.outcome === 'authorized' && decision.capture === 'metered' && isClosed(response)
       if (decision.outcome === 'authorized' && !isSettled) await decision.void()
       throw error
     }

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 
 import { createAdaptorServer } from '@hono/node-server'
 import express from 'express'
-import fastify from 'fastify'
+import fastify, { type FastifyReply } from 'fastify'
 import { Hono } from 'hono'
 
 import { paymentOf as ofExpress, requirePayment as forExpress } from '@purser/merchant/express'
@@ -51,10 +51,7 @@ export const adapters: readonly Adapter[] = [
     open: async (options, shop) => {
       const app = fastify()
       app.get('/*', { preHandler: forFastify(options) }, async (request, reply) => {
-        const goods = await shop.sell(request.url, ofFastify(request))
-        const text = textOf(goods)
-        if (text) return reply.code(text.status).send(text.text)
-        return reply.send(streamOf(goods))
+        return sendFastify(reply, await shop.sell(request.url, ofFastify(request)))
       })
       await app.ready()
       return listen(app.server)
@@ -85,14 +82,19 @@ export const adapters: readonly Adapter[] = [
 export function listenWithFetch(
   fetch: (request: Request) => Response | Promise<Response>,
 ): Promise<OpenServer> {
-  return listen(createAdaptorServer({ fetch }) as ReturnType<typeof createServer>)
+  return listen(createAdaptorServer({ fetch }))
 }
 
-function sendGoods(response: ServerResponse, goods: Goods): void {
+export function sendGoods(response: ServerResponse, goods: Goods): void {
   const text = textOf(goods)
   if (text) response.writeHead(text.status).end(text.text)
   // A customer who disconnects ends the stream; that is not an error of the shop.
   else pipeline(streamOf(goods), response).catch(() => undefined)
+}
+
+export function sendFastify(reply: FastifyReply, goods: Goods): FastifyReply {
+  const text = textOf(goods)
+  return text ? reply.code(text.status).send(text.text) : reply.send(streamOf(goods))
 }
 
 export function toResponse(goods: Goods): Response {

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
 import type { Payment } from '@purser/merchant'
 
@@ -143,7 +142,7 @@ export async function listen(server: Server): Promise<OpenServer> {
     deserted: () =>
       sockets.size === 0 ? Promise.resolve() : new Promise((resolve) => onDeserted.push(resolve)),
     close: async () => {
-      server.closeAllConnections()
+      for (const socket of sockets) socket.destroy()
       await new Promise((resolve) => server.close(resolve))
     },
   }

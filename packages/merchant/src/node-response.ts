@@ -1,0 +1,32 @@
+import type { ServerResponse } from 'node:http'
+import type { ServerHttp2Stream } from 'node:http2'
+
+/** Whether the connection of a response, or its HTTP/2 stream, is closed. */
+export function isClosed(response: ServerResponse): boolean {
+  const stream = streamOf(response)
+  return stream ? stream.destroyed || stream.closed : response.destroyed || response.closed
+}
+
+/**
+ * Whether the complete response was handed to the operating system. To be called on `finish`: Node also emits it for a
+ * response that it discards, and then the socket is already detached.
+ */
+export function isWhole(response: ServerResponse): boolean {
+  const stream = streamOf(response)
+  if (!stream) return response.socket?.destroyed !== true
+  return stream.writableFinished && !stream.aborted && stream.rstCode === 0
+}
+
+/**
+ * Whether the customer closed a connection or sent invalid bytes, or the network failed. It also looks so after a handler
+ * has destroyed its response with an error, or its HTTP/2 stream.
+ */
+export function isClosedFromOutside(response: ServerResponse, socket: ServerResponse['socket']): boolean {
+  if (streamOf(response)) return isClosed(response)
+  return socket === null || socket.readableEnded || socket.errored !== null
+}
+
+/** The stream of a response over HTTP/2, which has neither `destroyed` nor `closed`. */
+export function streamOf(response: ServerResponse): ServerHttp2Stream | undefined {
+  return (response as { readonly stream?: ServerHttp2Stream }).stream
+}
