@@ -38,23 +38,61 @@ const sharedStores: Readonly<Record<string, (context: Context) => Promise<Purcha
   },
 }
 
-/** How a merchant refuses a proof that it has voided. */
-const refusals: Readonly<Record<string, (proof: Proof, response: ServerResponse) => void>> = {
-  'a 402': (_proof, response) => void response.writeHead(402).end(),
-  'a failure that names the void': ({ nonce }, response) =>
-    void response.writeHead(500, { 'x-payment-voided': nonce }).end(),
-}
+/** What a merchant has done with a proof, and how it answers further copies of it. */
+const shownAgain: readonly {
+  readonly fate: string
+  readonly how: string
+  readonly settle: (proof: Proof, merchantKey: string) => Promise<void>
+  readonly refuse: (proof: Proof, response: ServerResponse) => void
+  readonly spent: string
+}[] = [
+  {
+    fate: 'voided',
+    how: 'a 402',
+    settle: voidAsMerchant,
+    refuse: (_proof, response) => void response.writeHead(402).end(),
+    spent: '0.00',
+  },
+  {
+    fate: 'voided',
+    how: 'a failure that names the void',
+    settle: voidAsMerchant,
+    refuse: ({ nonce }, response) => void response.writeHead(500, { 'x-payment-voided': nonce }).end(),
+    spent: '0.00',
+  },
+  {
+    fate: 'charged',
+    how: 'a 402',
+    settle: (proof, key) => collect('verify', proof, key),
+    refuse: (_proof, response) => void response.writeHead(402).end(),
+    spent: '4.00',
+  },
+  {
+    fate: 'charged',
+    how: 'a 503',
+    settle: (proof, key) => collect('verify', proof, key),
+    refuse: (_proof, response) => void response.writeHead(503).end(),
+    spent: '4.00',
+  },
+  {
+    fate: 'authorized',
+    how: 'a 503',
+    settle: (proof, key) => collect('authorize', proof, key),
+    refuse: (_proof, response) => void response.writeHead(503).end(),
+    spent: '0.00',
+  },
+]
 
 for (const [where, open] of Object.entries(sharedStores)) {
-  for (const [how, refuse] of Object.entries(refusals)) {
-    test(`A process whose proof was voided, with ${how}, gets the goods that are on their way to another one, and does not buy again (${where})`, async (context) => {
+  for (const { fate, how, settle, refuse, spent } of shownAgain) {
+    test(`A process whose proof was ${fate}, and refused with ${how}, gets the goods that are on their way to another one, and does not buy again (${where})`, async (context) => {
       const merchantKey = await issueKey(service, { role: 'merchant' })
       const [first, second] = await open(context)
       assert.ok(first && second)
       const arrived = Promise.withResolvers<void>()
       const sent = Promise.withResolvers<void>()
       let shown = 0
-      // It gives the goods away for the first copy of the proof, and refuses all further copies.
+      // It delivers for the first copy of the proof, and refuses all further copies.
       const { merchant, pay, budget } = await openMarket(context, service, {
         beforeVerify: (request, response) => {
           void answer(proofOf(request), response)
@@ -64,7 +102,7 @@ for (const [where, open] of Object.entries(sharedStores)) {
       async function answer(proof: Proof, response: ServerResponse): Promise<void> {
         shown += 1
         if (shown > 1) return refuse(proof, response)
-        await voidAsMerchant(proof, merchantKey)
+        await settle(proof, merchantKey)
         arrived.resolve()
         await sent.promise
         response.end(goods)
@@ -86,10 +124,49 @@ for (const [where, open] of Object.entries(sharedStores)) {
         [false, true],
       )
       assert.equal(new Set(merchant.visits.flatMap(({ nonce }) => nonce ?? [])).size, 1, 'one proof')
-      assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' })
+      assert.deepEqual(await budget(), { spent, held: '0.00' })
     })
   }
 }
+
+test('If no process gets the goods of a charged proof, each one rejects with its own error', async (context) => {
+  const merchantKey = await issueKey(service, { role: 'merchant' })
+  const store = createPurchaseMemory()
+  const arrived = Promise.withResolvers<void>()
+  const refused = Promise.withResolvers<void>()
+  let shown = 0
+  const { merchant, pay, budget } = await openMarket(context, service, {
+    beforeVerify: (request, response) => {
+      void answer(proofOf(request), response)
+      return true
+    },
+  })
+  async function answer(proof: Proof, response: ServerResponse): Promise<void> {
+    shown += 1
+    if (shown > 1) return void response.writeHead(503).end()
+    await collect('verify', proof, merchantKey)
+    arrived.resolve()
+    await refused.promise
+    response.destroy()
+  }
+
+  const buy = pay({ purchases: store, maxRetries: 0 })
+  const one = assert.rejects(buy(merchant.url, { purchaseId }), {
+    name: 'PaidNotDeliveredError',
+    reason: 'no_answer',
+  })
+  await arrived.promise
+  const other = assert.rejects(pay({ purchases: store, maxRetries: 0 })(merchant.url, { purchaseId }), {
+    name: 'PaidNotDeliveredError',
+    reason: 'merchant_failed',
+  })
+  await until(async () => shown > 1 && (await sendersIn(store)).length === 1)
+  refused.resolve()
+  await Promise.all([one, other])
+  assert.equal(new Set(merchant.visits.flatMap(({ nonce }) => nonce ?? [])).size, 1, 'one proof')
+  assert.deepEqual(await sendersIn(store), [])
+  assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
+})
 
 test('A process that crashed while it sent a proof is waited for until its claim ends, and then the purchase starts over', async (context) => {
   const merchantKey = await issueKey(service, { role: 'merchant' })
@@ -151,9 +228,13 @@ function proofOf({ headers }: IncomingMessage): Proof {
   return JSON.parse(Buffer.from(String(headers['x-payment-proof']), 'base64url').toString()) as Proof
 }
 
-async function voidAsMerchant(proof: Proof, key: string): Promise<void> {
+async function collect(call: 'verify' | 'authorize', proof: Proof, key: string): Promise<void> {
   const body = { proof, merchant_domain: merchantDomain, expected_amount: proof.amount }
-  assert.equal((await service.call('POST', '/v1/payments/authorize', { key, body })).body.authorized, true)
+  assert.equal((await service.call('POST', `/v1/payments/${call}`, { key, body })).status, 200)
+}
+
+async function voidAsMerchant(proof: Proof, key: string): Promise<void> {
+  await collect('authorize', proof, key)
   assert.equal((await service.call('POST', `/v1/payments/${proof.nonce}/void`, { key })).status, 200)
 }
 

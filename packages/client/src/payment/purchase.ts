@@ -47,10 +47,11 @@ export interface Purchase {
   /** The proof may still be charged. */
   readonly release: () => Promise<void>
   /**
-   * The proof can never be charged. Waits until no other process is sending it; then the purchase can start over, unless
-   * another process has got the goods. Rejects if the signal aborts.
+   * This process has got no goods for the proof. Waits until no other process is sending it; true if another one has
+   * got the goods. If not, and the proof can never be charged (`isOver`), the purchase can start over. Rejects if the
+   * signal aborts.
    */
-  readonly end: (signal: AbortSignal | undefined) => Promise<'over' | 'delivered'>
+  readonly end: (isOver: boolean, signal: AbortSignal | undefined) => Promise<boolean>
   /** Stores the goods if they were buffered. */
   readonly deliver: (answer: Response) => Promise<void>
 }
@@ -131,13 +132,13 @@ export async function openPurchase(
       return () => clearInterval(timer)
     },
     release: async () => void (await change(released)),
-    end: async (signal) => {
-      while (await change(ended)) {
-        if (record?.step.kind === 'over') return 'over'
+    end: async (isOver, signal) => {
+      while (await change(isOver ? ended : released)) {
+        if (record?.step.kind !== 'paying' || othersOf(record.step).length === 0) break
         await sleep(senderLookMs, signal)
         record = await store.find(purchaseId)
       }
-      return record?.step.kind === 'delivered' ? 'delivered' : 'over'
+      return record?.step.kind === 'delivered'
     },
     deliver: async (answer) => {
       const bytes = bytesOf(answer)

@@ -265,13 +265,13 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
     if (!stopClaiming) return undefined
     try {
       const answer = await finishPayment({ proof, request }, { ...options, fetch, signal, maxKeptBytes })
-      if (!hasGoods(answer)) return (await purchase.end(signal)) === 'over' ? answer : undefined
+      if (!hasGoods(answer)) return (await purchase.end(true, signal)) ? undefined : answer
       // Return the goods even if the store fails: that only costs the next call its replay.
       await purchase.deliver(answer).catch(() => {})
       return answer
     } catch (error) {
-      if (!(error instanceof PaymentNotChargedError)) await purchase.release().catch(() => {})
-      else if ((await purchase.end(signal)) === 'delivered') return undefined
+      const isOver = error instanceof PaymentNotChargedError
+      if (await purchase.end(isOver, signal).catch(() => false)) return undefined
       throw error
     } finally {
       stopClaiming()
