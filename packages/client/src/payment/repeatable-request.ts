@@ -1,3 +1,5 @@
+import { unlessAborted } from '../timers.ts'
+
 /** A request as passed to a fetch. */
 export interface FetchArguments {
   /** Derived from the function, because Node's types have no `RequestInfo`. */
@@ -36,7 +38,10 @@ export function settingsOf({ input, init }: FetchArguments): RequestInit {
 
 /** A request whose body may need to be sent again. */
 export interface KeptRequest {
-  /** The request with a repeatable body; undefined if its body cannot be repeated. */
+  /**
+   * The request with a repeatable body; undefined if its body cannot be repeated. Rejects if the signal of the request
+   * aborts.
+   */
   readonly repeatable: () => Promise<FetchArguments | undefined>
   /** Releases the copy of the body. */
   readonly release: () => void
@@ -58,7 +63,7 @@ export function keepRequest(request: FetchArguments): KeptRequest {
   const reading = readUpTo(reader, maxKeptBytes).catch(() => undefined)
   return {
     repeatable: async () => {
-      const bytes = await reading
+      const bytes = await unlessAborted(reading, signalOf(request))
       return bytes && { input, init: { ...init, body: bytes } }
     },
     release: () => void reader?.cancel().catch(() => {}),
@@ -94,24 +99,15 @@ async function readUpTo(
   let size = 0
   for (;;) {
     const chunk = await reader?.read()
-    if (!chunk || chunk.done) return joined(chunks, size)
+    if (!chunk || chunk.done) return new Uint8Array(await new Blob(chunks).arrayBuffer())
     size += chunk.value.length
     if (size > maxBytes) {
-      await reader?.cancel()
+      // Not awaited: cancelling a clone completes only when the original is read or cancelled too.
+      void reader?.cancel().catch(() => {})
       return undefined
     }
     chunks.push(chunk.value)
   }
-}
-
-function joined(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(size)
-  let offset = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset)
-    offset += chunk.length
-  }
-  return bytes
 }
 
 /** Checks the shape, because the platform's fetch also accepts a library's `Request`. */

@@ -157,7 +157,7 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
   /** Continues the purchase where it stopped, and starts over if its proof can never be charged. */
   async function buy(request: FetchArguments, purchaseId: string, store: PurchaseStore): Promise<Response> {
     const kept = keepRequest(request)
-    const repeatable = await kept.repeatable()
+    const repeatable = await kept.repeatable().finally(kept.release)
     if (!repeatable)
       throw new PurserError(
         `A purchase needs a request that can be sent again: ${skipReasons.body_cannot_be_repeated}`,
