@@ -8,7 +8,12 @@ import type { Io } from './io.ts'
 /** The environment of this process. */
 export function processIo(): Io {
   const { stdin, stdout, stderr } = process
-  for (const stream of [stdout, stderr]) stream.on('error', endQuietly)
+  // A reader that closes the pipe, like `head` does, wants no more results. Messages may be lost: the command goes on.
+  stdout.on('error', (error) => {
+    throwUnlessClosed(error)
+    process.exit()
+  })
+  stderr.on('error', throwUnlessClosed)
   return {
     calledAs: process.env['npm_lifecycle_event'] === 'npx' ? 'npx purser' : 'purser',
     environment: process.env,
@@ -33,10 +38,9 @@ export function processIo(): Io {
   }
 }
 
-/** The reader has closed the pipe, like `head` does: not a failure. */
-function endQuietly(error: NodeJS.ErrnoException): void {
-  if (error.code === 'EPIPE') process.exit()
-  throw error
+/** A closed pipe is not a failure. */
+function throwUnlessClosed(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
 }
 
 /** How long a command may take to stop after Ctrl-C. */

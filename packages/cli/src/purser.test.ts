@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { compileCache } from '../../../service/testing/compile-cache.ts'
 import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { testCommand } from '../testing/command.ts'
+import { openMarket } from '../testing/market.ts'
 
 // Tests that need a real process: signals, pipes, terminals, and installed packages.
 
@@ -41,6 +42,20 @@ test('purser serve runs the service until a signal, and shuts down gracefully', 
 test('A closed output pipe ends a command quietly', async (context) => {
   const words = `node ${program} audit --limit 200 | true; exit \${PIPESTATUS[0]}`
   assert.deepEqual(await start(context, ['bash', '-c', words]).ended, { code: 0, output: '', errors: '' })
+})
+
+test('A closed pipe for errors ends no command: pay pays, delivers, and keeps its exit code', async (context) => {
+  const { merchant, environment, sums } = await openMarket(context, service)
+  const pay = (...words: readonly string[]) => {
+    const purser = start(context, ['node', program, 'pay', merchant.url, ...words], environment)
+    purser.child.stderr?.destroy()
+    return purser
+  }
+  const { folder, ended } = pay('--output', 'goods')
+  assert.deepEqual(await ended, { code: 0, output: '', errors: '' })
+  assert.equal(readFileSync(join(folder, 'goods'), 'utf8'), '{"data":[1,2,3]}')
+  assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
+  assert.equal((await pay('--max-amount', '3.99').ended).code, 3)
 })
 
 test('A checkout under a Node without TypeScript support says what to run instead', async (context) => {
