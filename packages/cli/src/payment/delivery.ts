@@ -1,4 +1,5 @@
-import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { closeSync, existsSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 import { CommandError } from '../exit-codes.ts'
@@ -18,35 +19,42 @@ export function openDelivery(output: string | undefined, io: Io): Delivery {
   return output === undefined ? toStandardOutput(io) : toFile(resolve(io.folder, output))
 }
 
+/** The file gets its name when it is complete, so that an interrupted purchase can be continued into it. */
 function toFile(path: string): Delivery {
-  const file = create(path)
+  const partial = `${path}.${randomBytes(4).toString('hex')}.part`
+  const file = create(path, partial)
   let isTaken = false
   return {
     take: async (body) => {
       isTaken = true
-      for await (const bytes of body ?? []) writeFileSync(file, bytes)
-      closeSync(file)
+      try {
+        for await (const bytes of body ?? []) writeFileSync(file, bytes)
+      } finally {
+        closeSync(file)
+      }
+      // Another process may have created it meanwhile.
+      if (existsSync(path)) return partial
+      renameSync(partial, path)
       return path
     },
     discard: () => {
       if (isTaken) return
       isTaken = true
       closeSync(file)
-      rmSync(path, { force: true })
+      rmSync(partial, { force: true })
     },
   }
 }
 
-function create(path: string): number {
+function create(path: string, partial: string): number {
+  if (existsSync(path)) {
+    throw new CommandError(`${path} already exists; choose another --output. Nothing was paid`)
+  }
   try {
-    return openSync(path, 'wx', 0o666)
+    return openSync(partial, 'wx', 0o666)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    throw new CommandError(
-      code === 'EEXIST'
-        ? `${path} already exists; choose another --output. Nothing was paid`
-        : `${path} cannot be written (${code}). Nothing was paid`,
-    )
+    throw new CommandError(`${path} cannot be written (${code}). Nothing was paid`)
   }
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -275,7 +275,46 @@ test('If a merchant interrupts the response, pay reports what was charged', asyn
     errors,
     /\nThe payment was charged \(transaction txn_\w+\), but the goods did not arrive: contact 127\.0\.0\.1:\d+\./,
   )
-  assert.ok(existsSync(join(folder, 'goods')), 'what came is kept')
+  assert.match(readdirSync(folder).join(), /^goods\.[0-9a-f]{8}\.part$/)
+})
+
+test('After an interrupted response, the same purchase fills the same --output', async (context) => {
+  // More than the client buffers.
+  const goods = Buffer.alloc(9 * 1024 * 1024, 'goods')
+  let isBroken = true
+  const { merchant, purser, folder, sums } = await prepareMarket(context, {
+    deliver: (_, response) => {
+      response.writeHead(200, { 'content-length': String(goods.length + 5) }).write(goods, () => {
+        if (isBroken) response.destroy()
+        else response.end('whole')
+      })
+    },
+  })
+  const words = ['pay', merchant.url, '--purchase-id', 'report-7', '--output', 'goods']
+  const failed = await purser(...words)
+  assert.equal(failed.code, 7)
+  assert.match(failed.errors, /\nRun it again with the same --purchase-id: the same payment continues/)
+  const [kept = '', ...others] = readdirSync(folder).filter((name) => name.startsWith('goods'))
+  assert.deepEqual(others, [])
+  assert.ok(statSync(join(folder, kept)).size > 8 * 1024 * 1024, 'what came is kept')
+  isBroken = false
+  const { code, errors } = await purser(...words)
+  assert.equal(code, 0, errors)
+  assert.equal(readFileSync(join(folder, 'goods'), 'utf8'), `${goods.toString()}whole`)
+  assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
+})
+
+test('A file that appears while the goods arrive is not replaced, and the goods are kept', async (context) => {
+  const { merchant, purser, folder } = await prepareMarket(context, {
+    deliver: (_, response) => {
+      writeFileSync(join(folder, 'goods'), 'precious')
+      response.end('bought')
+    },
+  })
+  const { code, errors } = await purser('pay', merchant.url, '--output', 'goods')
+  const [, path = ''] = /\nThe body is in (.*)\.$/.exec(errors) ?? []
+  assert.deepEqual([code, readFileSync(path, 'utf8')], [0, 'bought'])
+  assert.equal(readFileSync(join(folder, 'goods'), 'utf8'), 'precious')
 })
 
 test('Ctrl-C during a purchase exits with 130 and reports what is unknown', async (context) => {
