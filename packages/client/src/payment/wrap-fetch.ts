@@ -58,7 +58,7 @@ export interface PaymentOptions {
   /**
    * Stores purchases, so that calls with the same `purchaseId` never pay twice and get the goods that were
    * paid for, even after a crash: `createPurchaseMemory()`, or `openPurchaseFiles(folder)` of
-   * `@purser/client/purchase-files`.
+   * `@purser/client/purchase-files`. Processes that share it need the same mandate and `metadata`.
    */
   readonly purchases?: PurchaseStore | undefined
   /**
