@@ -1,5 +1,5 @@
 import { PurserError } from '../errors.ts'
-import { randomKey } from '../random-key.ts'
+import { hexOf, randomKey } from '../random-key.ts'
 import { sleep } from '../retries.ts'
 import type { Proof } from '../wire-types.ts'
 import type { PaymentChallenge } from './challenge.ts'
@@ -193,8 +193,7 @@ async function digest(text: string): Promise<string> {
   if (!('subtle' in crypto)) {
     throw new PurserError('Purchase ids need crypto.subtle, which browsers provide only on https pages')
   }
-  const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
-  return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return hexOf(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))))
 }
 
 function toBase64(bytes: Uint8Array): string {
