@@ -312,6 +312,13 @@ const wrong: readonly (readonly [environment: Record<string, string>, fault: str
         `PURSER_DATABASE must be sqlite: and a file's path, such as sqlite:./data/purser.db, or a postgresql:// address, not ${JSON.stringify(text)}`,
       ] as const,
   ),
+  ...['./data/purser.db ', '/srv/purser.db\r', ' ./data/purser.db', ' '].map(
+    (path) =>
+      [
+        { PURSER_DATABASE: `sqlite:${path}` },
+        `PURSER_DATABASE must be sqlite: and a path without white space at its ends, not ${JSON.stringify(`sqlite:${path}`)}`,
+      ] as const,
+  ),
   ...[
     'postgresql:',
     'postgres:purser',

@@ -251,6 +251,11 @@ function database(
       `${name} must be sqlite: and a file's path, such as sqlite:./data/purser.db, or a postgresql:// address${found}`,
     )
   }
+  if (path !== path?.trim()) {
+    faults.push(
+      `${name} must be sqlite: and a path without white space at its ends, not ${JSON.stringify(text)}`,
+    )
+  }
   return { kind: 'sqlite', path: resolve(folder, path ?? 'data/purser.db') }
 }
 

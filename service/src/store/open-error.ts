@@ -59,6 +59,10 @@ const sentences = {
   ],
   server_failed: ['{place} cannot be used ({cause})', "see the server's log"],
 
+  path_with_spaces: [
+    '{place} has white space at its ends',
+    'name a file without it, with {file}/path/purser.db',
+  ],
   hard_links: [
     '{place} is one file with {names} names (hard links), and services under different names would damage it',
     'keep one name, and delete or copy the other',

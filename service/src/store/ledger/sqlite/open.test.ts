@@ -8,6 +8,7 @@ import {
   linkSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -90,6 +91,20 @@ test('Opening the same file twice in this process is refused, and works once the
   }
   first.close()
   openSqliteFile(path).close()
+})
+
+test('A path with white space at its ends is refused: SQLite would open the file without it, under another lock', (context) => {
+  const path = pathFor(context)
+  const first = openSqliteFile(path)
+  const files = readdirSync(dirname(path))
+  for (const spaced of [`${path} `, `${path}\r`, `${path}\n`, ` ${path}`]) {
+    assert.throws(() => openSqliteFile(spaced), {
+      name: 'StoreOpenError',
+      message: `${JSON.stringify(spaced)} has white space at its ends; name a file without it, with PURSER_DATABASE=sqlite:/path/purser.db`,
+    })
+  }
+  assert.deepEqual(readdirSync(dirname(path)), files)
+  first.close()
 })
 
 test('A file has one lock and one log, whichever link leads to it', async (context) => {

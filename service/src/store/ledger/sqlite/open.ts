@@ -41,6 +41,8 @@ export interface OpenedFile {
  * damaged, foreign, or from a newer release.
  */
 export function openSqliteFile(path: string): OpenedFile {
+  // better-sqlite3 opens the trimmed path, which would have another lock.
+  if (path !== path.trim()) throw new StoreOpenError('path_with_spaces', { place: JSON.stringify(path) })
   createFolder(dirname(path))
   const place = placeOf(path)
   const lock = lockFile(place, path)
