@@ -7,6 +7,7 @@ import { describe, test } from 'node:test'
 
 import { parse } from 'yaml'
 
+import { readConfig } from '../service/src/settings/config.ts'
 import { nameFaults } from '../service/src/settings/names.ts'
 import { projectFolder } from '../tools/source-files.ts'
 
@@ -62,6 +63,22 @@ describe('compose.yaml', () => {
     assert.deepEqual(nameFaults(Object.keys(purser.environment)), [])
   })
 
+  test('gives the service its database, whatever the image sets', (context) => {
+    const folder = mkdtempSync(join(tmpdir(), 'purser-secrets-'))
+    context.after(() => rmSync(folder, { recursive: true, force: true }))
+    const url = 'postgresql://purser:secret@postgres/purser'
+    writeFileSync(join(folder, 'purser_database'), url)
+    const environment = Object.fromEntries(
+      Object.entries({ ...readImageEnvironment(), ...purser.environment }).map(([name, value]) => [
+        name,
+        value.replace('/run/secrets', folder),
+      ]),
+    )
+    const reading = readConfig([], environment, folder)
+    assert.ok('config' in reading, JSON.stringify(reading))
+    assert.deepEqual(reading.config.database, { kind: 'postgres', url })
+  })
+
   test('declares every secret and volume that it uses, and mounts secrets as files', () => {
     for (const { secrets, volumes, environment } of [postgres, purser]) {
       for (const secret of secrets) assert.ok(secret in compose.secrets, secret)
@@ -79,6 +96,13 @@ describe('compose.yaml', () => {
     assert.equal(purser.read_only, true)
   })
 })
+
+/** The variables that our Dockerfile sets in the image. */
+function readImageEnvironment(): Record<string, string> {
+  const text = readFileSync(join(deployFolder, 'Dockerfile'), 'utf8').replaceAll('\\\n', ' ')
+  const pairs = [...text.matchAll(/^ENV (.*)$/gm)].flatMap(([, line = '']) => line.trim().split(/\s+/))
+  return Object.fromEntries(pairs.map((pair) => pair.split(/=(.*)/s).slice(0, 2) as [string, string]))
+}
 
 /** The units of the project, with this checkout's paths instead of /opt/purser. */
 function copyUnits(): string {

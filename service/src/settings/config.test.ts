@@ -160,6 +160,13 @@ for (const { variable, flag, given, other, read, isSecret } of settings) {
   })
 }
 
+test('An empty variable next to a secret file is not a second value, so that it can unset that of an image', (context) => {
+  const folder = folderFor(context)
+  writeFileSync(join(folder, 'secret'), secret)
+  const environment = { PURSER_PROOF_SECRET: '', PURSER_PROOF_SECRET_FILE: 'secret' }
+  assert.deepEqual(config([], environment, folder).proofSecrets, [secret])
+})
+
 test('Several proof secrets are separated by commas, with or without spaces', (context) => {
   const folder = folderFor(context)
   const text = ` ${secret} ,${otherSecret}`

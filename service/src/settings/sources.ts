@@ -22,7 +22,7 @@ export function readText(
   const given = flags[flag]
   if (typeof given === 'string') return given
   const file = 'isSecret' in rest ? variables[`${name}_FILE`] : undefined
-  if (file !== undefined && variables[name] !== undefined) {
+  if (file !== undefined && (variables[name] ?? '') !== '') {
     faults.push(`${name} and ${name}_FILE are both set; set one of them`)
   }
   if (file !== undefined) return readSecretFile(`${name}_FILE`, resolve(folder, file), faults)
