@@ -34,7 +34,15 @@ const decoders: Readonly<Record<Exclude<ColumnKind, 'id'>, (value: string) => un
   micro: BigInt,
   integer: Number,
   json: (value) => JSON.parse(value) as unknown,
-  bytes: (value) => Buffer.from(value.slice(2), 'hex'),
+  bytes: (value) => (value.startsWith('\\x') ? Buffer.from(value.slice(2), 'hex') : decodeEscaped(value)),
+}
+
+/** Bytes as a server with `bytea_output = escape` writes them: a backslash twice, and unprintable ones in octal. */
+function decodeEscaped(value: string): Buffer {
+  const bytes = value.replace(/\\(\\|\d{3})/g, (_, escaped: string) =>
+    escaped === '\\' ? escaped : String.fromCodePoint(Number.parseInt(escaped, 8)),
+  )
+  return Buffer.from(bytes, 'latin1')
 }
 
 /**
