@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { test } from 'node:test'
@@ -45,6 +45,18 @@ test('A disk that fails a sync ends the service, which says why; after a restart
   assert.equal(mandate.body.spent_total, '1.00')
   again.close()
   await second.kill('SIGTERM')
+})
+
+test('A service whose folder is removed while it runs ends, and says why', async (context) => {
+  const folder = makeFolder(context)
+  const service = await startProcess(context, { folder, settings })
+  rmSync(join(folder, 'data'), { recursive: true })
+  const { code, stderr } = await service.ended
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /^Purser exits: the ledger can no longer be written \(.*purser\.db was moved, replaced or removed while the service ran: put .*purser\.db and its -wal file back, or restore a backup with purser restore\)\. A restart/m,
+  )
 })
 
 /** Node's syncs, which fail as soon as a file exists. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
 import Database from 'better-sqlite3'
@@ -125,6 +125,30 @@ test('A ledger that another process has written, because its lock file was delet
   await second.close()
 })
 
+for (const [what, change] of [
+  ['replaced', (path) => renameSync(copyOf(path), path)],
+  ['moved', (path) => renameSync(path, `${path}.moved`)],
+  ['removed with its folder', (path) => rmSync(dirname(path), { recursive: true })],
+  ['left without its log', (path) => rmSync(`${path}-wal`)],
+] as readonly (readonly [string, (path: string) => void])[]) {
+  test(`A ledger whose file is ${what} while it is open writes nothing more, and says so`, async (context) => {
+    const path = join(folderFor(context), 'purser.db')
+    const ended = Promise.withResolvers<unknown>()
+    const store = openSqliteLedgerStore({ path, nextId: createIdsOfTimes(), onEnd: ended.resolve })
+    const ledger = new StoreLedger({ store, close: () => store.close() })
+    const owner = await ledger.tenant()
+    change(path)
+    const name = what.startsWith('left') ? `${path}-wal` : path
+    assert.equal(
+      String(await ended.promise),
+      `StoreUnavailableError: ${name} was moved, replaced or removed while the service ran: put ${path} and its -wal file back, or restore a backup with purser restore`,
+    )
+    await assert.rejects(ledger.agent(owner.sandbox), StoreUnavailableError)
+    await assert.rejects(store.checkReady(), StoreUnavailableError)
+    await store.close()
+  })
+}
+
 test('A preallocated log is empty, and what is written into it stays', async (context) => {
   const path = join(folderFor(context), 'purser.db')
   const first = openAt(path)
@@ -147,6 +171,11 @@ const accountId = createIdsOfTimes()('account', 0)
 
 function threadFor(path: string, maxWaiting = 100): SqliteLedger {
   return new SqliteLedger({ path, maxBatch: 10, maxWaiting })
+}
+
+function copyOf(path: string): string {
+  copyFileSync(path, `${path}.copy`)
+  return `${path}.copy`
 }
 
 function openAt(path: string): Store {

@@ -5,6 +5,7 @@ import { parentPort, receiveMessageOnPort, Worker, workerData, type MessagePort 
 import { startCheckpoints } from './checkpoints.ts'
 import { CommitMarks, DurableReads } from './commit-marks.ts'
 import { explainFailure } from './explain-failure.ts'
+import { watchForMoves } from './moved-files.ts'
 import { connect, extendLog } from './open.ts'
 import type { WrittenBatch } from '../../store-metrics.ts'
 import { StoreUnavailableError } from '../../store.ts'
@@ -219,6 +220,7 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
   extendLog(path)
   const log = openSync(`${path}-wal`, 'r+')
   const checkpoints = startCheckpoints(path, copyRest)
+  const moves = watchForMoves([path, `${path}-wal`], refuseMove)
   const driver = createSqliteDriver({ database, sync, marks, onForeignWrite: endThread })
   const ledger = new Ledger({
     driver,
@@ -245,6 +247,14 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
       throw error
     }
     marks.durable = marks.begun
+  }
+
+  /** Ends the thread at once: nothing more is acknowledged that a restart would not find. */
+  function refuseMove(moved: string): never {
+    throw new StoreUnavailableError(
+      `${moved} was moved, replaced or removed while the service ran: put ${path} and its -wal file back, or restore a backup with purser restore`,
+      { retryAfterSeconds: 5 },
+    )
   }
 
   /** Copies the short rest of a long log. */
@@ -305,6 +315,7 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
 
   function close(): void {
     if (ledger.waiting > 0 || packer.count > 0) return void setImmediate(close)
+    moves.stop()
     void checkpoints.stop().finally(() => {
       closeSync(log)
       database.close()
