@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
-import { statSync } from 'node:fs'
+import { once } from 'node:events'
+import { statSync, writeFileSync } from 'node:fs'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 
 import { testCommand } from '../../packages/cli/testing/command.ts'
 import { findProgram } from '../src/backup/programs.ts'
@@ -141,12 +143,90 @@ test('No service starts on an interrupted restore', { skip: missing }, async (co
   assert.deepEqual([up.code, up.output], [1, ''])
 })
 
+test(
+  'No service starts on a restore whose last answer from the server was lost, until --recovered finishes it',
+  { skip: missing },
+  async (context) => {
+    const { purser } = await backUpOpenProof(context)
+    const { url } = await postgres15!.createEmptyDatabase()
+    const restored = await purser(await loseAnswerToCommit(context, url), 'restore', 'purser.dump')
+    assert.deepEqual([restored.code, restored.output], [1, ''])
+    assert.match(restored.errors, /pg_restore: error: .*server closed the connection/)
+
+    await assert.rejects(startTestService(context, onPostgres(url)), /contains an unfinished restore/)
+    const finished = await purser(url, 'restore', '--recovered', '--json')
+    assert.deepEqual([finished.code, finished.errors], [0, ''])
+    assert.equal(JSON.parse(finished.output).ended_proofs, 1)
+    await startTestService(context, onPostgres(url))
+  },
+)
+
+test(
+  'A restore from a file that pg_restore cannot read changes nothing',
+  { skip: missing },
+  async (context) => {
+    const { url, drop } = await postgres15!.createEmptyDatabase()
+    context.after(drop)
+    const { folder, purserWith } = testCommand(context)
+    writeFileSync(join(folder, 'text.dump'), 'text')
+    const { code, errors } = await purserWith({ environment: onPostgres(url) }, 'restore', 'text.dump')
+    assert.equal(code, 1)
+    assert.match(errors, /pg_restore: error: input file/)
+    assert.deepEqual(
+      await execute(url, `select from pg_class where relnamespace = 'public'::regnamespace`),
+      [],
+    )
+  },
+)
+
 test('Where pg_dump is missing or too old, the command says what to install', () => {
   assert.throws(
     () => findProgram('pg_dump', 99),
     /^StoreOpenError: pg_dump (here is of release \d+|is not installed here), and the server is PostgreSQL 99; install pg_dump 99 \(Debian: apt-get install postgresql-client-99\)$/,
   )
 })
+
+/** A backup of a ledger with an open proof, as `purser.dump` in the folder of the command. */
+async function backUpOpenProof(context: TestContext) {
+  const { url, drop } = await postgres15!.createDatabase()
+  context.after(drop)
+  const service = await startTestService(context, onPostgres(url))
+  const purchase = await preparePurchase(service)
+  await issueProof(service, purchase)
+  const { purserWith } = testCommand(context)
+  const purser = (database: string, ...words: string[]) =>
+    purserWith({ environment: onPostgres(database) }, ...words)
+  assert.equal((await purser(url, 'backup', 'purser.dump')).code, 0)
+  await service.stop()
+  return { url, purser }
+}
+
+/** The address of a proxy that breaks the first connection on which the server has completed a commit. */
+async function loseAnswerToCommit(context: TestContext, url: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const sockets = new Set<Socket>()
+  let isLost = false
+  const proxy = createServer((client) => {
+    const server = connect(Number(port), hostname)
+    for (const socket of [client, server]) sockets.add(socket.on('error', () => undefined))
+    client.pipe(server)
+    server.on('data', (bytes) => {
+      const isKept = isLost || !bytes.includes('COMMIT\0')
+      isLost ||= !isKept
+      if (isKept) client.write(bytes)
+      else server.destroy()
+    })
+    server.on('close', () => client.destroy())
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  context.after(() => {
+    for (const socket of sockets) socket.destroy()
+    proxy.close()
+  })
+  const address = new URL(url)
+  address.port = String((proxy.address() as AddressInfo).port)
+  return address.href
+}
 
 /** The settings of a service that keeps its proof secret in the database. */
 function onPostgres(url: string) {

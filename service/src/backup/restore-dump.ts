@@ -24,8 +24,8 @@ export interface RestoredDump {
 
 /**
  * Restores an archive of `pg_dump` to an empty database, ends its open proofs, deletes the secret that signed them, and signs
- * everybody out of the console. Until that is done, a table marks the database, and no service starts on it. Throws a
- * `StoreOpenError` if it fails.
+ * everybody out of the console. Until that is done, a table marks the database, and no service starts on it. If `pg_restore`
+ * fails, the mark stays: the server may complete a commit whose answer was lost. Throws a `StoreOpenError` if it fails.
  */
 export async function restoreDump(
   url: string,
@@ -33,6 +33,8 @@ export async function restoreDump(
   environment: Environment,
 ): Promise<RestoredDump> {
   const program = findProgram('pg_restore', await readServerMajor(url))
+  // A file that is no archive is refused before the database is marked.
+  await runProgram(program, { url, flags: ['--list', archive], environment })
   const database = await withClient(url, async (client, place) => {
     if ((await readSchemaVersion(client)) > 0) throw new StoreOpenError('restore_not_empty', { place })
     await refuseForeignTables(client, place)
@@ -40,24 +42,19 @@ export async function restoreDump(
     const { rows } = await client.query<{ name: string }>('select current_database() as name')
     return rows[0]?.name ?? ''
   })
-  try {
-    await runProgram(program, {
-      url,
-      flags: [
-        '--single-transaction',
-        '--exit-on-error',
-        '--no-owner',
-        '--no-privileges',
-        '--no-password',
-        `--dbname=${database}`,
-        archive,
-      ],
-      environment,
-    })
-  } catch (error) {
-    await removeMark(url)
-    throw error
-  }
+  await runProgram(program, {
+    url,
+    flags: [
+      '--single-transaction',
+      '--exit-on-error',
+      '--no-owner',
+      '--no-privileges',
+      '--no-password',
+      `--dbname=${database}`,
+      archive,
+    ],
+    environment,
+  })
   return forgetWhatWasOpen(url)
 }
 
@@ -107,10 +104,8 @@ async function forgetWhatWasOpen(url: string): Promise<RestoredDump> {
     await pool.end()
   }
   const sums = await sumUpPostgres(url)
-  if (sums.faults.length === 0) await removeMark(url)
+  if (sums.faults.length === 0) {
+    await withClient(url, (client) => client.query(`drop table ${restoreMark}`))
+  }
   return { endedProofs, sums }
-}
-
-function removeMark(url: string): Promise<unknown> {
-  return withClient(url, (client) => client.query(`drop table ${restoreMark}`))
 }
