@@ -4,6 +4,9 @@ import { statSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { Client } from 'pg'
 
 import { testCommand } from '../../packages/cli/testing/command.ts'
 import { findProgram } from '../src/backup/programs.ts'
@@ -162,6 +165,37 @@ test(
 )
 
 test(
+  'Ctrl-C ends a restore, the commands report it as interrupted, and the same restore can be run again',
+  { skip: missing },
+  async (context) => {
+    const { purserWith, purser } = await backUpOpenProof(context)
+    const { url } = await postgres15!.createEmptyDatabase()
+    const blocker = new Client({ connectionString: url })
+    await blocker.connect()
+    context.after(() => blocker.end())
+    await blocker.query('begin; create table accounts ()')
+
+    const interruption = new AbortController()
+    const changes = { environment: onPostgres(url), interruption: () => interruption.signal }
+    const restoring = purserWith(changes, 'restore', 'purser.dump')
+    while (!(await isWaiting(url))) await sleep(20)
+    interruption.abort()
+    assert.equal((await restoring).code, 130)
+    await blocker.query('rollback')
+
+    const status = await purser(url, 'migrate', 'status')
+    assert.equal(status.code, 1)
+    assert.match(status.output, /To do {4}the ledger is a restore that was interrupted/)
+    assert.match((await purser(url, 'doctor')).output, /contains an unfinished restore/)
+    await assert.rejects(startTestService(context, onPostgres(url)), /contains an unfinished restore/)
+    const again = await purser(url, 'restore', 'purser.dump', '--json')
+    assert.deepEqual([again.code, again.errors], [0, ''])
+    assert.equal(JSON.parse(again.output).ended_proofs, 1)
+    assert.equal((await purser(url, 'migrate', 'status')).code, 0)
+  },
+)
+
+test(
   'A restore from a file that pg_restore cannot read changes nothing',
   { skip: missing },
   async (context) => {
@@ -198,7 +232,16 @@ async function backUpOpenProof(context: TestContext) {
     purserWith({ environment: onPostgres(database) }, ...words)
   assert.equal((await purser(url, 'backup', 'purser.dump')).code, 0)
   await service.stop()
-  return { url, purser }
+  return { url, purser, purserWith }
+}
+
+/** Whether a connection to the database waits for a lock. */
+async function isWaiting(url: string): Promise<boolean> {
+  const waiting = await execute(
+    url,
+    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  )
+  return waiting.length > 0
 }
 
 /** The address of a proxy that breaks the first connection on which the server has completed a commit. */

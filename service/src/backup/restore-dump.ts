@@ -13,8 +13,13 @@ import { readerOn } from '../store/ledger/postgres/postgres-reader.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import { readServerMajor } from './dump.ts'
 import { endOpenProofs } from './end-open.ts'
-import { findProgram, runProgram, type Environment } from './programs.ts'
+import { findProgram, runProgram, type RunOptions } from './programs.ts'
 import { sumUpPostgres, type LedgerSums } from './sum-up.ts'
+
+export interface RestoreOptions extends Pick<RunOptions, 'environment' | 'signal'> {
+  /** A file of `pg_dump`. */
+  readonly archive: string
+}
 
 export interface RestoredDump {
   /** How many open proofs were ended. */
@@ -25,20 +30,22 @@ export interface RestoredDump {
 /**
  * Restores an archive of `pg_dump` to an empty database, ends its open proofs, deletes the secret that signed them, and signs
  * everybody out of the console. Until that is done, a table marks the database, and no service starts on it. If `pg_restore`
- * fails, the mark stays: the server may complete a commit whose answer was lost. Throws a `StoreOpenError` if it fails.
+ * fails or is aborted, the mark stays: the server may complete a commit whose answer was lost. The restore can then be run again.
+ * Throws a `StoreOpenError` if it fails.
  */
 export async function restoreDump(
   url: string,
-  archive: string,
-  environment: Environment,
+  { archive, environment, signal }: RestoreOptions,
 ): Promise<RestoredDump> {
   const program = findProgram('pg_restore', await readServerMajor(url))
   // A file that is no archive is refused before the database is marked.
-  await runProgram(program, { url, flags: ['--list', archive], environment })
+  await runProgram(program, { url, flags: ['--list', archive], environment, signal })
   const database = await withClient(url, async (client, place) => {
     if ((await readSchemaVersion(client)) > 0) throw new StoreOpenError('restore_not_empty', { place })
-    await refuseForeignTables(client, place)
-    await client.query(`create table ${restoreMark} ()`)
+    if ((await readUnfinished(client)) !== 'restore') {
+      await refuseForeignTables(client, place)
+      await client.query(`create table ${restoreMark} ()`)
+    }
     const { rows } = await client.query<{ name: string }>('select current_database() as name')
     return rows[0]?.name ?? ''
   })
@@ -54,6 +61,7 @@ export async function restoreDump(
       archive,
     ],
     environment,
+    signal,
   })
   return forgetWhatWasOpen(url)
 }

@@ -87,7 +87,13 @@ async function restorePostgres(
     throw new UsageError('--replaces must be the address of a PostgreSQL database')
   }
   const outcome =
-    backup === undefined ? await adoptRecovered(url) : await restoreDump(url, backup, io.environment)
+    backup === undefined
+      ? await adoptRecovered(url)
+      : await restoreDump(url, {
+          archive: backup,
+          environment: io.environment,
+          signal: io.interruption(),
+        })
   if (outcome.sums.faults.length > 0) {
     throw new CommandError(
       `the restored ledger is inconsistent (${outcome.sums.faults.length} errors), and no service starts on it; restore another backup to another empty database`,

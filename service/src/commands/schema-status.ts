@@ -37,8 +37,8 @@ export async function readSchemaStatus(database: Database): Promise<SchemaStatus
   }
   return withClient(database.url, async (client, place) => {
     const found = await readSchemaVersion(client)
-    if (found === 0) await refuseForeignTables(client, place)
     const unfinished = await readUnfinished(client)
+    if (found === 0 && !unfinished) await refuseForeignTables(client, place)
     return { place, isMissing: false, found, needed: neededVersion, unfinished }
   })
 }

@@ -36,10 +36,11 @@ async function hasTable(client: ClientBase, name: string): Promise<boolean> {
 const namedTables = 3
 
 /**
- * Throws a `StoreOpenError` if another program has tables in the schema where Purser would create its own. A database
- * that already has Purser's tables keeps working, whatever else is there.
+ * Throws a `StoreOpenError` if another program, or an unfinished restore, has tables in the schema where Purser would create
+ * its own. A database that already has Purser's tables keeps working, whatever else is there.
  */
 export async function refuseForeignTables(client: ClientBase, place: string): Promise<void> {
+  if (await hasTable(client, restoreMark)) throw new StoreOpenError('restore_unfinished', { place })
   const names = await readForeignTables(client)
   if (names.length === 0) return
   const named = names.slice(0, namedTables).join(', ')
