@@ -19,14 +19,16 @@ export async function deliver(
   handle: () => Response | Promise<Response>,
   isAnswer: (thrown: unknown) => boolean = () => false,
 ): Promise<Response> {
-  // This response is never read.
-  const toNobody = new Response(null, { status: 503 })
+  if (signal.aborted) {
+    await paid.notStarted()
+    return toNobody()
+  }
   const onGone = () => void paid.notDelivered()
   let isDelivered = false
   let isWatched = false
   signal.addEventListener('abort', onGone, { once: true })
   try {
-    const answer = signal.aborted ? toNobody : await handle()
+    const answer = await handle()
     isDelivered = answer.status < 500 && !signal.aborted
     isWatched = isDelivered && answer.body !== null && paid.redeliversUnfinished
     return isWatched ? watchBody(answer, signal, paid) : answer
@@ -37,6 +39,11 @@ export async function deliver(
     signal.removeEventListener('abort', onGone)
     if (!isWatched) await (isDelivered ? paid.delivered() : paid.notDelivered())
   }
+}
+
+/** A response that is never read. */
+export function toNobody(): Response {
+  return new Response(null, { status: 503 })
 }
 
 /**

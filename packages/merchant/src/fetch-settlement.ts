@@ -1,4 +1,4 @@
-import { toResponse, watchBody, withReceipt } from './fetch-delivery.ts'
+import { toNobody, toResponse, watchBody, withReceipt } from './fetch-delivery.ts'
 import type { Authorized, HandlerResponse } from './gate.ts'
 import { settleInTime } from './settle-in-time.ts'
 
@@ -20,18 +20,16 @@ export async function deliverAuthorized(
   handle: () => Response | Promise<Response>,
   { statusOfThrown, answerTo }: Thrown = {},
 ): Promise<Response> {
-  // This response is never read.
-  const toNobody = new Response(null, { status: 503 })
+  if (signal.aborted) {
+    await authorized.notStarted()
+    return toNobody()
+  }
   const onGone = () => void authorized.notDelivered()
   signal.addEventListener('abort', onGone, { once: true })
   let answer: Response
   try {
-    if (signal.aborted) {
-      await authorized.notDelivered()
-      return toNobody
-    }
     answer = await handle()
-    if (signal.aborted) return toNobody
+    if (signal.aborted) return toNobody()
   } catch (thrown) {
     const status = statusOfThrown?.(thrown)
     if (status === undefined || signal.aborted) {

@@ -66,7 +66,7 @@ export type Decision =
  */
 export interface Authorized extends Pick<
   Paid,
-  'payment' | 'redeliversUnfinished' | 'delivered' | 'notDelivered'
+  'payment' | 'redeliversUnfinished' | 'delivered' | 'notDelivered' | 'notStarted'
 > {
   readonly outcome: 'authorized'
   /** When to call `settle`: before the first byte of the response, or before its end. */
@@ -94,6 +94,8 @@ export interface Paid {
    * Marks the goods as not, or not completely, delivered: the same proof can be used again, at most twice.
    */
   readonly notDelivered: () => Promise<void>
+  /** Tells that the handler did not run: the same proof can be used again, also after this. */
+  readonly notStarted: () => Promise<void>
 }
 
 /** Max length of a proof's resource in the interface. */
@@ -174,7 +176,7 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
       case 'unknown':
         return unavailable('payment_could_not_be_verified', collection.retryAfterMs)
       case 'charged': {
-        const { transactionId: transaction_id, delivered, notDelivered } = collection
+        const { transactionId: transaction_id, delivered, notDelivered, notStarted } = collection
         const receipt = { transaction_id, ...bought }
         const payment = paymentFor({ ...receipt, ...buyer })
         keepPayment(request, payment)
@@ -186,6 +188,7 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
           redeliversUnfinished: settings.redeliverUnfinished,
           delivered,
           notDelivered,
+          notStarted,
         }
       }
       case 'authorized': {

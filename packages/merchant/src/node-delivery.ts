@@ -31,7 +31,7 @@ export function letPass(response: ServerResponse, decision: Decision): boolean {
  */
 export function beginDelivery(response: ServerResponse, paid: Paid): boolean {
   if (isClosed(response)) {
-    void paid.notDelivered()
+    void paid.notStarted()
     return false
   }
   for (const [name, value] of Object.entries(paid.headers)) response.setHeader(name, value)

@@ -10,7 +10,7 @@ import { settleInTime } from './settle-in-time.ts'
  */
 export function holdResponse(response: ServerResponse, authorized: Authorized): boolean {
   if (isClosed(response)) {
-    void authorized.notDelivered()
+    void authorized.notStarted()
     return false
   }
   const { socket } = response

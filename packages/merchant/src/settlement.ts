@@ -109,6 +109,7 @@ export function settlementOf<Request>({ hold, bought, buyer, request, settings }
     void: voidOnce,
     delivered: hold.delivered,
     notDelivered: hold.notDelivered,
+    notStarted: hold.notStarted,
   }
 }
 

@@ -5,7 +5,7 @@ import type { Proof } from '@purser/client'
 
 import type { TestService } from '../../../service/testing/service.ts'
 import { encode, price, type Purchase, type ShopAnswer } from './purchase.ts'
-import { killInTheMiddle, statusesOf, until, type Scenario } from './scenarios.ts'
+import { killInTheMiddle, leaveDuringPayment, statusesOf, until, type Scenario } from './scenarios.ts'
 
 const after = { capture: 'after' } as const
 const metered = { capture: 'metered' } as const
@@ -325,6 +325,22 @@ export const captureScenarios: readonly Scenario[] = [
       assert.equal((await pay('/waiting', proof)).status, 200)
       assert.equal((await pay('/waiting', proof)).status, 402)
       assert.equal(shop.runs, 2)
+    },
+  },
+  {
+    title:
+      'A customer who disconnects three times during the authorization gets the goods with the same proof',
+    options: after,
+    spent: price,
+    play: async (purchase) => {
+      const { pay, proxy, shop } = purchase
+      const proof = await purchase.proofFor('/data')
+      for (let time = 1; time <= 3; time++) {
+        await leaveDuringPayment(purchase, proof)
+        proxy.set('pass')
+      }
+      assert.equal((await pay('/data', proof)).status, 200)
+      assert.equal(shop.runs, 1)
     },
   },
   {

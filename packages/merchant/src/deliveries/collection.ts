@@ -16,7 +16,7 @@ export type Collection =
   | { readonly outcome: 'in progress' }
   | ({ readonly outcome: 'charged'; readonly transactionId: string } & Pick<
       Claim,
-      'delivered' | 'notDelivered'
+      'delivered' | 'notDelivered' | 'notStarted'
     >)
   /** The amount is reserved, and nothing is charged yet. */
   | { readonly outcome: 'authorized'; readonly hold: Hold }
@@ -116,8 +116,9 @@ export function createCollector(options: CollectorOptions) {
       const verdict = await client.payments.verify(request, callOptions)
       if (!verdict.verified) return await refuse(claim, verdict.reason)
       if (!reportsDelivery) await claim.forget()
-      const { delivered, notDelivered } = claim
-      return { outcome: 'charged', transactionId: verdict.transaction_id, delivered, notDelivered }
+      const { delivered, notDelivered, notStarted } = claim
+      const transactionId = verdict.transaction_id
+      return { outcome: 'charged', transactionId, delivered, notDelivered, notStarted }
     } catch (error) {
       const refusal = refusalOf(error)
       // Anyone can send many refused requests, so nothing is stored for them.

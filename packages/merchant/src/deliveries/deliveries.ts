@@ -29,6 +29,8 @@ interface DeliveryRecord {
   readonly untilMs?: number | undefined
   /** The metered amount of a capture that may have been made: a retry must repeat it. */
   readonly amount?: string | undefined
+  /** Whether the service has surely accepted the payment. */
+  readonly isAccepted?: true | undefined
 }
 
 /** A delivery that this request owns. The claim is renewed until one of the methods is called. */
@@ -51,6 +53,8 @@ export interface Claim {
    * Charged but not delivered completely: the next request may run the handler again, at most three times in total.
    */
   readonly notDelivered: () => Promise<void>
+  /** Charged or authorized, but the handler did not run: the next request may run it. */
+  readonly notStarted: () => Promise<void>
   /** The result of the charge is unknown: the next request retries with the same key. */
   readonly inDoubt: () => Promise<void>
   /** Nothing was charged, and this proof never will be. */
@@ -78,25 +82,21 @@ export function createDeliveries({ store = keepInProcess(), leaseMs, onError }: 
       // A process that died may have started the handler.
       const runs = (found?.runs ?? 0) + (isLapsed ? 1 : 0)
       const key = found?.key ?? crypto.randomUUID()
-      const amount = found?.amount
       const record =
-        runs < maxRuns ? claimed({ key, runs, amount }) : ({ state: 'failed', key, runs } as const)
+        runs < maxRuns ? claimed({ ...found, key, runs }) : ({ state: 'failed', key, runs } as const)
       if (!(await inTime(store.replace(id, text, kept(record))))) continue
       return record.state === 'failed' ? 'failed' : hold(id, record, found !== undefined)
     }
   }
 
-  function claimed({ key, runs, amount }: Pick<DeliveryRecord, 'key' | 'runs' | 'amount'>): DeliveryRecord {
-    return { state: 'claimed', key, runs, untilMs: Date.now() + leaseMs, amount }
+  function claimed({ key, runs, amount, isAccepted }: Omit<DeliveryRecord, 'state'>): DeliveryRecord {
+    return { state: 'claimed', key, runs, untilMs: Date.now() + leaseMs, amount, isAccepted }
   }
 
-  function hold(
-    id: string,
-    { key, runs, untilMs, amount: stored }: DeliveryRecord,
-    isResumed: boolean,
-  ): Claim {
-    let amount = stored
-    let current = JSON.stringify({ state: 'claimed', key, runs, untilMs, amount } satisfies DeliveryRecord)
+  function hold(id: string, record: DeliveryRecord, isResumed: boolean): Claim {
+    const { key, runs, isAccepted } = record
+    let { amount } = record
+    let current = JSON.stringify(record)
     let isOver = false
     let renewal = Promise.resolve()
     const timer = setInterval(() => void (renewal = renewal.then(renew)), leaseMs / 3)
@@ -104,7 +104,7 @@ export function createDeliveries({ store = keepInProcess(), leaseMs, onError }: 
     if (typeof timer === 'object') timer.unref()
 
     async function renew(): Promise<void> {
-      const next = kept(claimed({ key, runs, amount }))
+      const next = kept(claimed({ key, runs, amount, isAccepted }))
       try {
         if (!isOver && (await inTime(store.replace(id, current, next)))) current = next.text
       } catch (error) {
@@ -114,7 +114,7 @@ export function createDeliveries({ store = keepInProcess(), leaseMs, onError }: 
 
     async function take(toCapture: string | undefined): Promise<boolean> {
       if (isOver) return false
-      const next = kept(claimed({ key, runs, amount: amount ?? toCapture }))
+      const next = kept(claimed({ key, runs, amount: amount ?? toCapture, isAccepted }))
       const isReplaced = await inTime(store.replace(id, current, next))
       // A full store may have dropped it.
       if (!isReplaced && !(await inTime(store.replace(id, undefined, next)))) return false
@@ -151,8 +151,10 @@ export function createDeliveries({ store = keepInProcess(), leaseMs, onError }: 
         return { isOwn: await taken, amount }
       },
       delivered: () => end({ state: 'delivered', key, runs }),
-      notDelivered: () => end({ state: runs + 1 < maxRuns ? 'open' : 'failed', key, runs: runs + 1, amount }),
-      inDoubt: () => end({ state: 'open', key, runs, amount }),
+      notDelivered: () =>
+        end({ state: runs + 1 < maxRuns ? 'open' : 'failed', key, runs: runs + 1, amount, isAccepted: true }),
+      notStarted: () => end({ state: 'open', key, runs, amount, isAccepted: true }),
+      inDoubt: () => end({ state: 'open', key, runs, amount, isAccepted }),
       voided: () => end({ state: 'voided', key, runs }),
       forget: () => end(undefined),
     }
@@ -172,8 +174,8 @@ function kept(record: DeliveryRecord): KeptDelivery {
   return {
     text: JSON.stringify(record),
     keepUntilMs: Date.now() + keptForMs,
-    // A handler runs only for charged payments.
-    worth: isEnded(record.state) ? 'ended' : record.runs > 0 ? 'paid' : 'doubtful',
+    // A handler runs only for accepted payments.
+    worth: isEnded(record.state) ? 'ended' : record.runs > 0 || record.isAccepted ? 'paid' : 'doubtful',
   }
 }
 

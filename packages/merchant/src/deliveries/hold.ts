@@ -18,6 +18,8 @@ export interface Hold {
   readonly delivered: () => Promise<void>
   /** The goods were not delivered completely: the same proof can be used again. */
   readonly notDelivered: () => Promise<void>
+  /** The handler did not run: the same proof can be used again. */
+  readonly notStarted: () => Promise<void>
 }
 
 export type Capture =
@@ -108,6 +110,7 @@ export function holdOf(facts: HoldFacts): Hold {
     },
     delivered: claim.delivered,
     notDelivered,
+    notStarted: claim.notStarted,
   }
 }
 
