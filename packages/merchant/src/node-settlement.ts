@@ -42,7 +42,11 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
   response.writeHead = (status: number, ...rest: unknown[]) => {
     if (state === 'discarding') return response
     if (state === 'passing' || isMetered) return real.writeHead(status, ...rest)
-    if (isHeadHeld) throw alreadySent()
+    if (isHeadHeld) {
+      // Some middleware calls `_implicitHeader()` again because the head has not left.
+      if (rest.length === 0 && status === response.statusCode) return response
+      throw alreadySent()
+    }
     if (!(Number.isInteger(status) && status >= 100 && status <= 999)) {
       throw new RangeError(`Invalid status code: ${status}`)
     }

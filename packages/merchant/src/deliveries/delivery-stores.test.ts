@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -82,6 +82,27 @@ for (const [name, open] of Object.entries(stores)) {
     })
   })
 }
+
+test('A folder of deliveries may contain other files', { timeout: 10_000 }, async () => {
+  const place = newPlace()
+  const store = fileDeliveries(place, { now: () => 0, max: 40 })
+  const id = idOf(0)
+  assert.equal(await store.replace(id, undefined, kept('paid')), true)
+  for (const stray of ['.DS_Store', 'backup', '.nfs0001', '1.paid', '1000.paid.cGFpZA.bak']) {
+    writeFileSync(join(place, '00', stray), '')
+    writeFileSync(join(place, '00', id, stray), '')
+  }
+  assert.equal(await store.read(id), 'paid')
+  assert.equal(await store.replace(id, 'paid', kept('again')), true)
+  for (let number = 1; number <= 100; number++) {
+    assert.equal(await store.replace(idOf(number), undefined, kept('x', 'doubtful')), true)
+  }
+  assert.equal(await store.read(id), 'again')
+  assert.equal(await store.replace(id, 'again', undefined), true)
+  assert.equal(await store.read(id), undefined)
+  assert.equal(await store.replace(id, undefined, kept('new')), true, 'although its folder is still there')
+  assert.equal(await store.read(id), 'new')
+})
 
 for (const kind of ['file', 'sqlite']) {
   test(
