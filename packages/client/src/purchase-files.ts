@@ -17,7 +17,7 @@ export interface PurchaseFilesOptions {
  * A purchase store in a folder, safe for processes that may be killed at any moment. Each record is a
  * separate file (mode 0600, in a folder with mode 0700), written durably and atomically. Several processes
  * may share the folder, if their clocks agree to a few seconds. When it is full, the oldest purchases are
- * removed, but none that changed within the last hour. Rejects if the folder cannot be used.
+ * removed, but none that changed within the last hour, or that may be charged. Rejects if the folder cannot be used.
  *
  * @example
  * const purchases = await openPurchaseFiles('/var/lib/my-agent/purchases')
@@ -27,7 +27,7 @@ export async function openPurchaseFiles(
   folder: string,
   { maxPurchases, maxBytes }: PurchaseFilesOptions = {},
 ): Promise<PurchaseStore> {
-  const files = await openPrivateFolder(folder, { maxFiles: maxPurchases, maxBytes })
+  const files = await openPrivateFolder(folder, { maxFiles: maxPurchases, maxBytes, isOpen: isPaying })
 
   async function revisionsOf(purchaseId: string): Promise<number[]> {
     const start = `${digestOf(purchaseId)}.`
@@ -63,6 +63,11 @@ export async function openPurchaseFiles(
   }
 }
 
+/** Whether the payment of a stored record may be charged. */
+function isPaying(text: string): boolean {
+  return text.includes('"kind":"paying"')
+}
+
 function digestOf(purchaseId: string): string {
   return createHash('sha256').update(purchaseId).digest('hex')
 }
@@ -89,12 +94,14 @@ export interface PrivateFolderOptions {
   readonly maxFiles?: number | undefined
   /** Max total bytes; default 1 GiB. */
   readonly maxBytes?: number | undefined
+  /** Whether the file with this text must be kept longer than others: for 25 hours after it changed. */
+  readonly isOpen?: ((text: string) => boolean) | undefined
 }
 
 /**
  * Opens a folder with mode 0700, creating it if needed. Its files have mode 0600 and names that end in
- * `.json`. When it is full, the oldest are removed, but none that changed within the last hour. Rejects if
- * the folder cannot be used.
+ * `.json`. When it is full, the oldest are removed, but none that changed within the last hour, or is open. Rejects
+ * if the folder cannot be used.
  *
  * @example
  * const files = await openPrivateFolder('/var/lib/my-agent/orders')
@@ -142,12 +149,16 @@ export async function openPrivateFolder(
 const filesPerTidying = 100
 const keptForCertainMs = 60 * 60_000
 
+/** Longer than the day in which a merchant may charge a payment that it has authorized, in milliseconds. */
+const keptOpenMs = 25 * 60 * 60_000
+
 /** Makes space for new files, and removes temporary files left by a crash. */
 async function removeOldest(
   folder: string,
-  { maxFiles = 10_000, maxBytes = 1024 * 1024 * 1024 }: PrivateFolderOptions,
+  { maxFiles = 10_000, maxBytes = 1024 * 1024 * 1024, isOpen = () => false }: PrivateFolderOptions,
 ): Promise<void> {
-  const oldMs = Date.now() - keptForCertainMs
+  const nowMs = Date.now()
+  const oldMs = nowMs - keptForCertainMs
   const files: { path: string; size: number; changedAtMs: number }[] = []
   for (const name of await readdir(folder)) {
     if (!/\.(json|tmp)$/.test(name)) continue
@@ -161,6 +172,7 @@ async function removeOldest(
   let bytes = files.reduce((sum, { size }) => sum + size, 0)
   for (const { path, size, changedAtMs } of files.toSorted((a, b) => a.changedAtMs - b.changedAtMs)) {
     if ((count < maxFiles && bytes < maxBytes) || changedAtMs > oldMs) break
+    if (changedAtMs > nowMs - keptOpenMs && isOpen((await readIfThere(path)) ?? '')) continue
     await rm(path, { force: true })
     count--
     bytes -= size

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -268,6 +268,38 @@ test('The in-memory store removes the oldest settled purchase, and none that may
   )
   nowMs = 11 * 60_000
   assert.equal(await store.save({ ...record, purchaseId: 'd', step: asking }), true)
+})
+
+const hourMs = 60 * 60_000
+const paying = { kind: 'paying', challenge: {}, proof: {}, senders: [] } as unknown as PurchaseRecord['step']
+
+test('The in-memory store keeps a payment for longer than the day that a merchant may have to charge it', async () => {
+  let nowMs = 0
+  const store = createPurchaseMemory({ maxPurchases: 1, now: () => nowMs })
+  await store.save({ ...record, step: paying })
+  nowMs = 24 * hourMs
+  await assert.rejects(store.save({ ...record, purchaseId: 'b' }), /Too many purchases are in progress/)
+  assert.ok(await store.find('a'))
+  nowMs = 26 * hourMs
+  assert.equal(await store.save({ ...record, purchaseId: 'b' }), true)
+  assert.equal(await store.find('a'), undefined)
+})
+
+test('A full folder of purchases keeps those of the last hour, and payments for longer than a day', async (context) => {
+  const folder = newFolder(context)
+  const store = await openPurchaseFiles(folder)
+  await store.save({ ...record, step: paying })
+  for (const purchaseId of ['b', 'c']) await store.save({ ...record, purchaseId })
+  const foundAfter = async (hours: number) => {
+    const changed = (Date.now() - hours * hourMs) / 1000
+    for (const name of readdirSync(folder)) utimesSync(join(folder, name), changed, changed)
+    const full = await openPurchaseFiles(folder, { maxPurchases: 1 })
+    const found = await Promise.all(['a', 'b', 'c'].map((purchaseId) => full.find(purchaseId)))
+    return found.flatMap((one) => one?.purchaseId ?? [])
+  }
+  assert.deepEqual(await foundAfter(0.5), ['a', 'b', 'c'])
+  assert.deepEqual(await foundAfter(24), ['a'])
+  assert.deepEqual(await foundAfter(26), [])
 })
 
 test('A buyer that is killed at any step buys once, and the same id gets the goods', async (context) => {

@@ -1,7 +1,7 @@
 import type { ApprovalReference } from '@purser/client'
 
 import type { Reason } from '../reason.ts'
-import type { Bill, PurchaseRecord } from './purchase-records.ts'
+import { chargedWithinMs, type Bill, type PurchaseRecord } from './purchase-records.ts'
 
 /**
  * The reasons that a purchase can end with after its proof was issued. None may lead to paying twice: once a proof
@@ -60,13 +60,10 @@ export function sentByAnother({ begunAt }: PurchaseRecord, open: OpenPayment): R
   }
 }
 
-/** When a proof can no longer be charged, if the service cannot be reached. */
+/** When a payment can no longer be charged, if the service cannot be reached to ask for its own end. */
 export function latestEnd({ begunAt }: PurchaseRecord): string {
-  return new Date(Date.parse(begunAt) + holdLifeMs).toISOString()
+  return new Date(Date.parse(begunAt) + chargedWithinMs).toISOString()
 }
-
-/** How long a proof can be charged (decision 5). */
-const holdLifeMs = 6 * 60_000
 
 function warning({ bill, until }: OpenPayment): string {
   return (

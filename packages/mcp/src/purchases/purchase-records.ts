@@ -72,12 +72,16 @@ export function createRecordsInMemory(maxRecords = 1000, now: () => number = Dat
   }
 }
 
-/** Six minutes that a proof lives (decision 5), and one more for requesting it. */
-const chargedWithinMs = 7 * 60_000
+/**
+ * Six minutes that a proof lives (decision 5), one more for requesting it, and a day within which a merchant may charge a
+ * payment that it has authorized.
+ */
+export const chargedWithinMs = 7 * 60_000 + 24 * 60 * 60_000
 
 /** A purchase that may still be charged is never forgotten: it could be charged twice. */
 const tooManyOpen = {
   reason_code: 'too_many_open_purchases',
   reason_detail: 'Too many purchases may still be charged.',
-  remedy: 'Nothing was charged by this call. Try again in seven minutes.',
+  remedy:
+    'Nothing was charged by this call. Try again later: a payment may still be charged for up to a day.',
 }

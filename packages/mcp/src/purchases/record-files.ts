@@ -7,11 +7,11 @@ import type { PurchaseRecord, PurchaseRecords } from './purchase-records.ts'
 /**
  * Stores purchase records as files, shared by several processes: one file per attempt, in a folder that only its
  * owner can read. The process that creates the file owns the attempt. Beyond `maxRecords`, the oldest files are
- * removed, but none changed within the last hour, so none that may still be charged. Rejects if the folder cannot be
+ * removed, but none that changed within the last hour, or that may still be charged. Rejects if the folder cannot be
  * used.
  */
 export async function openRecordFiles(folder: string, maxRecords = 10_000): Promise<PurchaseRecords> {
-  const files = await openPrivateFolder(folder, { maxFiles: maxRecords })
+  const files = await openPrivateFolder(folder, { maxFiles: maxRecords, isOpen: isUnsettled })
   return {
     find: async (purchaseId) => {
       const attempts = attemptsIn(await files.names(), purchaseId)
@@ -24,6 +24,10 @@ export async function openRecordFiles(folder: string, maxRecords = 10_000): Prom
     claim: (record) => files.create(nameOf(record.purchaseId, record.attempt), textOf(record)),
     update: (record) => files.replace(nameOf(record.purchaseId, record.attempt), textOf(record)),
   }
+}
+
+function isUnsettled(text: string): boolean {
+  return text.includes('"settled":null')
 }
 
 function textOf(record: PurchaseRecord): string {

@@ -91,10 +91,13 @@ test('While the service cannot be asked about a sent payment, it is uncertain an
   const proxy = await openBreakableProxy(context, service.url)
   const { purchases } = openWallet({ ...shop.wallet, url: proxy.url })
   shop.merchant.onCharge = proxy.break
+  const begunMs = Date.now()
   assertOutstanding(await purchases.buy(order(shop, '/held')))
   const asked = await purchases.buy(order(shop, '/held'))
   assert.equal(asked.reason_code, 'service_unavailable')
   assertOutstanding(asked)
+  const until = Date.parse(asked.outstanding?.until ?? '')
+  assert.ok(until > begunMs + 24 * 60 * 60_000, 'the merchant may have authorized it for a day')
   const changed = await purchases.buy(order(shop, '/held', { price: { atMost: '2.00' } }))
   assertOutstanding(changed)
 })
