@@ -190,6 +190,27 @@ test("Operations beyond the queue's limit are rejected at once", async (context)
   assert.ok(caller)
 })
 
+test('A store on a server that has become read-only is not ready, even before it writes', async (context) => {
+  const { ledger, admin, database } = await open(context)
+  const name = new URL(database.url).pathname.slice(1)
+  const disconnect = () =>
+    admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`)
+  await ledger.store.checkReady()
+  await admin.query(`alter database ${name} set default_transaction_read_only = on`)
+  await disconnect()
+  for (let attempt = 0; attempt < 3; attempt++) {
+    await assert.rejects(ledger.store.checkReady(), {
+      name: 'StoreUnavailableError',
+      message: 'the database is read-only, like a standby',
+    })
+  }
+  await admin.query(`alter database ${name} reset default_transaction_read_only`)
+  await disconnect()
+  await ledger.store.checkReady()
+  await ledger.tenant()
+})
+
 async function open(context: TestContext, options: Partial<PostgresLedgerStoreOptions> = {}) {
   const database = await postgres18.createEmptyDatabase()
   const store = await openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes(), ...options })

@@ -224,7 +224,14 @@ function createStore(
     ...reads,
     checkReady: () =>
       read(async () => {
-        const { rows } = await reading.query<{ version: number }>('select version from purser_schema')
+        const { rows } = await reading.query<{ version: number; is_read_only: string }>(
+          `select version, current_setting('transaction_read_only') as is_read_only from purser_schema`,
+        )
+        if (rows[0]?.is_read_only === 'on') {
+          throw new StoreUnavailableError('the database is read-only, like a standby', {
+            retryAfterSeconds: 5,
+          })
+        }
         if (rows[0]?.version === ledgerSteps.length) return health.check()
         throw new StoreUnavailableError(
           `the database has schema ${rows[0]?.version}, and this release needs ${ledgerSteps.length}`,
