@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { statSync, type Stats } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
@@ -8,6 +8,7 @@ import { nodeFault } from '../node-version.ts'
 import { placeOfLedger } from '../start/open-store.ts'
 import { proofSecretPath, readKeptProofSecret } from '../start/proof-secret.ts'
 import { codeOf } from '../store/error-code.ts'
+import { findFile } from '../store/ledger/sqlite/find-file.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import { readSchemaStatus } from './schema-status.ts'
 import { inUnits } from './sizes.ts'
@@ -95,7 +96,7 @@ function examineFiles(path: string): Finding[] {
 
 /** Whether others may read a private file; undefined if it does not exist. */
 function examineFile(subject: string, path: string): Finding | undefined {
-  const file = statSync(path, { throwIfNoEntry: false })
+  const file = findIfAllowed(path)
   if (!file) return undefined
   const user = process.getuid?.()
   if (user !== undefined && file.uid !== user && user !== 0) {
@@ -108,6 +109,16 @@ function examineFile(subject: string, path: string): Finding | undefined {
     return { mark: 'ok', subject, finding: `${path} is readable by this user only` }
   }
   return { mark: 'fail', subject, finding: `${path} can be read by others; run: chmod 600 ${path}` }
+}
+
+/** Whatever this user may not read has been reported, with the settings or the ledger. */
+function findIfAllowed(path: string): Stats | undefined {
+  try {
+    return findFile(path)
+  } catch (error) {
+    if (error instanceof StoreOpenError) return undefined
+    throw error
+  }
 }
 
 /** Below the first the ledger may fail at any time; below the second it is time to free space. */
@@ -123,7 +134,7 @@ async function examineDisk(path: string): Promise<Finding> {
 }
 
 function nearestFolder(folder: string): string {
-  return statSync(folder, { throwIfNoEntry: false }) ? folder : nearestFolder(dirname(folder))
+  return findIfAllowed(folder) ? folder : nearestFolder(dirname(folder))
 }
 
 function examineSecret({ proofSecrets, database }: Config): Finding {

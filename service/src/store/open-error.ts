@@ -83,6 +83,10 @@ const sentences = {
     '{place} cannot be written ({cause})',
     'choose a location that this user can write to, with {file}/path/purser.db',
   ],
+  file_forbidden: [
+    'This user may not read {place} ({cause})',
+    "run this as the service's user, with sudo -u",
+  ],
   file_not_writable: [
     '{place} cannot be opened for writing ({cause})',
     'choose a location that this user can write to, with {file}/path/purser.db',

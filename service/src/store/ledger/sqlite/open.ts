@@ -19,6 +19,7 @@ import Database from 'better-sqlite3'
 
 import { codeOf } from '../../error-code.ts'
 import { explainFailedStep, StoreOpenError } from '../../open-error.ts'
+import { findFile } from './find-file.ts'
 import { refuseOtherTables } from './other-tables.ts'
 import { ledgerSteps } from './schema.ts'
 
@@ -67,7 +68,7 @@ export function openSqliteFile(path: string): OpenedFile {
  * and a link must lead to a file.
  */
 function placeOf(path: string): string {
-  const file = statSync(path, { throwIfNoEntry: false })
+  const file = findFile(path)
   if (file?.isFile() && file.nlink > 1) {
     throw new StoreOpenError('hard_links', { place: path, names: file.nlink })
   }

@@ -2,6 +2,7 @@ import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 
 import Database from 'better-sqlite3'
 
+import { explainForbidden, findFile } from './find-file.ts'
 import { applicationId, explainOpenFailure, refuseForeign } from './open.ts'
 import { ledgerSteps } from './schema.ts'
 
@@ -17,12 +18,12 @@ const header = { length: 100, magic: 'SQLite format 3\0', versionAt: 60, applica
  * another program.
  */
 export function readSqliteVersion(path: string): number | undefined {
-  if (!existsSync(path)) return undefined
+  if (!findFile(path)) return undefined
   try {
     // A log next to the file may have a newer first page, which only SQLite can read.
     return existsSync(`${path}-wal`) ? readThroughSqlite(path) : readFromHeader(path)
   } catch (error) {
-    throw explainOpenFailure(error, path)
+    throw explainOpenFailure(explainForbidden(error, path), path)
   }
 }
 
