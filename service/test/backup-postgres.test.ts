@@ -170,11 +170,7 @@ test(
   async (context) => {
     const { purserWith, purser } = await backUpOpenProof(context)
     const { url } = await postgres15!.createEmptyDatabase()
-    const blocker = new Client({ connectionString: url })
-    await blocker.connect()
-    context.after(() => blocker.end())
-    await blocker.query('begin; create table accounts ()')
-
+    const blocker = await blockRestore(context, url)
     const interruption = new AbortController()
     const changes = { environment: onPostgres(url), interruption: () => interruption.signal }
     const restoring = purserWith(changes, 'restore', 'purser.dump')
@@ -196,6 +192,39 @@ test(
 )
 
 test(
+  'An unreadable ledger after --replaces is refused before anything changes, and one that is lost later makes the restore list every key',
+  { skip: missing },
+  async (context) => {
+    const { url: before, drop, purser } = await backUpOpenProof(context)
+    const { url } = await postgres15!.createEmptyDatabase()
+    const missingDatabase = before.replace(/\w+$/, 'nosuch')
+    for (const [replaced, says] of [
+      [
+        missingDatabase,
+        /the ledger of --replaces cannot be read \(database "nosuch" does not exist\); correct/,
+      ],
+      [url, /the ledger of --replaces cannot be read \(relation "accounts" does not exist\); correct/],
+    ] as const) {
+      const { code, errors } = await purser(url, 'restore', 'purser.dump', '--replaces', replaced)
+      assert.equal(code, 1)
+      assert.match(errors, says)
+      assert.deepEqual(await execute(url, tablesThere), [])
+    }
+
+    const blocker = await blockRestore(context, url)
+    const restoring = purser(url, 'restore', 'purser.dump', '--replaces', before, '--json')
+    while (!(await isWaiting(url))) await sleep(20)
+    await drop()
+    await blocker.query('rollback')
+    const restored = await restoring
+    assert.deepEqual([restored.code, restored.errors], [0, ''])
+    const report = JSON.parse(restored.output)
+    assert.equal(report.working_again, null)
+    assert.ok(report.working_keys.length > 0)
+  },
+)
+
+test(
   'A restore from a file that pg_restore cannot read changes nothing',
   { skip: missing },
   async (context) => {
@@ -206,10 +235,7 @@ test(
     const { code, errors } = await purserWith({ environment: onPostgres(url) }, 'restore', 'text.dump')
     assert.equal(code, 1)
     assert.match(errors, /pg_restore: error: input file/)
-    assert.deepEqual(
-      await execute(url, `select from pg_class where relnamespace = 'public'::regnamespace`),
-      [],
-    )
+    assert.deepEqual(await execute(url, tablesThere), [])
   },
 )
 
@@ -220,9 +246,12 @@ test('Where pg_dump is missing or too old, the command says what to install', ()
   )
 })
 
+const tablesThere = `select relname from pg_class where relnamespace = 'public'::regnamespace`
+
 /** A backup of a ledger with an open proof, as `purser.dump` in the folder of the command. */
 async function backUpOpenProof(context: TestContext) {
-  const { url, drop } = await postgres15!.createDatabase()
+  // Not one that other tests reuse, because a test drops it.
+  const { url, drop } = await postgres15!.createEmptyDatabase()
   context.after(drop)
   const service = await startTestService(context, onPostgres(url))
   const purchase = await preparePurchase(service)
@@ -232,7 +261,16 @@ async function backUpOpenProof(context: TestContext) {
     purserWith({ environment: onPostgres(database) }, ...words)
   assert.equal((await purser(url, 'backup', 'purser.dump')).code, 0)
   await service.stop()
-  return { url, purser, purserWith }
+  return { url, drop, purser, purserWith }
+}
+
+/** A connection whose transaction makes a restore to the database wait. */
+async function blockRestore(context: TestContext, url: string): Promise<Client> {
+  const blocker = new Client({ connectionString: url })
+  await blocker.connect()
+  context.after(() => blocker.end())
+  await blocker.query('begin; create table accounts ()')
+  return blocker
 }
 
 /** Whether a connection to the database waits for a lock. */

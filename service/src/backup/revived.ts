@@ -69,6 +69,17 @@ export async function findRevived(before: ReadableLedger, restored: ReadableLedg
   )
 }
 
+/** Reads something of each kind. Throws the error of the database if the ledger cannot be compared. */
+export async function tryReading(ledger: ReadableLedger): Promise<void> {
+  await withLedger(ledger, async (db) => {
+    for (const of of Object.values(stoppable)) {
+      await sql`select id, ${of.account}, ${of.isActive}, ${of.name} from ${from(of.table)} limit 1`.execute(
+        db,
+      )
+    }
+  })
+}
+
 /** Every active key of a ledger. */
 export async function listWorkingKeys(ledger: ReadableLedger): Promise<RevivedRecord[]> {
   return withLedger(ledger, (opened) => findActive(stoppable.keys, opened, sql`true`))

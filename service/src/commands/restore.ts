@@ -6,10 +6,12 @@ import { adoptRecovered, restoreDump } from '../backup/restore-dump.ts'
 import {
   findRevived,
   listWorkingKeys,
+  tryReading,
   type ReadableLedger,
   type Revived,
   type RevivedRecord,
 } from '../backup/revived.ts'
+import { codeOf } from '../store/error-code.ts'
 import type { LedgerSums } from '../backup/sum-up.ts'
 import { readAddress, readDatabaseSetting } from './database-option.ts'
 import { describeSums, sumsAsJson } from './ledger-check.ts'
@@ -86,6 +88,7 @@ async function restorePostgres(
   if (before && before.kind !== 'postgres') {
     throw new UsageError('--replaces must be the address of a PostgreSQL database')
   }
+  if (before) await refuseUnreadable(before)
   const outcome =
     backup === undefined
       ? await adoptRecovered(url)
@@ -99,7 +102,19 @@ async function restorePostgres(
       `the restored ledger is inconsistent (${outcome.sums.faults.length} errors), and no service starts on it; restore another backup to another empty database`,
     )
   }
-  return { ...outcome, revived: before && (await findRevived(before, { kind: 'postgres', url })) }
+  const revived = before && (await findRevived(before, { kind: 'postgres', url }).catch(() => undefined))
+  return { ...outcome, revived }
+}
+
+async function refuseUnreadable(before: ReadableLedger): Promise<void> {
+  try {
+    await tryReading(before)
+  } catch (error) {
+    const cause = error instanceof Error && error.message !== '' ? error.message : codeOf(error)
+    throw new CommandError(
+      `the ledger of --replaces cannot be read (${cause}); correct the address, or omit --replaces to list every working key`,
+    )
+  }
 }
 
 function hasSecretSetting({ environment, folder }: Io): boolean {
