@@ -4,11 +4,15 @@ import { test } from 'node:test'
 import { addressFaults } from './database-address.ts'
 
 const known =
-  'host, port, user, password, sslmode, sslnegotiation, uselibpqcompat, sslcert, sslkey, sslrootcert, application_name, options, statement_timeout, lock_timeout, idle_in_transaction_session_timeout'
+  'host, port, user, password, sslmode, sslnegotiation, uselibpqcompat, sslcert, sslkey, sslrootcert, options, statement_timeout, lock_timeout, idle_in_transaction_session_timeout'
 const faults: readonly (readonly [address: string, faults: readonly string[]])[] = [
   [
     'postgresql://host/purser?foo=bar',
     [`PURSER_DATABASE has the parameter foo, which is not known; those that are: ${known}`],
+  ],
+  [
+    'postgresql://host/purser?application_name=billing',
+    [`PURSER_DATABASE has the parameter application_name, which is not known; those that are: ${known}`],
   ],
   [
     'postgresql://host/purser?hush-hush@host/purser',

@@ -7,7 +7,10 @@ const choices: Readonly<Record<string, readonly string[]>> = {
   uselibpqcompat: ['true', 'false'],
 }
 
-/** The parameters that `pg` supports; it ignores others. */
+/**
+ * The parameters that `pg` supports, except `application_name`: a restore recognizes running services by the name that
+ * Purser sets. `pg` ignores other parameters.
+ */
 const knownParameters = [
   'host',
   'port',
@@ -17,7 +20,6 @@ const knownParameters = [
   'sslcert',
   'sslkey',
   'sslrootcert',
-  'application_name',
   'options',
   'statement_timeout',
   'lock_timeout',
