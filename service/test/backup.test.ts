@@ -189,6 +189,26 @@ test('A restore into an empty folder lists every working key, and a damaged ledg
   assert.equal((await purser(context, folder, 'ledger', 'check', ...other)).code, 0)
 })
 
+const secretSettings = {
+  'the environment': { environment: { PURSER_PROOF_SECRET: 'x'.repeat(64) } },
+  'a file that .env names': { envFile: 'PURSER_PROOF_SECRET_FILE=secret' },
+} as const
+for (const [place, given] of Object.entries(secretSettings)) {
+  test(`A restore warns about a proof secret in ${place}, also if another setting is invalid`, async (context) => {
+    const { folder, purserWith } = testCommand(context)
+    const run = (environment: Record<string, string>, ...words: string[]) =>
+      purserWith({ environment }, ...words)
+    assert.equal((await run({}, 'migrate', 'up')).code, 0)
+    assert.equal((await run({}, 'backup', 'backup.db')).code, 0)
+    assert.doesNotMatch((await run({}, 'restore', 'backup.db')).output, /PURSER_PROOF_SECRET/)
+    if ('envFile' in given) writeFileSync(join(folder, '.env'), given.envFile)
+    const environment = { PURSER_WORKERS: '2', ...('environment' in given ? given.environment : {}) }
+    const restored = await run(environment, 'restore', 'backup.db')
+    assert.deepEqual([restored.code, restored.errors], [0, ''])
+    assert.match(restored.output, /^PURSER_PROOF_SECRET is set and overrides the new secret: change it/m)
+  })
+}
+
 interface Refusal {
   readonly what: string
   readonly args: readonly string[]

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 
-import { readConfig } from '../settings/config.ts'
+import { readVariables } from '../settings/sources.ts'
 import { placeOfLedger } from '../start/open-store.ts'
 import { adoptRecovered, restoreDump } from '../backup/restore-dump.ts'
 import {
@@ -117,9 +117,14 @@ async function refuseUnreadable(before: ReadableLedger): Promise<void> {
   }
 }
 
+/** Decided from the variables alone, so that another invalid setting does not hide it. */
 function hasSecretSetting({ environment, folder }: Io): boolean {
-  const reading = readConfig([], environment, folder)
-  return 'config' in reading && reading.config.proofSecrets.length > 0
+  const { PURSER_PROOF_SECRET: secret = '', PURSER_PROOF_SECRET_FILE: file = '' } = readVariables(
+    environment,
+    folder,
+    [],
+  )
+  return secret !== '' || file !== ''
 }
 
 /** How many records of a kind are listed as text; --json lists all. */
