@@ -37,6 +37,7 @@ export function fileDeliveries(folder: string, { now = Date.now, max = maxKeptIn
       if (file && to) return renamed(join(place, file.name), join(place, nameOf(to)))
       if (to) {
         await makeRoom(shelfOf(id))
+        await clear(place)
         return create(place, nameOf(to))
       }
       return file ? remove(place, file.name) : true
@@ -58,14 +59,14 @@ export function fileDeliveries(folder: string, { now = Date.now, max = maxKeptIn
     if (!(await renamed(join(place, name), taken))) return false
     await rm(taken, { force: true })
     // Another process may have created a new one in the meantime.
-    await rmdir(place).catch(() => undefined)
+    await clear(place)
     return true
   }
 
   /** Removes expired deliveries from a full folder, then the least important ones. */
   async function makeRoom(shelf: string): Promise<void> {
     await mkdir(shelf, { recursive: true, mode: 0o700 })
-    const ids = await readdir(shelf)
+    const ids = (await readdir(shelf)).filter((name) => /^[\da-f]{64}$/.test(name))
     if (ids.length < max) return
     const files = await Promise.all(
       ids.map(async (id) => {
@@ -79,7 +80,7 @@ export function fileDeliveries(folder: string, { now = Date.now, max = maxKeptIn
     const surplus = byWorth.slice(0, Math.ceil(ids.length - max * 0.75))
     for (const { place, file } of surplus) {
       if (file) await remove(place, file.name)
-      else await rmdir(place).catch(() => undefined)
+      else await clear(place)
     }
   }
 
@@ -98,16 +99,33 @@ function untilOf(file: File | undefined): number {
 
 /** The file in the folder of a delivery; undefined if there is none. */
 async function fileIn(place: string): Promise<File | undefined> {
-  for (;;) {
-    const names = await readdir(place).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return []
-      throw error
-    })
-    const [name, another] = names
-    if (name === undefined) return undefined
-    // A folder that is read during a rename may list both names.
-    if (another === undefined) return readName(name)
+  for (let look = 1; ; look++) {
+    const files = (await namesIn(place)).filter(isDelivery).map(readName)
+    // A folder that is read during a rename may list both names. A copy that somebody made stays.
+    if (files.length < 2 || look === maxLooks) {
+      return files.toSorted((one, other) => other.keepUntilMs - one.keepUntilMs)[0]
+    }
   }
+}
+
+const maxLooks = 100
+
+/** Removes the folder of a delivery, with files that others have put there, unless it has a delivery. */
+async function clear(place: string): Promise<void> {
+  const strays = (await namesIn(place)).filter((name) => !isDelivery(name))
+  await Promise.all(strays.map((name) => rm(join(place, name), { recursive: true, force: true })))
+  await rmdir(place).catch(() => undefined)
+}
+
+async function namesIn(place: string): Promise<string[]> {
+  return readdir(place).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+}
+
+function isDelivery(name: string): boolean {
+  return /^\d+\.(doubtful|ended|paid)\.[\w-]*$/.test(name)
 }
 
 function nameOf({ text, keepUntilMs, worth }: KeptDelivery): string {

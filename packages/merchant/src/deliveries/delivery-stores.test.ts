@@ -83,26 +83,32 @@ for (const [name, open] of Object.entries(stores)) {
   })
 }
 
-test('A folder of deliveries may contain other files', { timeout: 10_000 }, async () => {
-  const place = newPlace()
-  const store = fileDeliveries(place, { now: () => 0, max: 40 })
-  const id = idOf(0)
-  assert.equal(await store.replace(id, undefined, kept('paid')), true)
-  for (const stray of ['.DS_Store', 'backup', '.nfs0001', '1.paid', '1000.paid.cGFpZA.bak']) {
-    writeFileSync(join(place, '00', stray), '')
-    writeFileSync(join(place, '00', id, stray), '')
-  }
-  assert.equal(await store.read(id), 'paid')
-  assert.equal(await store.replace(id, 'paid', kept('again')), true)
-  for (let number = 1; number <= 100; number++) {
-    assert.equal(await store.replace(idOf(number), undefined, kept('x', 'doubtful')), true)
-  }
-  assert.equal(await store.read(id), 'again')
-  assert.equal(await store.replace(id, 'again', undefined), true)
-  assert.equal(await store.read(id), undefined)
-  assert.equal(await store.replace(id, undefined, kept('new')), true, 'although its folder is still there')
-  assert.equal(await store.read(id), 'new')
-})
+test(
+  'A folder of deliveries may contain other files, and a copy of an older delivery',
+  { timeout: 10_000 },
+  async () => {
+    const place = newPlace()
+    const store = fileDeliveries(place, { now: () => 0, max: 40 })
+    const id = idOf(0)
+    assert.equal(await store.replace(id, undefined, kept('paid')), true)
+    for (const stray of ['.DS_Store', 'backup', '.nfs0001', '1.paid', '1000.paid.cGFpZA.bak']) {
+      writeFileSync(join(place, '00', stray), '')
+      writeFileSync(join(place, '00', id, stray), '')
+    }
+    assert.equal(await store.read(id), 'paid')
+    writeFileSync(join(place, '00', id, '900.doubtful.b2xk'), '')
+    assert.equal(await store.replace(id, 'paid', kept('again')), true)
+    rmSync(join(place, '00', id, '900.doubtful.b2xk'))
+    for (let number = 1; number <= 100; number++) {
+      assert.equal(await store.replace(idOf(number), undefined, kept('x', 'doubtful')), true)
+    }
+    assert.equal(await store.read(id), 'again')
+    assert.equal(await store.replace(id, 'again', undefined), true)
+    assert.equal(await store.read(id), undefined)
+    assert.equal(await store.replace(id, undefined, kept('new')), true)
+    assert.equal(await store.read(id), 'new')
+  },
+)
 
 for (const kind of ['file', 'sqlite']) {
   test(
