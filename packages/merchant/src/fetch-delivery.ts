@@ -29,7 +29,7 @@ export async function deliver(
   signal.addEventListener('abort', onGone, { once: true })
   try {
     const answer = await handle()
-    isDelivered = answer.status < 500 && !signal.aborted
+    isDelivered = statusOf(answer) < 500 && !signal.aborted
     isWatched = isDelivered && answer.body !== null && paid.redeliversUnfinished
     return isWatched ? watchBody(answer, signal, paid) : answer
   } catch (thrown) {
@@ -39,6 +39,11 @@ export async function deliver(
     signal.removeEventListener('abort', onGone)
     if (!isWatched) await (isDelivered ? paid.delivered() : paid.notDelivered())
   }
+}
+
+/** The status of a response. That of `Response.error()` is 0, but it is a failure. */
+export function statusOf({ status }: Response): number {
+  return status || 500
 }
 
 /** A response that is never read. */
@@ -103,9 +108,10 @@ const dropped = new FinalizationRegistry<() => void>((onGone) => onGone())
 
 /**
  * A copy with the receipt, because some responses have immutable headers. Its body is passed on unread; the handler's
- * own headers are kept.
+ * own headers are kept. A WebSocket upgrade and `Response.error()` cannot be copied.
  */
 export function withReceipt(answer: Response, { headers }: Pick<Paid, 'headers'>): Response {
+  if (answer.status < 200) return answer
   const copy = new Response(answer.body, answer)
   for (const [name, value] of Object.entries(headers)) {
     if (!copy.headers.has(name)) copy.headers.set(name, value)

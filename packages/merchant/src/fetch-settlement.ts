@@ -1,4 +1,4 @@
-import { toNobody, toResponse, watchBody, withReceipt } from './fetch-delivery.ts'
+import { statusOf, toNobody, toResponse, watchBody, withReceipt } from './fetch-delivery.ts'
 import type { Authorized, HandlerResponse } from './gate.ts'
 import { settleInTime } from './settle-in-time.ts'
 
@@ -150,6 +150,6 @@ async function endedWithin(milliseconds: number, work: Promise<unknown>): Promis
   clearTimeout(timer)
 }
 
-function headOf({ status, headers }: Response): HandlerResponse {
-  return { status, header: (name) => headers.get(name) }
+function headOf(answer: Response): HandlerResponse {
+  return { status: statusOf(answer), header: (name) => answer.headers.get(name) }
 }

@@ -54,6 +54,8 @@ export function requirePayment<C extends Context>(options: PaymentOptions<C>) {
       await next()
       return context.res
     })
+    // It cannot be copied.
+    if (answer.status < 200) return answer
     // Hono already has the handler's response; this one reports when it was read.
     if (answer !== context.res) context.res = answer
     for (const [name, value] of Object.entries(decision.headers)) {

@@ -84,3 +84,43 @@ for (const [name, open] of Object.entries(servers)) {
     assert.equal(await (await fetch(`${server.url}/free`)).text(), '"free"')
   })
 }
+
+const fetchers: Readonly<Record<string, (options: PaymentOptions, answer: Response) => Fetcher>> = {
+  Hono: (options, answer) => {
+    const app = new Hono().use(forHono(options))
+    return app.get('/data', () => answer).fetch
+  },
+  'Fetch style': (options, answer) => forFetch(options, () => answer),
+  Next: (options, answer) => forNext(options, () => answer),
+}
+
+type Fetcher = (request: Request) => Response | Promise<Response>
+
+for (const [name, open] of Object.entries(fetchers)) {
+  for (const capture of ['before', 'after', 'metered'] as const) {
+    test(`A WebSocket upgrade reaches the server of ${name} unchanged, with capture: '${capture}'`, async () => {
+      // As `Deno.upgradeWebSocket` returns it.
+      const upgrade = Object.defineProperty(new Response(null), 'status', { value: 101 })
+      const { answer, fate } = await buy(open({ ...merchant, capture }, upgrade))
+      assert.equal(answer, upgrade)
+      assert.equal(await fate(), 'captured')
+    })
+
+    test(`Response.error() of ${name} is a failure, with capture: '${capture}'`, async () => {
+      const fetch = open({ ...merchant, capture }, Response.error())
+      const { answer, fate, again } = await buy(fetch)
+      assert.equal(answer.type, 'error')
+      assert.equal(await fate(), capture === 'before' ? 'captured' : 'voided')
+      // Goods that are charged already may come with the next attempt.
+      assert.equal((await again()).status, capture === 'before' ? 0 : 402)
+    })
+  }
+}
+
+async function buy(fetch: Fetcher) {
+  const proof = await issueProof(service, await preparePurchase(service), '4.00')
+  const headers = { 'x-payment-proof': encode(proof) }
+  const again = async () => fetch(new Request('https://api.example.com/data', { headers }))
+  const fate = async () => (await service.call('GET', `/v1/payments/proofs/${proof.nonce}`)).body.status
+  return { answer: await again(), again, fate }
+}
