@@ -21,6 +21,7 @@ const sentences = {
     '{place} refuses this user or password',
     'correct {server}, or what the server allows in pg_hba.conf',
   ],
+  connect_failed: ['{place} cannot be connected to ({cause})', 'correct {server}'],
   no_database: ['{place} does not exist', 'create the database first, with createdb'],
   create_refused: [
     '{place} does not let this user create tables ({cause})',

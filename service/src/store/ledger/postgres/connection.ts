@@ -85,10 +85,8 @@ export async function withClient<Result>(
   url: string,
   work: (client: ClientBase, place: string) => Promise<Result>,
 ): Promise<Result> {
-  const client = new Client(connectionConfig(url))
-  client.on('error', () => undefined)
+  const client = await connect(url)
   try {
-    await client.connect()
     const place = describeUrl(url)
     await refuseUnfitServer(client, place)
     return await work(client, place)
@@ -97,6 +95,33 @@ export async function withClient<Result>(
   } finally {
     await client.end()
   }
+}
+
+async function connect(url: string): Promise<Client> {
+  const client = createClient(url)
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    return client
+  } catch (error) {
+    await client.end()
+    const explained = explainOpenFailure(error, url)
+    throw explained instanceof StoreOpenError ? explained : connectFailed(error, url)
+  }
+}
+
+/** Reads the certificates that the address names, if any. */
+function createClient(url: string): Client {
+  try {
+    return new Client(connectionConfig(url))
+  } catch (error) {
+    throw connectFailed(error, url)
+  }
+}
+
+function connectFailed(error: unknown, url: string): StoreOpenError {
+  const cause = error instanceof Error ? error.message : String(error)
+  return new StoreOpenError('connect_failed', { place: describeUrl(url), cause })
 }
 
 /** How a connection is opened. */

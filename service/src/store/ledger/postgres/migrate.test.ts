@@ -198,6 +198,14 @@ test('A wrong address is explained in one sentence, without its password', async
       `${database.url}?options=-c%20default_transaction_read_only%3Don`,
       / is read-only, like a standby; set PURSER_DATABASE to the primary server$/,
     ],
+    [
+      `${database.url}?sslmode=verify-full&sslrootcert=/missing/root.crt`,
+      / cannot be connected to \(ENOENT: no such file or directory, open '\/missing\/root\.crt'\); correct PURSER_DATABASE$/,
+    ],
+    [
+      `${database.url}?options=-c%20missing%3D1`,
+      / cannot be connected to \(unrecognized configuration parameter "missing"\); correct PURSER_DATABASE$/,
+    ],
   ]
   for (const [url, message] of cases) {
     await assert.rejects(
