@@ -8,7 +8,8 @@ import { describe, test } from 'node:test'
 
 import { parse } from 'yaml'
 
-import { catalogue } from '../service/src/metrics/catalogue.ts'
+import { catalogue, family } from '../service/src/metrics/catalogue.ts'
+import { addUp } from '../service/src/metrics/families.ts'
 import { metricOf, namesOf, readMetrics } from '../service/testing/http/read-metrics.ts'
 import { serviceStores } from '../service/testing/service-stores.ts'
 import { issueProof, preparePurchase, startTestService, verifyProof } from '../service/testing/service.ts'
@@ -53,6 +54,27 @@ describe('promtool', { skip: isMissing('promtool') }, () => {
       assert.equal(status, 0, stdout + stderr)
     })
   }
+
+  test('sees PurserQueueFilling fire if one of two workers has a full queue', (context) => {
+    const labels = { job: 'purser', instance: 'one', queue: 'ledger' }
+    const series = addUp([queueOf(8_000), queueOf(0)]).map(({ name, samples }) => ({
+      series: `${name}{job="purser", instance="one", queue="ledger"}`,
+      values: `${Number(samples[0]?.value)}x10`,
+    }))
+    const expected = { exp_labels: { severity: 'critical', ...labels } }
+    const alert = { eval_time: '5m', alertname: 'PurserQueueFilling', exp_alerts: [expected] }
+    const cwd = mkdtempSync(join(tmpdir(), 'purser-test-'))
+    context.after(() => rmSync(cwd, { recursive: true, force: true }))
+    // Without annotations: only whether it fires is of interest.
+    const filling = rules.find(({ alert: name }) => name === 'PurserQueueFilling')
+    const group = { name: 'purser', rules: [{ ...filling, annotations: {} }] }
+    writeFileSync(join(cwd, 'rules.json'), JSON.stringify({ groups: [group] }))
+    const tested = { interval: '1m', input_series: series, alert_rule_test: [alert] }
+    writeFileSync(join(cwd, 'test.json'), JSON.stringify({ rule_files: ['rules.json'], tests: [tested] }))
+    const options = { cwd, encoding: 'utf8', timeout: 60_000 } as const
+    const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', 'test.json'], options)
+    assert.equal(status, 0, stdout + stderr)
+  })
 
   test('accepts the queries of the dashboard', (context) => {
     const queries = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
@@ -132,6 +154,15 @@ async function namesToldOn(
     if (names.has('purser_ledger_read_timestamp_seconds') || scrapes === 60) return names
     await sleep(500)
   }
+}
+
+/** The metrics of a worker's queue with some waiting operations. */
+function queueOf(depth: number) {
+  const labels = { queue: 'ledger' }
+  return [
+    family('purser_queue_depth', [{ labels, value: depth }]),
+    family('purser_queue_limit', [{ labels, value: 8_192 }]),
+  ]
 }
 
 /** The metrics that a query uses. */

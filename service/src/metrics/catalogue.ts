@@ -22,8 +22,17 @@ export const catalogue = {
     type: 'histogram',
     help: 'How long the first operation of each batch waited, by queue.',
   },
-  purser_queue_depth: { type: 'gauge', help: 'Operations waiting for the store or being written, by queue.' },
-  purser_queue_limit: { type: 'gauge', help: 'Max waiting operations, by queue; more get a 503.' },
+  // Each worker has a queue of its own: a sum over all would hide that one is full.
+  purser_queue_depth: {
+    type: 'gauge',
+    aggregate: 'max',
+    help: 'Operations waiting for the store or being written, by queue; with several workers, the longest queue.',
+  },
+  purser_queue_limit: {
+    type: 'gauge',
+    aggregate: 'max',
+    help: 'Max waiting operations of each worker, by queue; more get a 503.',
+  },
   purser_database_connection_wait_seconds: {
     type: 'histogram',
     help: 'Time spent waiting for a database connection, by pool.',
