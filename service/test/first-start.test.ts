@@ -124,6 +124,26 @@ for (const [how, choose] of choices) {
   })
 }
 
+test('A key that was chosen after the first start opens nothing, and the log says so', async (context) => {
+  const folder = makeFolder(context)
+  const first = await startProcess(context, { folder, settings: chosenSettings() })
+  assert.equal((await first.kill('SIGTERM')).stderr, '')
+  const other = `${chosen.sandbox}-changed`
+  const settings = { ...chosenSettings(), PURSER_BOOTSTRAP_SANDBOX_KEY: other }
+  const second = await startProcess(context, { folder, settings })
+  assert.equal((await callWith(second, other)).status, 401)
+  assert.equal((await callWith(second, chosen.production)).status, 200)
+  const { stderr } = await second.kill('SIGTERM')
+  const [line = '', ...more] = stderr.trim().split('\n')
+  assert.deepEqual(more, [])
+  const { level, msg } = JSON.parse(line) as { level: number; msg: string }
+  assert.equal(level, 40)
+  assert.equal(
+    msg,
+    'PURSER_BOOTSTRAP_SANDBOX_KEY is no working key of this ledger, since only a first start creates chosen keys: set the key of the first start, or issue another with purser keys issue --operator and remove the setting',
+  )
+})
+
 test(
   'With a chosen key the printed command works where its variable is set',
   { skip: noCurl },

@@ -8,10 +8,12 @@ import Database from 'better-sqlite3'
 import { testCommand } from '../../../packages/cli/testing/command.ts'
 import { damagePages } from '../../testing/ledgers/damaged-file.ts'
 import { examine, type Finding } from './examine.ts'
+import { hashApiKey } from '../domain/api-key.ts'
 import { createIdsOfTimes } from '../ids.ts'
 import { openSqliteLedgerStore } from '../store/ledger/sqlite/sqlite-ledger-store.ts'
 
 const goodSecret = 'a81f5c3e97d24b60a81f5c3e97d24b60'
+const chosenKey = `svc_sand_${goodSecret}9f`
 
 test('In a folder with a private ledger, doctor finds no problems', async (context) => {
   const { findings } = await ledgerIn(context)
@@ -115,11 +117,26 @@ const troubles: readonly Trouble[] = [
     finding: /^PURSER_BOOTSTRAP_SANDBOX_KEY can be guessed; make a good one with: /,
   },
   {
-    name: 'a chosen key that is still in the settings',
+    name: 'a chosen key before the first start',
     cause: () => undefined,
-    environment: { PURSER_BOOTSTRAP_SANDBOX_KEY: `svc_sand_${goodSecret}9f` },
+    environment: { PURSER_BOOTSTRAP_SANDBOX_KEY: chosenKey },
     mark: 'warn',
     finding: /^the chosen sandbox key works as long as it is in the settings/,
+  },
+  {
+    name: 'a chosen key that is still in the settings',
+    cause: (folder) => addKey(folder, chosenKey),
+    environment: { PURSER_BOOTSTRAP_SANDBOX_KEY: chosenKey },
+    mark: 'warn',
+    finding: /^the chosen sandbox key works as long as it is in the settings/,
+  },
+  {
+    name: 'a chosen key that is not in the ledger',
+    cause: (folder) => addKey(folder, `${chosenKey}0`),
+    environment: { PURSER_BOOTSTRAP_SANDBOX_KEY: chosenKey },
+    mark: 'fail',
+    finding:
+      /^the chosen sandbox key is not in the ledger, since only a first start creates chosen keys: set the key of the first start, or issue another with purser keys issue --operator and remove the setting$/,
   },
   {
     name: 'a wrong setting',
@@ -145,6 +162,14 @@ for (const { name, cause, environment, mark, finding } of troubles) {
     assert.equal(found[0]?.mark, mark)
     assert.match(found[0].finding, finding)
   })
+}
+
+function addKey(folder: string, key: string): void {
+  const database = new Database(join(folder, 'data/purser.db'))
+  database
+    .prepare('insert into key_hashes (secret_hash, account_id, key_id) values (?, ?, ?)')
+    .run(hashApiKey(key), Buffer.alloc(16), Buffer.alloc(16))
+  database.close()
 }
 
 async function ledgerIn(context: TestContext) {

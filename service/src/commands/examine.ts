@@ -10,6 +10,7 @@ import { proofSecretPath, readKeptProofSecret } from '../start/proof-secret.ts'
 import { codeOf } from '../store/error-code.ts'
 import { findFile } from '../store/ledger/sqlite/find-file.ts'
 import { StoreOpenError } from '../store/open-error.ts'
+import { lacksKey } from './chosen-keys.ts'
 import { readSchemaStatus } from './schema-status.ts'
 import { inUnits } from './sizes.ts'
 import type { Io } from './io.ts'
@@ -46,7 +47,7 @@ export async function examine({
   if (config.database.kind === 'sqlite') {
     findings.push(...examineFiles(config.database.path), await examineDisk(config.database.path))
   }
-  return [...findings, examineSecret(config), ...examineChosenKeys(config, calledAs)]
+  return [...findings, examineSecret(config), ...(await examineChosenKeys(config, ledger, calledAs))]
 }
 
 function examineNode(version: string): Finding {
@@ -157,15 +158,34 @@ function examineSecret({ proofSecrets, database }: Config): Finding {
   }
 }
 
-function examineChosenKeys({ bootstrapKeys }: Config, calledAs: string): Finding[] {
-  return Object.entries(bootstrapKeys).flatMap(([environment, key]): Finding[] => {
-    if (key === undefined) return []
-    return [
-      {
-        mark: 'warn',
-        subject: 'keys',
-        finding: `the chosen ${environment} key works as long as it is in the settings; create others with ${calledAs} keys create, and remove it`,
-      },
-    ]
-  })
+async function examineChosenKeys(
+  { bootstrapKeys, database }: Config,
+  ledger: Finding,
+  calledAs: string,
+): Promise<Finding[]> {
+  const subject = 'keys'
+  const findings: Finding[] = []
+  for (const [environment, key] of Object.entries(bootstrapKeys)) {
+    if (key === undefined) continue
+    const isLacking = ledger.mark === 'ok' && isOwn(database) && (await lacksKey(database, key))
+    findings.push(
+      isLacking
+        ? {
+            mark: 'fail',
+            subject,
+            finding: `the chosen ${environment} key is not in the ledger, since only a first start creates chosen keys: set the key of the first start, or issue another with ${calledAs} keys issue --operator and remove the setting`,
+          }
+        : {
+            mark: 'warn',
+            subject,
+            finding: `the chosen ${environment} key works as long as it is in the settings; create others with ${calledAs} keys create, and remove it`,
+          },
+    )
+  }
+  return findings
+}
+
+/** Reading another user's file would create files next to it. */
+function isOwn(database: Config['database']): boolean {
+  return database.kind === 'postgres' || findIfAllowed(database.path)?.uid === process.getuid?.()
 }

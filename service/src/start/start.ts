@@ -3,6 +3,8 @@ import type { AddressInfo, Server } from 'node:net'
 
 import type { FastifyInstance } from 'fastify'
 
+import { environments } from '@purser/wire/fields'
+
 import { createApp, type AppLimits } from '../app.ts'
 import { createBackgroundLog, createWaitLog } from '../background/background-log.ts'
 import { chosenKeys, type Config } from '../settings/config.ts'
@@ -10,6 +12,7 @@ import { startFiguresKeeper } from '../console/figures-keeper.ts'
 import { describeSystem } from './system-context.ts'
 import { createTally } from '../console/tally.ts'
 import { deriveSignInKey } from '../console/sign-in-cookie.ts'
+import { hashApiKey } from '../domain/api-key.ts'
 import { deriveProofKeys } from '../domain/proof.ts'
 import { deriveVerificationKey } from '../domain/seller-verification.ts'
 import { prepareFirstStart, type MintedKeys } from './first-start.ts'
@@ -25,6 +28,7 @@ import { scrapeOfOne, type Scrape } from '../metrics/scrape.ts'
 import { ServiceMetrics } from '../metrics/service-metrics.ts'
 import { createDomainProver, type ProveDomain } from '../prove-domain.ts'
 import { prepareStopping, type Stopping } from './stopping.ts'
+import type { Store } from '../store/store.ts'
 import { commit, release } from '../version.ts'
 
 /** A running service. */
@@ -123,6 +127,7 @@ export async function startService(
       await app.close()
       throw error
     })
+    if (!minted) await warnAboutUnknownKeys(app.log, store, config)
     metrics?.watch({
       store,
       now,
@@ -159,6 +164,21 @@ export async function startService(
     await metricsServer?.close()
     await store.close()
     throw explainStoreFailure(error, config)
+  }
+}
+
+/** A chosen key that was changed or revoked later looks like a mistyped one to whoever uses it. */
+async function warnAboutUnknownKeys(
+  log: FastifyInstance['log'],
+  store: Store,
+  { bootstrapKeys }: Config,
+): Promise<void> {
+  for (const environment of environments) {
+    const key = bootstrapKeys[environment]
+    if (key === undefined || (await store.authenticate(hashApiKey(key)))) continue
+    log.warn(
+      `PURSER_BOOTSTRAP_${environment.toUpperCase()}_KEY is no working key of this ledger, since only a first start creates chosen keys: set the key of the first start, or issue another with purser keys issue --operator and remove the setting`,
+    )
   }
 }
 
