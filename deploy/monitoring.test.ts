@@ -130,6 +130,17 @@ test('Each metric of the dashboard and the alerts is exported by a running servi
   )
 })
 
+test('The guide names labels as they are exported', async (context) => {
+  const service = await startTestService(context, { PURSER_METRICS_PORT: '0' })
+  await service.call('GET', '/agents')
+  const series = [...(await readMetrics(service.metricsUrl)).keys()]
+  const exported = new Set(series.flatMap((one) => [...one.matchAll(/[{,](\w+)="/g)].map(([, name]) => name)))
+  const guide = readFileSync(join(projectFolder, 'docs/guides/operators.md'), 'utf8')
+  const named = [...guide.matchAll(/`(\w+)="[^"`]+"`/g)].map(([, name]) => name)
+  assert.ok(named.length > 0)
+  for (const name of named) assert.ok(exported.has(name), name)
+})
+
 test("The dashboard's panels have unique ids and do not overlap", () => {
   const { panels } = dashboard
   assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
