@@ -239,6 +239,28 @@ test(
   },
 )
 
+for (const [variable, value] of [
+  ['PGSERVICE', 'other'],
+  ['PGHOSTADDR', '127.0.0.9'],
+  ['PGTARGETSESSIONATTRS', 'standby'],
+] as const) {
+  test(
+    `${variable} in the shell does not lead a backup or a restore to another server`,
+    { skip: missing },
+    async (context) => {
+      const [from, to] = [await postgres15!.createDatabase(), await postgres15!.createEmptyDatabase()]
+      context.after(async () => Promise.all([from.drop(), to.drop()]))
+      const { purserWith } = testCommand(context)
+      const purser = (url: string, ...words: string[]) =>
+        purserWith({ environment: { ...onPostgres(url), [variable]: value } }, ...words)
+      const made = await purser(from.url, 'backup', 'purser.dump')
+      assert.deepEqual([made.code, made.errors], [0, ''])
+      const restored = await purser(to.url, 'restore', 'purser.dump')
+      assert.deepEqual([restored.code, restored.errors], [0, ''])
+    },
+  )
+}
+
 test('Where pg_dump is missing or too old, the command says what to install', () => {
   assert.throws(
     () => findProgram('pg_dump', 99),

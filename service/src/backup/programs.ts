@@ -52,7 +52,7 @@ export async function runProgram(
   { url, flags, environment, signal }: RunOptions,
 ): Promise<void> {
   try {
-    await runToEnd(path, flags, { env: { ...environment, ...libpqEnvironment(url) }, signal })
+    await runToEnd(path, flags, { env: { ...environment, ...elsewhere, ...libpqEnvironment(url) }, signal })
   } catch (error) {
     signal?.throwIfAborted()
     throw new StoreOpenError('program_failed', { cause: (error as Error).message.slice(-maxCauseLength) })
@@ -61,6 +61,9 @@ export async function runProgram(
 
 /** How much of a program's standard error is repeated. */
 const maxCauseLength = 1_000
+
+/** Variables that would lead libpq to another server than the address. */
+const elsewhere = { PGSERVICE: undefined, PGHOSTADDR: undefined, PGTARGETSESSIONATTRS: undefined }
 
 /** A database's address as libpq's environment variables. */
 function libpqEnvironment(url: string): Record<string, string> {
