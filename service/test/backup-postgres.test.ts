@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 
 import { testCommand } from '../../packages/cli/testing/command.ts'
-import { findProgram } from '../src/backup/programs.ts'
+import { findProgram, runProgram } from '../src/backup/programs.ts'
 import { StoreOpenError } from '../src/store/open-error.ts'
 import { execute } from '../testing/postgres-databases.ts'
 import { postgresServers } from '../testing/postgres.ts'
@@ -260,6 +260,35 @@ for (const [variable, value] of [
     },
   )
 }
+
+test('sslmode=verify-full without sslrootcert uses the certificate authorities of the system, or says what to add', async (context) => {
+  const { folder: HOME } = testCommand(context)
+  /** What a program of PostgreSQL gets, which this one prints and fails. */
+  const given = (major: number, parameters: string, environment: Record<string, string> = { HOME }) =>
+    runProgram(
+      { path: '/bin/sh', major },
+      {
+        url: `postgresql://host/purser?${parameters}`,
+        flags: ['-c', 'echo "$PGSSLMODE $PGSSLROOTCERT" >&2; exit 1'],
+        environment,
+      },
+    )
+  const mustAdd =
+    /release 15 .* add their file to the address, as in sslrootcert=\/etc\/ssl\/certs\/ca-certificates\.crt/
+  const file = join(HOME, 'ca.pem')
+  writeFileSync(file, '')
+  for (const sslmode of ['verify-full', 'verify-ca']) {
+    const usesFile = new RegExp(`: ${sslmode} ${file}$`)
+    await assert.rejects(given(16, `sslmode=${sslmode}`), /: verify-full system$/)
+    await assert.rejects(given(15, `sslmode=${sslmode}`), mustAdd)
+    await assert.rejects(given(15, `sslmode=${sslmode}&sslrootcert=${file}`), usesFile)
+    await assert.rejects(given(16, `sslmode=${sslmode}`, { HOME, PGSSLROOTCERT: file }), usesFile)
+  }
+  await assert.rejects(given(16, 'sslmode=require'), /: require$/)
+  mkdirSync(join(HOME, '.postgresql'))
+  writeFileSync(join(HOME, '.postgresql/root.crt'), '')
+  await assert.rejects(given(15, 'sslmode=verify-full'), /: verify-full$/, 'libpq uses its own file')
+})
 
 test('Where pg_dump is missing or too old, the command says what to install', () => {
   assert.throws(

@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { globSync } from 'node:fs'
+import { existsSync, globSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { basename, join } from 'node:path'
 
 import { Client } from 'pg'
 
@@ -48,11 +50,17 @@ export type Environment = Readonly<Record<string, string | undefined>>
  * error. The password is passed in the environment, where other users do not see it.
  */
 export async function runProgram(
-  { path }: PostgresProgram,
+  program: PostgresProgram,
   { url, flags, environment, signal }: RunOptions,
 ): Promise<void> {
+  const env = {
+    ...environment,
+    ...elsewhere,
+    ...libpqEnvironment(url),
+    ...systemAuthorities(program, { url, environment }),
+  }
   try {
-    await runToEnd(path, flags, { env: { ...environment, ...elsewhere, ...libpqEnvironment(url) }, signal })
+    await runToEnd(program.path, flags, { env, signal })
   } catch (error) {
     signal?.throwIfAborted()
     throw new StoreOpenError('program_failed', { cause: (error as Error).message.slice(-maxCauseLength) })
@@ -85,4 +93,22 @@ function libpqEnvironment(url: string): Record<string, string> {
   return Object.fromEntries(
     Object.entries(variables).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
   )
+}
+
+/**
+ * Makes libpq verify the server with the system's certificate authorities if nothing else is set, like `pg` does. Throws a
+ * `StoreOpenError` if the program cannot.
+ */
+function systemAuthorities(
+  { path, major }: PostgresProgram,
+  { url, environment }: Pick<RunOptions, 'url' | 'environment'>,
+): Record<string, string> {
+  const parameters = new URLSearchParams(url.split('?')[1] ?? '')
+  if (!parameters.get('sslmode')?.startsWith('verify-')) return {}
+  const ownFile = join(environment['HOME'] ?? homedir(), '.postgresql/root.crt')
+  if (parameters.get('sslrootcert') || environment['PGSSLROOTCERT'] || existsSync(ownFile)) return {}
+  // libpq accepts these authorities only with this mode.
+  if (major >= 16) return { PGSSLMODE: 'verify-full', PGSSLROOTCERT: 'system' }
+  const cause = `${basename(path)} of release ${major} does not know the system's certificate authorities; add their file to the address, as in sslrootcert=/etc/ssl/certs/ca-certificates.crt`
+  throw new StoreOpenError('program_failed', { cause })
 }
