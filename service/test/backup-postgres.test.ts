@@ -12,7 +12,7 @@ import { testCommand } from '../../packages/cli/testing/command.ts'
 import { findProgram, runProgram } from '../src/backup/programs.ts'
 import { StoreOpenError } from '../src/store/open-error.ts'
 import { execute } from '../testing/postgres-databases.ts'
-import { postgresServers } from '../testing/postgres.ts'
+import { postgres18, postgresServers } from '../testing/postgres.ts'
 import { issueKey, issueProof, preparePurchase, startTestService, verifyProof } from '../testing/service.ts'
 
 const postgres15 = postgresServers.find(({ name }) => name === 'PostgreSQL 15')
@@ -170,7 +170,7 @@ test(
   async (context) => {
     const { purserWith, purser } = await backUpOpenProof(context)
     const { url } = await postgres15!.createEmptyDatabase()
-    const blocker = await blockRestore(context, url)
+    const blocker = await block(context, url, 'create table accounts ()')
     const interruption = new AbortController()
     const changes = { environment: onPostgres(url), interruption: () => interruption.signal }
     const restoring = purserWith(changes, 'restore', 'purser.dump')
@@ -211,7 +211,7 @@ test(
       assert.deepEqual(await execute(url, tablesThere), [])
     }
 
-    const blocker = await blockRestore(context, url)
+    const blocker = await block(context, url, 'create table accounts ()')
     const restoring = purser(url, 'restore', 'purser.dump', '--replaces', before, '--json')
     while (!(await isWaiting(url))) await sleep(20)
     await drop()
@@ -238,6 +238,41 @@ test(
     assert.deepEqual(await execute(url, tablesThere), [])
   },
 )
+
+test(
+  'A short idle_in_transaction_session_timeout of the database does not end a backup or a restore',
+  { skip: missing },
+  async (context) => {
+    const { url, purser } = await backUpOpenProof(context)
+    const { url: empty } = await postgres15!.createEmptyDatabase()
+    for (const database of [url, empty]) {
+      await limitTime(database, 'idle_in_transaction_session_timeout', '20ms')
+    }
+    const made = await purser(url, 'backup', 'again.dump')
+    assert.deepEqual([made.code, made.errors], [0, ''])
+    const restored = await purser(empty, 'restore', 'again.dump')
+    assert.deepEqual([restored.code, restored.errors], [0, ''])
+  },
+)
+
+for (const setting of ['statement_timeout', 'lock_timeout', 'transaction_timeout']) {
+  test(`A ${setting} of the database does not end a check of the ledger`, async (context) => {
+    const { url, drop } = await postgres18.createEmptyDatabase()
+    context.after(drop)
+    const { purserWith } = testCommand(context)
+    const purser = (...words: string[]) => purserWith({ environment: onPostgres(url) }, ...words)
+    assert.equal((await purser('migrate', 'up')).code, 0)
+    const blocker = await block(context, url, 'lock table mandates')
+    await limitTime(url, setting, '500ms')
+
+    const ended = new AbortController()
+    const checking = purser('ledger', 'check').finally(() => ended.abort())
+    while (!ended.signal.aborted && !(await isWaiting(url, '600ms'))) await sleep(20)
+    await blocker.query('rollback')
+    const checked = await checking
+    assert.deepEqual([checked.code, checked.errors], [0, ''])
+  })
+}
 
 for (const [variable, value] of [
   ['PGSERVICE', 'other'],
@@ -315,22 +350,31 @@ async function backUpOpenProof(context: TestContext) {
   return { url, drop, purser, purserWith }
 }
 
-/** A connection whose transaction makes a restore to the database wait. */
-async function blockRestore(context: TestContext, url: string): Promise<Client> {
+/** A connection whose transaction makes others wait. */
+async function block(context: TestContext, url: string, statement: string): Promise<Client> {
   const blocker = new Client({ connectionString: url })
+  // Its database may be dropped first.
+  blocker.on('error', () => undefined)
   await blocker.connect()
   context.after(() => blocker.end())
-  await blocker.query('begin; create table accounts ()')
+  await blocker.query(`begin; ${statement}`)
   return blocker
 }
 
-/** Whether a connection to the database waits for a lock. */
-async function isWaiting(url: string): Promise<boolean> {
+/** Whether a connection to the database has waited for a lock for some time. */
+async function isWaiting(url: string, time = '0'): Promise<boolean> {
   const waiting = await execute(
     url,
-    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+       and clock_timestamp() - query_start > $1::interval`,
+    [time],
   )
   return waiting.length > 0
+}
+
+/** Sets a time limit for the next connections to a database. */
+async function limitTime(url: string, setting: string, limit: string): Promise<void> {
+  await execute(url, `alter database ${new URL(url).pathname.slice(1)} set ${setting} = '${limit}'`)
 }
 
 /** The address of a proxy that breaks the first connection on which the server has completed a commit. */

@@ -9,7 +9,7 @@ import {
 } from '../store/ledger/postgres/refused-databases.ts'
 import { migrate, readSchemaVersion } from '../store/ledger/postgres/migrate.ts'
 import { createPostgresDriver } from '../store/ledger/postgres/postgres-driver.ts'
-import { readerOn } from '../store/ledger/postgres/postgres-reader.ts'
+import { noTimeLimits, readPostgresSnapshot } from '../store/ledger/postgres/postgres-reader.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import { readServerMajor } from './dump.ts'
 import { endOpenProofs } from './end-open.ts'
@@ -99,15 +99,14 @@ async function refuseRunningService(client: ClientBase, place: string): Promise<
 async function forgetWhatWasOpen(url: string): Promise<RestoredDump> {
   await withClient(url, async (client, place) => {
     await migrate(client, place)
-    await client.query('delete from service_secrets')
-    await client.query('delete from sessions')
+    await client.query(`begin; ${noTimeLimits} delete from service_secrets; delete from sessions; commit`)
   })
   const shardOfAccount = await withClient(url, readShards)
   const pool = openPool(url, { max: 4 })
   let endedProofs: number
   try {
     const driver = createPostgresDriver(pool, shardOfAccount)
-    endedProofs = await endOpenProofs(driver, readerOn(pool), shardOfAccount)
+    endedProofs = await readPostgresSnapshot(pool, (db) => endOpenProofs(driver, db, shardOfAccount))
   } finally {
     await pool.end()
   }

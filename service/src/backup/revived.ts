@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 
 import type { IdKind } from '../domain/type-id.ts'
 import { openPool } from '../store/ledger/postgres/connection.ts'
-import { readerOn } from '../store/ledger/postgres/postgres-reader.ts'
+import { readPostgresSnapshot } from '../store/ledger/postgres/postgres-reader.ts'
 import { from, idFrom, ids } from '../store/ledger/reads/rows.ts'
 import { readerOf } from '../store/ledger/sqlite/sqlite-reader.ts'
 import type { Table } from '../store/ledger/table.ts'
@@ -128,7 +128,7 @@ async function withLedger<Result>(
   }
   const pool = openPool(ledger.url, { max: 1 })
   try {
-    return await work(readerOn(pool))
+    return await readPostgresSnapshot(pool, work)
   } finally {
     await pool.end()
   }

@@ -50,14 +50,22 @@ export function readerOn(connection: Pick<ClientBase, 'query'>): Reader {
   return readerOver(async (text, values) => (await connection.query(text, values.map(storable))).rows)
 }
 
-/** Reads from one snapshot of a database. */
+/** No time limits until the end of the transaction, whatever those of the role. Servers before 17 lack the last one. */
+export const noTimeLimits = `
+  set local statement_timeout = 0;
+  set local lock_timeout = 0;
+  set local idle_in_transaction_session_timeout = 0;
+  select case when current_setting('server_version_num')::int >= 170000
+    then set_config('transaction_timeout', '0', true) end;`
+
+/** Reads from one snapshot of a database, for as long as it takes. */
 export async function readPostgresSnapshot<Answer>(
   pool: Pool,
   work: (db: Reader) => Promise<Answer>,
 ): Promise<Answer> {
   const client = await pool.connect()
   try {
-    await client.query('begin isolation level repeatable read read only')
+    await client.query(`begin isolation level repeatable read read only; ${noTimeLimits}`)
     return await work(readerOn(client))
   } finally {
     // Closes the connection, which ends the transaction.
