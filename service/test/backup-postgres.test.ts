@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -240,13 +240,34 @@ test(
 )
 
 test(
+  'A backup is refused if the tables are in a schema of their own, which a restore would not find',
+  { skip: missing },
+  async (context) => {
+    const { url, drop } = await postgres15!.createEmptyDatabase()
+    context.after(drop)
+    await execute(url, 'create schema app')
+    await configure(url, 'search_path', 'app')
+    const { folder, purserWith } = testCommand(context)
+    const purser = (...words: string[]) => purserWith({ environment: onPostgres(url) }, ...words)
+    assert.equal((await purser('migrate', 'up')).code, 0)
+    const { code, output, errors } = await purser('backup', 'purser.dump')
+    assert.deepEqual([code, output], [1, ''])
+    assert.match(
+      errors,
+      /has its tables in the schema app, and purser restore needs them in public; move them/,
+    )
+    assert.deepEqual(readdirSync(folder), [])
+  },
+)
+
+test(
   'A short idle_in_transaction_session_timeout of the database does not end a backup or a restore',
   { skip: missing },
   async (context) => {
     const { url, purser } = await backUpOpenProof(context)
     const { url: empty } = await postgres15!.createEmptyDatabase()
     for (const database of [url, empty]) {
-      await limitTime(database, 'idle_in_transaction_session_timeout', '20ms')
+      await configure(database, 'idle_in_transaction_session_timeout', '20ms')
     }
     const made = await purser(url, 'backup', 'again.dump')
     assert.deepEqual([made.code, made.errors], [0, ''])
@@ -263,7 +284,7 @@ for (const setting of ['statement_timeout', 'lock_timeout', 'transaction_timeout
     const purser = (...words: string[]) => purserWith({ environment: onPostgres(url) }, ...words)
     assert.equal((await purser('migrate', 'up')).code, 0)
     const blocker = await block(context, url, 'lock table mandates')
-    await limitTime(url, setting, '500ms')
+    await configure(url, setting, '500ms')
 
     const ended = new AbortController()
     const checking = purser('ledger', 'check').finally(() => ended.abort())
@@ -372,9 +393,9 @@ async function isWaiting(url: string, time = '0'): Promise<boolean> {
   return waiting.length > 0
 }
 
-/** Sets a time limit for the next connections to a database. */
-async function limitTime(url: string, setting: string, limit: string): Promise<void> {
-  await execute(url, `alter database ${new URL(url).pathname.slice(1)} set ${setting} = '${limit}'`)
+/** Changes a setting of the next connections to a database. */
+async function configure(url: string, setting: string, value: string): Promise<void> {
+  await execute(url, `alter database ${new URL(url).pathname.slice(1)} set ${setting} = '${value}'`)
 }
 
 /** The address of a proxy that breaks the first connection on which the server has completed a commit. */

@@ -1,5 +1,8 @@
 import { statSync } from 'node:fs'
 
+import type { ClientBase } from 'pg'
+
+import { StoreOpenError } from '../store/open-error.ts'
 import { withClient } from '../store/ledger/postgres/connection.ts'
 import { progressMs } from './copy-file.ts'
 import { createPrivateFile } from './private-file.ts'
@@ -23,6 +26,7 @@ export async function dumpPostgres(
   { path, environment, signal, onProgress }: DumpOptions,
 ): Promise<LedgerSums> {
   const program = findProgram('pg_dump', await readServerMajor(url))
+  await withClient(url, refuseOtherSchema)
   createPrivateFile(path)
   const progress = setInterval(() => onProgress(statSync(path).size), progressMs)
   try {
@@ -45,6 +49,17 @@ export async function dumpPostgres(
   } finally {
     clearInterval(progress)
   }
+}
+
+/** An archive names the schema of each table, and a restore finds them only in `public`. */
+async function refuseOtherSchema(client: ClientBase, place: string): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(`
+    select nspname as name from pg_class join pg_namespace n on n.oid = relnamespace
+    where pg_class.oid = to_regclass('purser_schema')`)
+  const name = rows[0]?.name ?? 'public'
+  if (name === 'public') return
+  const cause = `${place} has its tables in the schema ${name}, and purser restore needs them in public; move them there (alter table … set schema public), or use pg_dump and pg_restore themselves`
+  throw new StoreOpenError('program_failed', { cause })
 }
 
 /** The release of a database's server, such as 18. */
