@@ -242,7 +242,7 @@ const refusals: readonly Refusal[] = [
     what: 'A restore from a file that is not a backup',
     args: ['restore', 'text.db'],
     prepare: (folder) => writeFileSync(join(folder, 'text.db'), 'text'.repeat(100)),
-    says: /text\.db is a database of another program|is damaged/,
+    says: /text\.db is not a backup of Purser; name another backup\.$/,
   },
   {
     what: 'A restore from a backup with an overwritten page',

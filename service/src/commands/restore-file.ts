@@ -11,6 +11,7 @@ import { createFolder, lockFile } from '../store/ledger/sqlite/open.ts'
 import { neededVersion, readSqliteVersion } from '../store/ledger/sqlite/schema-version.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import { sumUpSqlite, type LedgerSums } from '../backup/sum-up.ts'
+import { CommandError } from './io.ts'
 
 export interface RestoreFileOptions {
   readonly backup: string
@@ -35,7 +36,8 @@ export interface RestoredFile {
 /**
  * Replaces a SQLite ledger by a backup. The restored ledger is prepared and checked next to the old one, and
  * renamed once the old secret is deleted: after a crash at any point no service starts on the restored ledger
- * with the old secret. Throws a `StoreOpenError` if a service uses the ledger, or the file is not a backup.
+ * with the old secret. Throws a `StoreOpenError` if a service uses the ledger, and a `CommandError` if the file is not a
+ * backup.
  */
 export async function restoreFile({
   backup,
@@ -68,11 +70,23 @@ export async function restoreFile({
 }
 
 function refuseUnfitBackup(backup: string): void {
-  const version = readSqliteVersion(backup)
+  const version = readBackupVersion(backup)
   if (version === undefined) throw new StoreOpenError('no_backup', { place: backup })
   if (version === 0) throw new StoreOpenError('backup_empty', { place: backup })
   if (version > neededVersion) {
     throw new StoreOpenError('backup_too_new', { place: backup, found: version, needed: neededVersion })
+  }
+}
+
+/** The advice about a ledger does not apply to a backup. */
+function readBackupVersion(backup: string): number | undefined {
+  try {
+    return readSqliteVersion(backup)
+  } catch (error) {
+    if (!(error instanceof StoreOpenError)) throw error
+    const { cause } = error.values
+    const fault = cause === undefined ? 'is not a backup of Purser' : `cannot be read (${cause})`
+    throw new CommandError(`${backup} ${fault}; name another backup`)
   }
 }
 
