@@ -114,6 +114,10 @@ export const howToPayAfter = {
     'Three attempts to deliver the goods for this proof completely have failed. Look it up with GET /v1/payments/proofs/{nonce}: once its status is captured, contact the merchant; if it is voided or expired, nothing was charged.',
 } as const
 
+/** The message for a proof that an earlier request used, for another price of the same resource. */
+export const howToPayForOtherPrice =
+  'This proof may have been charged for an earlier request, whose price was not the price of this one. Look it up with GET /v1/payments/proofs/{nonce}: if its status is captured, repeat the earlier request, or contact the merchant; a new proof is charged again.'
+
 /** The message for a charged proof, by the state of its delivery. */
 export const howToPayAgain = {
   delivered: `This proof has bought its goods already. ${another}.`,

@@ -1,6 +1,12 @@
 import type { Proof } from '@purser/client'
 
-import { howToPayAfter, howToPayAgain, type Offer, type RefusalReason } from '../challenge.ts'
+import {
+  howToPayAfter,
+  howToPayAgain,
+  howToPayForOtherPrice,
+  type Offer,
+  type RefusalReason,
+} from '../challenge.ts'
 import { canCapture, type PaymentClient } from '../client.ts'
 import { createDeliveries, type Claim } from './deliveries.ts'
 import type { DeliveryStore } from './delivery-store.ts'
@@ -137,6 +143,9 @@ async function refuse(claim: Claim, reason: RefusalReason, howToPay?: string): P
   // An earlier request may have been charged, whatever is wrong with this one.
   if (claim.isResumed && reason !== 'nonce_reused') await claim.inDoubt()
   else await claim.forget()
+  if (claim.isResumed && reason === 'amount_mismatch') {
+    return { outcome: 'refused', reason, howToPay: howToPayForOtherPrice }
+  }
   return { outcome: 'refused', reason, ...(howToPay === undefined ? {} : { howToPay }) }
 }
 
