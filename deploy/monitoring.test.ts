@@ -130,7 +130,7 @@ test('Each metric of the dashboard and the alerts is exported by a running servi
   )
 })
 
-test('The guide names labels as they are exported', async (context) => {
+test('The guide names labels, results and decisions as they are exported', async (context) => {
   const service = await startTestService(context, { PURSER_METRICS_PORT: '0' })
   await service.call('GET', '/agents')
   const series = [...(await readMetrics(service.metricsUrl)).keys()]
@@ -139,6 +139,15 @@ test('The guide names labels as they are exported', async (context) => {
   const named = [...guide.matchAll(/`(\w+)="[^"`]+"`/g)].map(([, name]) => name)
   assert.ok(named.length > 0)
   for (const name of named) assert.ok(exported.has(name), name)
+  for (const [metric, label] of [
+    ['purser_verifications_total', 'result'],
+    ['purser_proofs_total', 'decision'],
+  ] as const) {
+    const valueOf = new RegExp(`^${metric}\\{.*\\b${label}="(\\w+)"`)
+    const values = new Set(series.flatMap((one) => valueOf.exec(one)?.[1] ?? []))
+    const [, list = ''] = new RegExp(`\`${metric}\`.*\`${label}\` \\(([^)]*)\\)`).exec(guide) ?? []
+    assert.deepEqual([...list.matchAll(/\w+/g)].map(([value]) => value).sort(), [...values].sort(), metric)
+  }
 })
 
 test("The dashboard's panels have unique ids and do not overlap", () => {
