@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -8,6 +8,7 @@ import { describe, test } from 'node:test'
 import { parse } from 'yaml'
 
 import { readConfig } from '../service/src/settings/config.ts'
+import { openSqliteFile } from '../service/src/store/ledger/sqlite/open.ts'
 import { nameFaults } from '../service/src/settings/names.ts'
 import { projectFolder } from '../tools/source-files.ts'
 
@@ -35,6 +36,30 @@ describe('The systemd units', { skip: isMissing('systemd-analyze') }, () => {
     assert.ok(names.length >= 2)
     assert.deepEqual(nameFaults(names), [])
   })
+})
+
+test('The backup of the guide works in a crontab, where % ends a command and PATH is short', (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-cron-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  openSqliteFile(join(folder, 'purser.db')).close()
+  const guide = readFileSync(join(projectFolder, 'docs/guides/operators.md'), 'utf8')
+  const [, line = ''] = /^(?:\S+ ){5}(.*purser backup .*)$/m.exec(guide) ?? []
+  assert.notEqual(line, '')
+  // Like cron: an escaped % is a %, and any other ends the command.
+  const [command = ''] = line.split(/(?<!\\)%/)
+  const here = command
+    .replaceAll('\\%', '%')
+    .replaceAll('/opt/purser', projectFolder)
+    .replaceAll(/\/var\/(lib\/purser|backups)/g, folder)
+  const env = { PATH: '/usr/bin:/bin', HOME: folder, SHELL: '/bin/sh' }
+  const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', here], {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+  })
+  assert.deepEqual([status, stderr], [0, ''])
+  assert.match(stdout, /Every sum agrees with its records/)
+  assert.ok(readdirSync(folder).some((name) => /^purser-\d{4}-\d\d-\d\d\.db$/.test(name)))
 })
 
 interface Compose {
