@@ -85,6 +85,12 @@ const troubles: readonly Trouble[] = [
     finding: /purser\.db can be read by others; run: chmod 600 /,
   },
   {
+    name: 'what an interrupted restore has left',
+    cause: (folder) => writeFileSync(join(folder, 'data/purser.db.0123abcd.restoring'), '', { mode: 0o600 }),
+    mark: 'warn',
+    finding: /purser\.db\.0123abcd\.restoring is left from an interrupted restore; delete it/,
+  },
+  {
     name: 'settings that others can read',
     cause: (folder) => {
       chmodSync(folder, 0o755)

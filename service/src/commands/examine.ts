@@ -1,4 +1,4 @@
-import { statSync, type Stats } from 'node:fs'
+import { existsSync, realpathSync, statSync, type Stats } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
@@ -11,6 +11,7 @@ import { codeOf } from '../store/error-code.ts'
 import { findFile } from '../store/ledger/sqlite/find-file.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import { lacksKey } from './chosen-keys.ts'
+import { findDrafts } from './restore-file.ts'
 import { readSchemaStatus } from './schema-status.ts'
 import { inUnits } from './sizes.ts'
 import type { Io } from './io.ts'
@@ -89,7 +90,14 @@ async function examinePlace(config: Config, calledAs: string): Promise<Finding[]
 
 function examineFiles(path: string): Finding[] {
   const files = [path, `${path}-wal`, `${path}.lock`, proofSecretPath(path)]
-  const findings = files.flatMap((file) => examineFile('files', file) ?? [])
+  const drafts = existsSync(path) ? findDrafts(realpathSync(path)) : []
+  const findings = [
+    ...files.flatMap((file) => examineFile('files', file) ?? []),
+    ...drafts.map((draft): Finding => {
+      const finding = `${draft} is left from an interrupted restore; delete it if no restore is running`
+      return { mark: 'warn', subject: 'files', finding }
+    }),
+  ]
   const faults = findings.filter(({ mark }) => mark !== 'ok')
   if (findings.length === 0 || faults.length > 0) return faults
   return [{ mark: 'ok', subject: 'files', finding: `${dirname(path)} keeps the ledger for this user alone` }]

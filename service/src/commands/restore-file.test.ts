@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -24,4 +24,21 @@ test('Two restores within one second both keep the replaced ledger', async (cont
 
   assert.notEqual(first.keptPath, second.keptPath)
   for (const { keptPath } of [first, second]) assert.ok(existsSync(keptPath ?? ''), keptPath)
+})
+
+test('A restore removes what an interrupted one has left', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'purser.db')
+  const backup = join(folder, 'backup.db')
+  await openSqliteLedgerStore({ path, nextId: createIdsOfTimes() }).close()
+  const { signal } = new AbortController()
+  await copySqliteFile({ from: path, to: backup, signal })
+  for (const suffix of ['', '-wal', '-shm', '.lock']) writeFileSync(`${path}.0123abcd.restoring${suffix}`, '')
+  writeFileSync(`${path}.mine.restoring`, '')
+  await restoreFile({ backup, path, nowMs: 0, signal })
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.includes('.restoring')),
+    ['purser.db.mine.restoring'],
+  )
 })

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, linkSync, realpathSync, renameSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, linkSync, readdirSync, realpathSync, renameSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 
 import { renewProofSecret } from '../start/proof-secret.ts'
 import { syncFile } from '../backup/private-file.ts'
@@ -51,6 +51,8 @@ export async function restoreFile({
   const lock = lockFile(place, path)
   const draft = `${place}.${randomBytes(4).toString('hex')}.restoring`
   try {
+    // The lock rules out that another restore still needs them.
+    for (const left of findDrafts(place)) removeSqliteFile(left)
     await copySqliteFile({ from: backup, to: draft, signal })
     const endedProofs = await forgetOpen(draft)
     const sums = await sumUpSqlite(draft)
@@ -67,6 +69,14 @@ export async function restoreFile({
     removeSqliteFile(draft)
     lock.close()
   }
+}
+
+/** The unfinished ledgers of restores: of an interrupted one, unless one is running. */
+export function findDrafts(place: string): string[] {
+  const [folder, name] = [dirname(place), basename(place)]
+  return readdirSync(folder)
+    .filter((file) => file.startsWith(name) && /^\.[0-9a-f]{8}\.restoring$/.test(file.slice(name.length)))
+    .map((file) => join(folder, file))
 }
 
 function refuseUnfitBackup(backup: string): void {
