@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import type { ClientBase } from 'pg'
 
 import { readShards } from '../store/ledger/postgres/distribution.ts'
@@ -86,13 +88,21 @@ export async function adoptRecovered(url: string): Promise<RestoredDump> {
   return forgetWhatWasOpen(url)
 }
 
+/** How long the connections of a service that has just stopped may take to end. */
+const closingMs = 2_000
+
 /** A running service would keep signing with the old secret. */
 async function refuseRunningService(client: ClientBase, place: string): Promise<void> {
-  const { rows } = await client.query(
-    `select 1 from pg_stat_activity
-     where datname = current_database() and application_name = 'purser' and pid <> pg_backend_pid()`,
-  )
-  if (rows.length > 0) throw new StoreOpenError('database_in_use', { place })
+  const untilMs = performance.now() + closingMs
+  for (;;) {
+    const { rows } = await client.query(
+      `select 1 from pg_stat_activity
+       where datname = current_database() and application_name = 'purser' and pid <> pg_backend_pid()`,
+    )
+    if (rows.length === 0) return
+    if (performance.now() > untilMs) throw new StoreOpenError('database_in_use', { place })
+    await sleep(100)
+  }
 }
 
 /** Ends what was open in a marked database, and removes the mark if the ledger is sound. */
