@@ -127,7 +127,8 @@ export async function startService(
       await app.close()
       throw error
     })
-    if (!minted) await warnAboutUnknownKeys(app.log, store, config)
+    // Requests are answered already: the service is ready. A store that fails now reports it elsewhere.
+    if (!minted) warnAboutUnknownKeys(app.log, store, config).catch(() => undefined)
     metrics?.watch({
       store,
       now,
