@@ -1,4 +1,4 @@
-import { existsSync, realpathSync, statSync, type Stats } from 'node:fs'
+import { realpathSync, statSync, type Stats } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
@@ -90,7 +90,7 @@ async function examinePlace(config: Config, calledAs: string): Promise<Finding[]
 
 function examineFiles(path: string): Finding[] {
   const files = [path, `${path}-wal`, `${path}.lock`, proofSecretPath(path)]
-  const drafts = existsSync(path) ? findDrafts(realpathSync(path)) : []
+  const drafts = findIfAllowed(path) ? findDrafts(realpathSync(path)) : []
   const findings = [
     ...files.flatMap((file) => examineFile('files', file) ?? []),
     ...drafts.map((draft): Finding => {
