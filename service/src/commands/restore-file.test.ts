@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 
 import { copySqliteFile } from '../backup/copy-file.ts'
 import { restoreFile } from './restore-file.ts'
@@ -10,13 +10,7 @@ import { createIdsOfTimes } from '../ids.ts'
 import { openSqliteLedgerStore } from '../store/ledger/sqlite/sqlite-ledger-store.ts'
 
 test('Two restores within one second both keep the replaced ledger', async (context) => {
-  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
-  context.after(() => rmSync(folder, { recursive: true, force: true }))
-  const path = join(folder, 'purser.db')
-  const backup = join(folder, 'backup.db')
-  await openSqliteLedgerStore({ path, nextId: createIdsOfTimes() }).close()
-  const { signal } = new AbortController()
-  await copySqliteFile({ from: path, to: backup, signal })
+  const { path, backup, signal } = await backUp(context)
 
   const nowMs = Date.parse('2026-07-01T12:00:00.001Z')
   const first = await restoreFile({ backup, path, nowMs, signal })
@@ -27,13 +21,7 @@ test('Two restores within one second both keep the replaced ledger', async (cont
 })
 
 test('A restore removes what an interrupted one has left', async (context) => {
-  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
-  context.after(() => rmSync(folder, { recursive: true, force: true }))
-  const path = join(folder, 'purser.db')
-  const backup = join(folder, 'backup.db')
-  await openSqliteLedgerStore({ path, nextId: createIdsOfTimes() }).close()
-  const { signal } = new AbortController()
-  await copySqliteFile({ from: path, to: backup, signal })
+  const { folder, path, backup, signal } = await backUp(context)
   for (const suffix of ['', '-wal', '-shm', '.lock']) writeFileSync(`${path}.0123abcd.restoring${suffix}`, '')
   writeFileSync(`${path}.mine.restoring`, '')
   await restoreFile({ backup, path, nowMs: 0, signal })
@@ -42,3 +30,15 @@ test('A restore removes what an interrupted one has left', async (context) => {
     ['purser.db.mine.restoring'],
   )
 })
+
+/** A ledger and its backup, in a folder that is removed when the test ends. */
+async function backUp(context: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'purser.db')
+  const backup = join(folder, 'backup.db')
+  await openSqliteLedgerStore({ path, nextId: createIdsOfTimes() }).close()
+  const { signal } = new AbortController()
+  await copySqliteFile({ from: path, to: backup, signal })
+  return { folder, path, backup, signal }
+}

@@ -323,7 +323,7 @@ const wrong: readonly (readonly [environment: Record<string, string>, fault: str
     (path) =>
       [
         { PURSER_DATABASE: `sqlite:${path}` },
-        `PURSER_DATABASE must be sqlite: and a path without white space at its ends, not ${JSON.stringify(`sqlite:${path}`)}`,
+        `PURSER_DATABASE must be sqlite: and a path without leading or trailing whitespace, not ${JSON.stringify(`sqlite:${path}`)}`,
       ] as const,
   ),
   ...[

@@ -253,7 +253,7 @@ function database(
   }
   if (path !== path?.trim()) {
     faults.push(
-      `${name} must be sqlite: and a path without white space at its ends, not ${JSON.stringify(text)}`,
+      `${name} must be sqlite: and a path without leading or trailing whitespace, not ${JSON.stringify(text)}`,
     )
   }
   return { kind: 'sqlite', path: resolve(folder, path ?? 'data/purser.db') }

@@ -61,7 +61,7 @@ const sentences = {
   server_failed: ['{place} cannot be used ({cause})', "see the server's log"],
 
   path_with_spaces: [
-    '{place} has white space at its ends',
+    '{place} has leading or trailing whitespace',
     'name a file without it, with {file}/path/purser.db',
   ],
   hard_links: [

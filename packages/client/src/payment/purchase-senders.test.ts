@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { issueKey } from '../../../../service/testing/service.ts'
@@ -89,33 +89,20 @@ for (const [where, open] of Object.entries(sharedStores)) {
       const merchantKey = await issueKey(service, { role: 'merchant' })
       const [first, second] = await open(context)
       assert.ok(first && second)
-      const arrived = Promise.withResolvers<void>()
-      const sent = Promise.withResolvers<void>()
-      let shown = 0
-      // It delivers for the first copy of the proof, and refuses all further copies.
-      const { merchant, pay, budget } = await openMarket(context, service, {
-        beforeVerify: (request, response) => {
-          void answer(proofOf(request), response)
-          return true
-        },
+      const { merchant, pay, budget, arrived, goOn, shown } = await openStrictMarket(context, {
+        settle: (proof) => settle(proof, merchantKey),
+        end: (response) => response.end(goods),
+        refuse,
       })
-      async function answer(proof: Proof, response: ServerResponse): Promise<void> {
-        shown += 1
-        if (shown > 1) return refuse(proof, response)
-        await settle(proof, merchantKey)
-        arrived.resolve()
-        await sent.promise
-        response.end(goods)
-      }
 
       const one = pay({ purchases: first })(merchant.url, { purchaseId })
-      await arrived.promise
+      await arrived
       const other = pay({ purchases: second })(merchant.url, { purchaseId })
       let settled = 0
       const ended = () => void (settled += 1)
       other.then(ended, ended)
-      await until(async () => settled > 0 || (shown > 1 && (await sendersIn(first)).length === 1))
-      sent.resolve()
+      await until(async () => settled > 0 || (shown() > 1 && (await sendersIn(first)).length === 1))
+      goOn()
 
       const answers = await Promise.all([one, other])
       assert.deepEqual(await Promise.all(answers.map((given) => given.text())), [goods, goods])
@@ -132,36 +119,24 @@ for (const [where, open] of Object.entries(sharedStores)) {
 test('If no process gets the goods of a charged proof, each one rejects with its own error', async (context) => {
   const merchantKey = await issueKey(service, { role: 'merchant' })
   const store = createPurchaseMemory()
-  const arrived = Promise.withResolvers<void>()
-  const refused = Promise.withResolvers<void>()
-  let shown = 0
-  const { merchant, pay, budget } = await openMarket(context, service, {
-    beforeVerify: (request, response) => {
-      void answer(proofOf(request), response)
-      return true
-    },
+  const { merchant, pay, budget, arrived, goOn, shown } = await openStrictMarket(context, {
+    settle: (proof) => collect('verify', proof, merchantKey),
+    end: (response) => response.destroy(),
+    refuse: (_proof, response) => void response.writeHead(503).end(),
   })
-  async function answer(proof: Proof, response: ServerResponse): Promise<void> {
-    shown += 1
-    if (shown > 1) return void response.writeHead(503).end()
-    await collect('verify', proof, merchantKey)
-    arrived.resolve()
-    await refused.promise
-    response.destroy()
-  }
 
   const buy = pay({ purchases: store, maxRetries: 0 })
   const one = assert.rejects(buy(merchant.url, { purchaseId }), {
     name: 'PaidNotDeliveredError',
     reason: 'no_answer',
   })
-  await arrived.promise
+  await arrived
   const other = assert.rejects(pay({ purchases: store, maxRetries: 0 })(merchant.url, { purchaseId }), {
     name: 'PaidNotDeliveredError',
     reason: 'merchant_failed',
   })
-  await until(async () => shown > 1 && (await sendersIn(store)).length === 1)
-  refused.resolve()
+  await until(async () => shown() > 1 && (await sendersIn(store)).length === 1)
+  goOn()
   await Promise.all([one, other])
   assert.equal(new Set(merchant.visits.flatMap(({ nonce }) => nonce ?? [])).size, 1, 'one proof')
   assert.deepEqual(await sendersIn(store), [])
@@ -219,6 +194,34 @@ test('A process that sends a proof for long keeps saying so', async (context) =>
   await sleep(5)
   assert.equal((await store.find(purchaseId))?.revision, revision, 'not after that')
 })
+
+interface Strictness {
+  readonly settle: (proof: Proof) => Promise<void>
+  readonly end: (response: ServerResponse) => unknown
+  readonly refuse: (proof: Proof, response: ServerResponse) => void
+}
+
+/** A merchant that settles the first copy of a proof, ends its response after `goOn`, and refuses all further copies. */
+async function openStrictMarket(context: TestContext, { settle, end, refuse }: Strictness) {
+  const arrived = Promise.withResolvers<void>()
+  const goingOn = Promise.withResolvers<void>()
+  let shown = 0
+  async function answer(proof: Proof, response: ServerResponse): Promise<void> {
+    shown += 1
+    if (shown > 1) return refuse(proof, response)
+    await settle(proof)
+    arrived.resolve()
+    await goingOn.promise
+    end(response)
+  }
+  const market = await openMarket(context, service, {
+    beforeVerify: (request, response) => {
+      void answer(proofOf(request), response)
+      return true
+    },
+  })
+  return { ...market, arrived: arrived.promise, goOn: goingOn.resolve, shown: () => shown }
+}
 
 async function sendersIn(store: PurchaseStore) {
   const step = (await store.find(purchaseId))?.step

@@ -93,14 +93,14 @@ test('Opening the same file twice in this process is refused, and works once the
   openSqliteFile(path).close()
 })
 
-test('A path with white space at its ends is refused: SQLite would open the file without it, under another lock', (context) => {
+test('A path with leading or trailing whitespace is refused: SQLite would open the file without it, under another lock', (context) => {
   const path = pathFor(context)
   const first = openSqliteFile(path)
   const files = readdirSync(dirname(path))
   for (const spaced of [`${path} `, `${path}\r`, `${path}\n`, ` ${path}`]) {
     assert.throws(() => openSqliteFile(spaced), {
       name: 'StoreOpenError',
-      message: `${JSON.stringify(spaced)} has white space at its ends; name a file without it, with PURSER_DATABASE=sqlite:/path/purser.db`,
+      message: `${JSON.stringify(spaced)} has leading or trailing whitespace; name a file without it, with PURSER_DATABASE=sqlite:/path/purser.db`,
     })
   }
   assert.deepEqual(readdirSync(dirname(path)), files)
