@@ -374,6 +374,9 @@ function tries({ stderr }: Pick<ReadyProcess, 'stderr'>): string[] {
 /** Resolves once every worker has answered, which requires that it is ready. */
 async function everyWorkerAnswers(service: ReadyProcess): Promise<void> {
   const pids = workersOf(service)
+  // The primary hands over no connection until the programs of all these processes run; one that is stopped before
+  // would block it.
+  assert.equal(await statusOnNewConnection(`${service.url}/readyz`), 200)
   for (const pid of pids) {
     const others = pids.filter((other) => other !== pid)
     for (const other of others) process.kill(other, 'SIGSTOP')
