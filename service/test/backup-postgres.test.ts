@@ -74,7 +74,7 @@ for (const server of postgresServers) {
     `The rest of a restore is done for a database that ${server.name} has recovered`,
     { skip: server.missing ?? false },
     async (context) => {
-      const { url, drop } = await server.createDatabase()
+      const { url, coordinator = url, drop } = await server.createDatabase()
       context.after(drop)
       const service = await startTestService(context, onPostgres(url))
       const limits = [{ window: 'lifetime', max_amount: '1.00' }]
@@ -82,7 +82,11 @@ for (const server of postgresServers) {
       const open = await issueProof(service, purchase)
 
       const { purserWith } = testCommand(context)
-      const purser = (...words: string[]) => purserWith({ environment: onPostgres(url) }, ...words)
+      const purser = (...words: string[]) => purserWith({ environment: onPostgres(coordinator) }, ...words)
+      if (coordinator !== url) {
+        const { errors } = await purserWith({ environment: onPostgres(url) }, 'restore', '--recovered')
+        assert.match(errors, /is a worker of Citus, .*; use the address of its coordinator/)
+      }
       const inUse = await purser('restore', '--recovered')
       assert.deepEqual([inUse.code, inUse.output], [1, ''])
       assert.match(inUse.errors, /A Purser service is using .*; stop every service first/)

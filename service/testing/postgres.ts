@@ -34,8 +34,10 @@ export interface PostgresServer {
   readonly missing?: string
   /** Whether its databases are distributed over machines. */
   readonly isDistributed: boolean
-  /** An empty database with the schema, for one test. */
-  readonly createDatabase: () => Promise<PostgresDatabase>
+  /**
+   * An empty database with the schema, for one test; with the address of the coordinator, if its own is that of a worker.
+   */
+  readonly createDatabase: () => Promise<PostgresDatabase & Addresses>
   /** A database without tables; with the address of a worker, if it is distributed. */
   readonly createEmptyDatabase: () => Promise<PostgresDatabase & { readonly worker?: string }>
 }
@@ -71,6 +73,9 @@ function debianServer(): PostgresServer {
   return binaries ? server : { ...server, missing: "Debian's PostgreSQL 15 is not installed here" }
 }
 
+/** Of a database: that for services, and that of its coordinator if it differs. */
+type Addresses = Pick<PostgresDatabase, 'url'> & { readonly coordinator?: string }
+
 /** Services connect to a Citus coordinator, or with `worker` to one of its workers. */
 function namedServer(url: string | undefined, distribute: string | undefined): PostgresServer {
   const name = `the ${distribute === undefined ? 'server' : 'Citus'} of PURSER_TEST_POSTGRES`
@@ -81,7 +86,7 @@ function namedServer(url: string | undefined, distribute: string | undefined): P
 function serverOf(name: string, start: () => Promise<string>, distributed?: string): PostgresServer {
   const isDistributed = distributed !== undefined
   let starting: Promise<string> | undefined
-  const free: string[] = []
+  const free: Addresses[] = []
   let made = 0
   const run = `${process.pid}_${randomBytes(3).toString('hex')}`
 
@@ -93,12 +98,12 @@ function serverOf(name: string, start: () => Promise<string>, distributed?: stri
   }
 
   /** Emptying a database takes far less time than creating one. */
-  async function reuse(url: string): Promise<void> {
+  async function reuse(addresses: Addresses): Promise<void> {
     await execute(
-      url,
+      addresses.url,
       [...allTables, { name: 'service_secrets' }].map(({ name }) => `delete from ${name}`).join(';'),
     )
-    free.push(url)
+    free.push(addresses)
   }
 
   return {
@@ -107,14 +112,14 @@ function serverOf(name: string, start: () => Promise<string>, distributed?: stri
     createEmptyDatabase: create,
     createDatabase: async () => {
       const used = free.pop()
-      if (used !== undefined) return { url: used, drop: () => reuse(used) }
+      if (used !== undefined) return { ...used, drop: () => reuse(used) }
       const { url, worker = url } = await create()
       await withClient(url, async (client, place) => {
         await migrate(client, place)
         if (isDistributed) await distribute(client, place)
       })
-      const chosen = distributed === 'worker' ? worker : url
-      return { url: chosen, drop: () => reuse(chosen) }
+      const addresses = distributed === 'worker' ? { url: worker, coordinator: url } : { url }
+      return { ...addresses, drop: () => reuse(addresses) }
     },
   }
 }

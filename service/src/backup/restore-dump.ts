@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { ClientBase } from 'pg'
 
-import { readShards } from '../store/ledger/postgres/distribution.ts'
+import { readDistribution, readShards, refuseWorker } from '../store/ledger/postgres/distribution.ts'
 import { openPool, withClient } from '../store/ledger/postgres/connection.ts'
 import {
   readUnfinished,
@@ -75,10 +75,12 @@ export async function restoreDump(
 export async function adoptRecovered(url: string): Promise<RestoredDump> {
   await withClient(url, async (client, place) => {
     if ((await readSchemaVersion(client)) === 0) throw new StoreOpenError('nothing_recovered', { place })
-    await refuseRunningService(client, place)
+    await refuseWorker(client, place)
+    const distribution = await readDistribution(client)
+    const isDistributed = distribution !== undefined && distribution.distributed.length > 0
+    await refuseRunningService(client, place, isDistributed)
     await migrate(client, place)
     if ((await readUnfinished(client)) === 'restore') return
-    const isDistributed = (await readShards(client, place)) !== undefined
     await client.query('begin')
     await client.query(`create table ${restoreMark} (restored boolean)`)
     // Services may use any machine of a distributed database, so each of them must have the mark.
@@ -92,12 +94,19 @@ export async function adoptRecovered(url: string): Promise<RestoredDump> {
 const closingMs = 2_000
 
 /** A running service would keep signing with the old secret. */
-async function refuseRunningService(client: ClientBase, place: string): Promise<void> {
+async function refuseRunningService(
+  client: ClientBase,
+  place: string,
+  isDistributed: boolean,
+): Promise<void> {
+  const [sessions, own] = isDistributed
+    ? ['citus_stat_activity', 'global_pid = citus_backend_gpid()']
+    : ['pg_stat_activity', 'pid = pg_backend_pid()']
   const untilMs = performance.now() + closingMs
   for (;;) {
     const { rows } = await client.query(
-      `select 1 from pg_stat_activity
-       where datname = current_database() and application_name = 'purser' and pid <> pg_backend_pid()`,
+      `select 1 from ${sessions}
+       where datname = current_database() and application_name = 'purser' and not (${own})`,
     )
     if (rows.length === 0) return
     if (performance.now() > untilMs) throw new StoreOpenError('database_in_use', { place })

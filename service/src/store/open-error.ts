@@ -54,6 +54,10 @@ const sentences = {
     'The server of {place} does not have Citus installed, so tables cannot be distributed',
     'omit --distribute',
   ],
+  citus_worker: [
+    '{place} is a worker of Citus, where tables cannot be changed',
+    'use the address of its coordinator',
+  ],
   table_not_distributed: [
     'The table {table} of {place} is not distributed over machines, unlike the others',
     'run {purser} migrate up --distribute',

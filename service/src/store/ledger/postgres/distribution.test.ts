@@ -83,6 +83,20 @@ test(
   },
 )
 
+test('A worker of Citus changes no tables', { skip }, async (context) => {
+  const { worker = '', drop } = await citus!.createEmptyDatabase()
+  context.after(drop)
+  await withClient(worker, async (client, place) => {
+    const refusal = {
+      name: 'StoreOpenError',
+      message: /is a worker of Citus, where tables cannot be changed; use the address of its coordinator/,
+    }
+    await assert.rejects(migrate(client, place), refusal)
+    const { rows } = await client.query(`select to_regclass('purser_schema') as made`)
+    assert.deepEqual(rows, [{ made: null }])
+  })
+})
+
 test(
   'While shards move to another machine under load, no payment is lost or charged twice',
   { skip },

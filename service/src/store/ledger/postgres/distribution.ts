@@ -27,8 +27,7 @@ function isOfTenants({ key }: Table): boolean {
 
 /** Undefined if the database has no Citus. */
 export async function readDistribution(client: ClientBase): Promise<Distribution | undefined> {
-  const { rows: extension } = await client.query(`select 1 from pg_extension where extname = 'citus'`)
-  if (extension.length === 0) return undefined
+  if (!(await hasCitus(client))) return undefined
   const { rows } = await client.query<{ name: string }>(
     `select name from unnest($1::text[]) as name
      where exists (
@@ -43,9 +42,22 @@ export async function readDistribution(client: ClientBase): Promise<Distribution
   }
 }
 
+/** Throws a `StoreOpenError` on a worker of Citus: only the coordinator changes tables. */
+export async function refuseWorker(client: ClientBase, place: string): Promise<void> {
+  if (!(await hasCitus(client))) return
+  const { rows } = await client.query('select 1 from pg_dist_local_group where groupid <> 0')
+  if (rows.length > 0) throw new StoreOpenError('citus_worker', { place })
+}
+
+async function hasCitus(client: ClientBase): Promise<boolean> {
+  const { rows } = await client.query(`select 1 from pg_extension where extname = 'citus'`)
+  return rows.length > 0
+}
+
 /**
  * Distributes the tenants' tables over the machines of Citus, by `account_id`, and copies the others to each machine.
- * Resolves to the tables that were not distributed before. Throws a `StoreOpenError` if there is no Citus.
+ * Resolves to the tables that were not distributed before. Throws a `StoreOpenError` if there is no Citus, or this is one of
+ * its workers.
  */
 export async function distribute(client: ClientBase, place: string): Promise<readonly string[]> {
   await client.query('begin')
@@ -54,6 +66,7 @@ export async function distribute(client: ClientBase, place: string): Promise<rea
     await client.query('select version from purser_schema for update')
     const distribution = await readDistribution(client)
     if (!distribution) throw await whyNoCitus(client, place)
+    await refuseWorker(client, place)
     let together = distribution.distributed.find((table) => tenantTables.includes(table))
     for (const table of distribution.local) {
       if (!tenantTables.includes(table)) {

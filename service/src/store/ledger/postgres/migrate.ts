@@ -2,6 +2,7 @@ import type { ClientBase } from 'pg'
 
 import { codeOf } from '../../error-code.ts'
 import { explainFailedStep, StoreOpenError } from '../../open-error.ts'
+import { refuseWorker } from './distribution.ts'
 import { refuseForeignTables } from './refused-databases.ts'
 import { ledgerSteps } from './schema.ts'
 
@@ -31,6 +32,7 @@ export async function migrate(
     const version = await readSchemaVersion(client)
     refuseNewer(version, place, wanted)
     if (version === wanted) return version
+    await refuseWorker(client, place)
     if (version === 0) await refuseForeignTables(client, place)
     try {
       return await applyMissingSteps(client, place, steps)
