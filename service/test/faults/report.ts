@@ -1,9 +1,12 @@
-import type { Answer, Call } from './history.ts'
+import { callText, jsonOf } from './call-text.ts'
+import type { Answer, Call, Evidence } from './history.ts'
 import type { RunReport } from './run.ts'
 
 /** Max printed complaints of one kind, and max printed log lines; the first ones are the most useful. */
 const shownOfKind = 3
 const shownBugs = 5
+/** Max printed lines of evidence for a complaint. */
+const shownEvidence = 20
 const shownCharacters = 1_000
 
 /** The description and the results of a run, as tables. */
@@ -30,8 +33,18 @@ export function printReport(report: RunReport): string {
       inOrder(countBy(complaints, ({ kind }) => kind)),
       complaints.length,
     ),
-    ...shown.map(({ kind, subject, text }) => `  ${kind}: ${subject}: ${text}`),
+    ...shown.flatMap(({ kind, subject, text }) => [
+      `  ${kind}: ${subject}: ${text}`,
+      ...evidenceOf(subject, evidence).map((line) => `    ${line.slice(0, shownCharacters)}`),
+    ]),
   ].join('\n')
+}
+
+/** What the ledger has about the subject of a complaint, and what clients requested. */
+function evidenceOf(subject: string, { calls, content }: Evidence): string[] {
+  return [...[...content.holds, ...content.transactions].map(jsonOf), ...calls.map(callText)]
+    .filter((line) => line.includes(subject))
+    .slice(0, shownEvidence)
 }
 
 /** Requests that were retried for lack of an answer, and their outcomes. */

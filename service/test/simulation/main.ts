@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 
+import { callText } from '../faults/call-text.ts'
 import { findComplaints } from '../faults/checker.ts'
 import { shrink } from './shrink.ts'
 import type { SimulationOptions } from './simulation.ts'
@@ -88,15 +89,8 @@ async function report(options: SimulationOptions): Promise<void> {
   console.error(`Seed ${options.seed} fails. Looking for a shorter history …`)
   const { options: shortest, evidence } = await shrink(options)
   console.error(`Shortest: ${JSON.stringify(shortest)}`)
-  for (const { keyId, request, beganMs, endedMs, answer } of evidence.calls) {
-    console.error(`${beganMs}..${endedMs} ${keyId} ${text(request)} -> ${text(answer)}`)
-  }
+  for (const call of evidence.calls) console.error(callText(call))
   for (const { kind, subject, text: what } of findComplaints(evidence)) {
     console.error(`${kind}: ${subject}: ${what}`)
   }
-}
-
-/** As JSON, which has no bigint. */
-function text(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part))
 }
