@@ -62,6 +62,29 @@ test('The denial of an attempt may be counted although the rerun granted the pro
   }
 })
 
+test('A payment may be made after its client has given up, but not after it got an answer', async () => {
+  const evidence = await runModel(1)
+  for (const isInSteps of [false, true]) {
+    for (const isAnswered of [false, true]) {
+      const spoiled = new Spoiled(evidence)
+      const { call: maker, answer } = spoiled.answered(
+        'verified',
+        ({ isReplay }, { request }) =>
+          !isReplay && request.act === (isInSteps ? 'capture-authorized' : 'verify'),
+      )
+      assert(maker.request.act === 'capture-authorized' || maker.request.act === 'verify')
+      const { nonce } = maker.request
+      const { createdAtMs } = spoiled.paymentOf({ nonce })
+      spoiled.calls.push(structuredClone({ ...maker, answer: { ...answer, isReplay: true } }))
+      maker.beganMs = createdAtMs - 2
+      maker.endedMs = createdAtMs - 1
+      if (!isAnswered) maker.answer = { is: 'unknown' }
+      const complaints = findComplaints(spoiled.evidence).filter(({ subject }) => subject === nonce)
+      assert.equal(complaints.length > 0, isAnswered, JSON.stringify(complaints))
+    }
+  }
+})
+
 test('A shared budget may count an expired hold of another mandate until its release, and no longer', () => {
   const askedAtMs = 1_000_000
   const cases = [

@@ -1,5 +1,5 @@
 import type { Complain } from '../complaint.ts'
-import { isFateUnknown, isVerified, type Dossier } from '../dossier.ts'
+import { isFateUnknown, isVerified, latestMs, type Dossier } from '../dossier.ts'
 import {
   isRefundedWhole,
   type Call,
@@ -118,7 +118,7 @@ function isMaker(
     isOwn(call, hold) &&
     (request.amountMicro ?? hold.amountMicro) === payment.amountMicro &&
     beganMs <= payment.createdAtMs &&
-    payment.createdAtMs <= call.endedMs &&
+    payment.createdAtMs <= latestMs(call) &&
     (isFateUnknown(call) || (isVerified(call) && !isReplay(call)))
   )
 }

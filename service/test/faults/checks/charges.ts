@@ -33,10 +33,10 @@ function checkPayment(
   const { nonce } = hold
   const own = attempts.filter((attempt) => isOwn(attempt, hold))
   const makers = own.filter(
-    ({ beganMs, endedMs, answer }) =>
-      beganMs <= payment.createdAtMs &&
-      payment.createdAtMs <= endedMs &&
-      (isFateUnknown({ answer }) || (answer.is === 'verified' && !answer.isReplay)),
+    (attempt) =>
+      attempt.beganMs <= payment.createdAtMs &&
+      payment.createdAtMs <= latestMs(attempt) &&
+      (isFateUnknown(attempt) || (isVerified(attempt) && !isReplay(attempt))),
   )
   if (makers.length === 0) {
     const failed = own.find(({ answer }) => answer.is === 'failed')
