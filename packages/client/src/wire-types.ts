@@ -2020,7 +2020,7 @@ export interface ProofDenial {
 export interface ProofRecord {
   /** UUID of the proof. */
   nonce: string
-  /** State of the proof: an `open` one can be charged or authorized, an `authorized` one waits for its merchant to capture it, and only a `captured` one was charged. */
+  /** State of the proof: an `open` one holds its amount, for a minute longer than the five in which it can be charged or authorized, an `authorized` one waits for its merchant to capture it, and only a `captured` one was charged. */
   status: ProofStatus
   /** Agent that requested the proof. */
   agent_id: string

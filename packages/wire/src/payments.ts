@@ -221,7 +221,7 @@ export const ProofRecord = Type.Object({
   nonce: Text(maxLengths.uuid, { description: 'UUID of the proof.' }),
   status: described(
     ProofStatus,
-    'State of the proof: an `open` one can be charged or authorized, an `authorized` one waits for its merchant to capture it, and only a `captured` one was charged.',
+    'State of the proof: an `open` one holds its amount, for a minute longer than the five in which it can be charged or authorized, an `authorized` one waits for its merchant to capture it, and only a `captured` one was charged.',
   ),
   agent_id: described(Id, 'Agent that requested the proof.'),
   mandate_id: described(Id, 'Mandate that it pays from.'),

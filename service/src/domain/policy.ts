@@ -183,7 +183,7 @@ function whyAsk(
     return `${amountText} > ${approval?.above ?? ''}, above which a person must approve each payment.`
   }
   if (code === 'first_purchase_at_seller') {
-    return 'Nothing was bought from this seller under the mandate; a person must approve the first purchase.'
+    return 'No payment to this seller is known under the mandate yet; a person must approve it.'
   }
   const limit = exceeded.find(({ id }) => id === limitId)
   const over = limit ? `${overLimit(limit, amountText, nameOfScope(limit))} ` : ''

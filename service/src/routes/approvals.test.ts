@@ -350,6 +350,38 @@ test('Sellers that were already paid need no approval when first purchases begin
   assert.equal((await askForProof(service, elsewhere, '1.00')).status, 402)
 })
 
+test('A proof that a budget has ended, or that is too old to be charged, makes no seller known', async () => {
+  const { service, purchase, agentKey: key } = await prepare({ first_purchase_at_seller: true })
+  const approveOne = async () => {
+    const asked = await askForProof(service, purchase, '1.00', { key })
+    assert.deepEqual([asked.status, asked.body.reason_code], [402, 'approval_required'])
+    const { id } = asked.body.approval
+    await decide(service, id, 'approve')
+    assert.equal((await askForProof(service, purchase, '1.00', { key, approval: id })).status, 201)
+  }
+  const reasons = async () => [
+    (await evaluate(service, purchase, '1.00')).body.reason_code,
+    (await service.call('POST', '/v1/verify-agent', { body: evaluateBody(purchase) })).body.reason_code,
+    (await askForProof(service, purchase, '1.00', { key })).body.reason_code,
+  ]
+  const isNew = Array(3).fill('approval_required')
+
+  await approveOne()
+  assert.notDeepEqual(await reasons(), isNew)
+  service.clock.nowMs += 5 * minuteMs + 1
+  assert.deepEqual(await reasons(), isNew, 'its hold lives for another minute')
+
+  await approveOne()
+  const { body: budget } = await service.call('POST', '/v1/budgets', {
+    body: { name: 'Team', limits: [{ window: 'lifetime', max_amount: '500.00' }] },
+  })
+  await service.call('PATCH', `/v1/agents/${purchase.agentId}`, { body: { budget_id: budget.id } })
+  for (const verb of ['freeze', 'unfreeze']) {
+    assert.equal((await service.call('POST', `/v1/budgets/${budget.id}/${verb}`)).status, 200)
+  }
+  assert.deepEqual(await reasons(), isNew, 'the budget was frozen after the proof was issued')
+})
+
 test('A mandate has at most a hundred approvals that have not expired; beyond that the refusal says when to ask again', async () => {
   const { service, purchase, approverKey } = await prepare({ above: '0.00' })
   const at = (count: number) => ({ ...purchase, resourceUrl: `${purchase.resourceUrl}/${count}` })

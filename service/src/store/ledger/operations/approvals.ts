@@ -19,12 +19,13 @@ import {
   knownSellers,
   openApprovals,
   payments,
+  type AgentRow,
   type ApprovalRow,
   type MandateRow,
   type OpenApprovalRow,
   type PaymentRow,
 } from '../tables.ts'
-import { statusOf } from './payment-rows.ts'
+import { captureReads, statusToCharge } from './bookings.ts'
 
 // Check 12: whether a person must approve a payment. Approvals change only while their mandate is locked.
 
@@ -56,13 +57,12 @@ export interface ApprovalGate extends ApprovalFacts {
 /** Undefined if the payment needs no approval. */
 export function approvalGate(
   call: AskingCall,
-  mandate: MandateRow,
-  limits: LimitFacts | undefined,
+  { mandate, agent, limits }: Payer & { readonly limits: LimitFacts | undefined },
   facts: Facts,
 ): ApprovalGate | undefined {
   if (!canNeedApproval(mandate, limits)) return undefined
   const { hold } = call
-  const seller = sellerOf(hold, mandate, facts)
+  const seller = sellerOf(hold, { mandate, agent }, facts)
   const { isKnown: isKnownSeller } = seller
   const exceeded = limits ? exceededLimits(limits, mandate.id, hold.amountMicro) : []
   const reason = reasonToAsk(mandate.approval, { ...hold, isKnownSeller }, exceeded)
@@ -320,6 +320,12 @@ function eventOf(
 /** What is bought, and when. */
 type Purchase = Pick<Hold, 'resourceUrl' | 'issuedAtMs'>
 
+/** A mandate that pays, with its agent. */
+interface Payer {
+  readonly mandate: MandateRow
+  readonly agent: AgentRow | undefined
+}
+
 /** The first read of `isKnownSeller`. */
 export function sellerReads(mandate: MandateRow, purchase: Purchase): readonly Read[] {
   return mandate.approval?.firstPurchaseAtSeller ? [look(knownSellers, sellerKey(mandate, purchase))] : []
@@ -340,29 +346,30 @@ interface Seller {
 }
 
 /** Whether a first purchase from the seller needs no approval. */
-export function isKnownSeller(mandate: MandateRow, purchase: Purchase, facts: Facts): boolean {
-  return sellerOf(purchase, mandate, facts).isKnown
+export function isKnownSeller(payer: Payer, purchase: Purchase, facts: Facts): boolean {
+  return sellerOf(purchase, payer, facts).isKnown
 }
 
-function sellerOf(purchase: Purchase, mandate: MandateRow, facts: Facts): Seller {
+function sellerOf(purchase: Purchase, { mandate, agent }: Payer, facts: Facts): Seller {
   const row = mandate.approval?.firstPurchaseAtSeller && facts.row(knownSellers, sellerKey(mandate, purchase))
   if (!row) return { isKnown: false, isRecorded: false, alive: [] }
   if (row.nonces === null) return { isKnown: true, isRecorded: true, alive: [] }
   const { accountId } = mandate
   facts.read(row.nonces.map((nonce) => look(payments, { accountId, nonce })))
   const found = row.nonces.flatMap((nonce) => facts.row(payments, { accountId, nonce }) ?? [])
-  const alive = found.filter((payment) => isAlive(payment, mandate, purchase.issuedAtMs))
+  facts.read(found.flatMap((payment) => captureReads(mandate, payment, agent)))
+  const alive = found.filter((payment) => isAlive(payment, { mandate, agent }, purchase.issuedAtMs, facts))
   return { isKnown: alive.length > 0, isRecorded: false, alive }
 }
 
-/** Whether one of these payments makes the seller known. */
-export function isKnownBy(found: readonly PaymentRow[], mandate: MandateRow, nowMs: number): boolean {
-  return found.some((payment) => isAlive(payment, mandate, nowMs))
-}
-
-/** Whether a payment was captured, or may still be. */
-function isAlive(payment: PaymentRow, mandate: MandateRow, nowMs: number): boolean {
-  const status = statusOf(payment, mandate, nowMs)
+/** Whether a payment was captured, or may still be. Needs `captureReads`. */
+export function isAlive(
+  payment: PaymentRow,
+  { mandate, agent }: Payer,
+  nowMs: number,
+  facts: Pick<Facts, 'row'>,
+): boolean {
+  const status = statusToCharge(payment, mandate, agent, nowMs, facts)
   return status !== 'voided' && status !== 'expired'
 }
 

@@ -15,6 +15,7 @@ import {
   type Tally,
 } from '../../../domain/limits.ts'
 import { addMicro, subtractMicro, type MicroUsdc } from '../../../domain/money.ts'
+import { validityWindowMs } from '../../../domain/proof.ts'
 import { subjectOf } from '../../../domain/subjects.ts'
 import { bookedBySubject, tallyBooked, withoutLimits, type Booked } from './limits/booked-before.ts'
 import { lock, look, put, type Change, type Facts, type Read } from '../operation.ts'
@@ -103,10 +104,27 @@ export function statusBelowBudgets(
   payment: PaymentRow,
   mandate: MandateRow,
   nowMs: number,
-  facts: Facts,
+  facts: Pick<Facts, 'row'>,
 ): ProofStatus {
   const isEnded = payment.status === 'open' && isEndedByBudget(mandate, facts)
   return isEnded ? 'voided' : statusOf(payment, mandate, nowMs)
+}
+
+/**
+ * The status of a payment, but expired once it cannot be charged any more, although its hold lives on for a while. Needs
+ * `captureReads`.
+ */
+export function statusToCharge(
+  payment: PaymentRow,
+  mandate: MandateRow,
+  agent: Agent | undefined,
+  nowMs: number,
+  facts: Pick<Facts, 'row'>,
+): ProofStatus {
+  const status = statusBelowBudgets(payment, mandate, nowMs, facts)
+  if (status !== 'open') return status
+  const isTooLate = nowMs - payment.issuedAtMs > validityWindowMs
+  return isTooLate || isEndedLater(payment, mandate, agent, facts) ? 'expired' : status
 }
 
 /**

@@ -30,7 +30,7 @@ export const evaluate = operation<ProposedTransaction, PolicyDecision>('evaluate
     }
     const payment = { ...call, seller: { merchantDomain }, countHolds: false }
     const approval = mandate && {
-      isKnownSeller: isKnownSeller(mandate, purchaseOf(call), facts),
+      isKnownSeller: isKnownSeller({ mandate, agent }, purchaseOf(call), facts),
       isApproved: false,
     }
     const limits = mandate && agent ? proposedLimits(bookingOf(call), facts) : undefined

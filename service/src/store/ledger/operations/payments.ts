@@ -2,7 +2,6 @@ import { auditEvent, systemActor } from '../../../domain/audit.ts'
 import { exceededLimits, type ExceededLimit } from '../../../domain/limits.ts'
 import { subtractMicro } from '../../../domain/money.ts'
 import { checkPolicy } from '../../../domain/policy.ts'
-import { validityWindowMs } from '../../../domain/proof.ts'
 import { metadataText, type AuditEvent, type Hold, type OptionalFacts } from '../../../domain/records.ts'
 import { idOfNonce } from '../../../domain/type-id.ts'
 import type { ProofOutcome, RequestKey } from '../../store.ts'
@@ -34,8 +33,7 @@ import {
   Bookings,
   isCounted,
   isEndedByBudget,
-  isEndedLater,
-  statusBelowBudgets,
+  statusToCharge,
   type Booking,
 } from './bookings.ts'
 import { closeMinute, denialCountId, denialId, recordDenial, type Denial } from './denials.ts'
@@ -90,7 +88,7 @@ export const issueProof = operation<ProofCall, IssueOutcome>('issueProof', {
     }
     const mandate = bookings?.mandate
     const limits = bookings?.limitFacts({ ...hold, nowMs: hold.issuedAtMs }, agent)
-    const gate = mandate && approvalGate(call, mandate, limits, facts)
+    const gate = mandate && approvalGate(call, { mandate, agent, limits }, facts)
     const decision = checkPolicy(
       { agent, mandate, limits, approval: gate },
       { ...hold, countHolds: true },
@@ -202,12 +200,9 @@ function latestOfOrder(hold: Hold, facts: Facts): PaymentRow | undefined {
   return payment?.agentId === hold.agentId && payment.environment === hold.environment ? payment : undefined
 }
 
-/** The status of an order's payment: expired once it cannot be charged any more, though its hold lives on for a while. */
+/** The status of an order's payment. */
 function statusForOrder(payment: PaymentRow, mandate: MandateRow, hold: Hold, facts: Facts) {
-  const status = statusBelowBudgets(payment, mandate, hold.issuedAtMs, facts)
-  if (status !== 'open') return status
-  const isTooLate = hold.issuedAtMs - payment.issuedAtMs > validityWindowMs
-  return isTooLate || isEndedLater(payment, mandate, agentOf(hold, facts), facts) ? 'expired' : status
+  return statusToCharge(payment, mandate, agentOf(hold, facts), hold.issuedAtMs, facts)
 }
 
 /**

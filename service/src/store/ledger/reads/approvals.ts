@@ -3,7 +3,7 @@ import type { ApprovalStatus } from '@purser/wire/approvals'
 import { subjectOf } from '../../../domain/subjects.ts'
 import type { RecordKey, StoreReads } from '../../store.ts'
 import { sellersPaidIn, type ActivityPart } from '../activity.ts'
-import { isKnownBy } from '../operations/approvals.ts'
+import { isAlive } from '../operations/approvals.ts'
 import {
   activityParts,
   approvals,
@@ -13,6 +13,7 @@ import {
   paidSellers,
   payments,
 } from '../tables.ts'
+import { readBudgetsOf } from './ended-payments.ts'
 import { listRows } from './pages.ts'
 import { findRecord, findRow, findRows, from, id, ids, inScope, ofAccount } from './rows.ts'
 import { sql, type Reader, type Sql } from '../../sql.ts'
@@ -47,7 +48,10 @@ export function prepareApprovalReads(db: Reader) {
       if (!seller?.nonces?.length) return seller?.nonces === null
       const row = await findRecord(db, mandates, mandate)
       const named = sql`${ofAccount(mandate.accountId)} and nonce in (${ids('nonce', seller.nonces)})`
-      return row !== undefined && isKnownBy(await findRows(db, payments, named), row, issuedAtMs)
+      if (!row) return false
+      const found = await findRows(db, payments, named)
+      const { agent, facts } = await readBudgetsOf(db, row, found)
+      return found.some((payment) => isAlive(payment, { mandate: row, agent }, issuedAtMs, facts))
     },
 
     async listPaidDomains(mandate) {
