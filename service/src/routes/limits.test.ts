@@ -130,6 +130,10 @@ test('A limit without a max, and one of a budget per seller, is a 422', async ()
     assert.equal(status, 422, JSON.stringify(limit))
     assert.deepEqual(body.detail[0].loc, place)
   }
+  assert.equal(
+    (await budgetOf({ window: 'daily', max_count: 1 })).body.detail[0].msg,
+    "Input should be 'lifetime', or an object with calendar and time_zone, or with rolling_seconds",
+  )
 })
 
 test('Nested budgets are checked nearest first, and more than four levels are refused', async () => {

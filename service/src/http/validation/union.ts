@@ -1,4 +1,4 @@
-import { refuse, type Reader } from './refusal.ts'
+import { Refusal, refuse, type Reader } from './refusal.ts'
 
 /** An option of a union. */
 export interface UnionOption {
@@ -15,7 +15,7 @@ export function unionReader(options: readonly UnionOption[]): Reader {
   const texts = options.find(({ required }) => required === undefined)
   const objects = options.filter(({ required }) => required !== undefined)
   return (input) => {
-    if (typeof input === 'string' && texts) return texts.read(input)
+    if (typeof input === 'string' && texts) return readText(input, texts, objects)
     if (typeof input !== 'object' || input === null || Array.isArray(input))
       return refuse('model_attributes_type', input)
     const fitting = objects.find(
@@ -23,4 +23,13 @@ export function unionReader(options: readonly UnionOption[]): Reader {
     )
     return (fitting ?? objects[0])?.read(input)
   }
+}
+
+function readText(input: string, texts: UnionOption, objects: readonly UnionOption[]): unknown {
+  const read = texts.read(input)
+  if (!(read instanceof Refusal)) return read
+  const fields = objects.map(({ required = [] }) => required.join(' and ')).join(', or with ')
+  return refuse('literal_error', input, {
+    expected: `${String(read.items[0]?.ctx?.['expected'])}, or an object with ${fields}`,
+  })
 }
