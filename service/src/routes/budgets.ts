@@ -19,7 +19,7 @@ import { answerPage, type PageRequest } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
 import { toNullableTimestamp, toTimestamp, type RouteContext } from './context.ts'
 import { limitFaults, toLimits, toWireUsage } from './limits.ts'
-import { okVersioned, versionOfTag } from './versions.ts'
+import { okVersioned, readIfMatch } from './versions.ts'
 
 export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): void {
   serve(createBudget, async ({ caller, body }) => {
@@ -58,13 +58,13 @@ export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): v
   })
 
   serve(changeBudget, async ({ caller, params, body, header }) => {
-    const ifMatch = header('if-match')
-    if (ifMatch === undefined) return refuse('if_match_required')
+    const expectedVersion = readIfMatch(header('if-match'))
+    if (typeof expectedVersion !== 'number') return expectedVersion
     const faults = limitFaults(body.limits ?? [], { maySplit: false })
     if (faults.length > 0) return unprocessable(faults)
     const key = { ...caller, id: params.budget_id }
     const change = {
-      expectedVersion: versionOfTag(ifMatch),
+      expectedVersion,
       name: body.name,
       limits: body.limits && toLimits(body.limits, () => ids.next('limit')),
       endsHolds: body.end_holds ?? false,

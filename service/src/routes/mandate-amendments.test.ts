@@ -74,9 +74,13 @@ test('An amendment needs the current version: 428 without, 412 with another; a r
     })
   const missing = await amend(undefined, '50.00')
   assert.deepEqual([missing.status, missing.body], [428, { detail: 'if_match_required' }])
-  for (const tag of ['"2"', '1', '*', '"0"', '""', '"1", "2"']) {
-    const mismatch = await amend(tag, '50.00')
-    assert.deepEqual([mismatch.status, mismatch.body], [412, { detail: 'version_mismatch' }], tag)
+  const mismatch = await amend('"2"', '50.00')
+  assert.deepEqual([mismatch.status, mismatch.body], [412, { detail: 'version_mismatch' }])
+  for (const tag of ['1', '*', '"0"', '""', '"1", "2"']) {
+    const { status, body } = await amend(tag, '50.00')
+    const [error] = body.detail
+    assert.deepEqual([status, error.loc, error.input], [422, ['header', 'if-match'], tag])
+    assert.match(error.msg, /one version in double quotes such as "1"$/)
   }
   assert.equal((await amend('W/"1"', '50.00')).body.version, 2)
   // A client that did not get the answer sends the same request again.

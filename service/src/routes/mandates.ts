@@ -31,7 +31,7 @@ import { readDateTime } from '../http/validation/date-time.ts'
 import type { MandateVersion } from '../store/store.ts'
 import { isOwner, metadataOf, ownAgentOnly, speaksFor, toTimestamp, type RouteContext } from './context.ts'
 import { limitFaults, toLimits, toWireUsage } from './limits.ts'
-import { okVersioned, versionOfTag } from './versions.ts'
+import { okVersioned, readIfMatch } from './versions.ts'
 
 export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): void {
   serve(createMandate, async ({ caller, body }) => {
@@ -99,8 +99,8 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
   })
 
   serve(amendMandate, async ({ caller, params, body, header }) => {
-    const ifMatch = header('if-match')
-    if (ifMatch === undefined) return refuse('if_match_required')
+    const expectedVersion = readIfMatch(header('if-match'))
+    if (typeof expectedVersion !== 'number') return expectedVersion
     const { end_holds: endsHolds = false, limits, ...changes } = body
     const faults = limitFaults(limits ?? [], { maySplit: true })
     if (faults.length > 0) return unprocessable(faults)
@@ -115,7 +115,7 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
     const amendment = {
       terms: { ...termsOf(changes), ...(limits && { limits: toLimits(limits, () => ids.next('limit')) }) },
       paidDomains: body.approval?.first_purchase_at_seller ? await store.listPaidDomains(key) : [],
-      expectedVersion: versionOfTag(ifMatch),
+      expectedVersion,
       mayWiden: isOwner(caller),
       endsHolds,
     }
