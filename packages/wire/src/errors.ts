@@ -109,7 +109,7 @@ export const errorAnswers = {
   approval_decided: { status: 409, when: 'the approval was decided otherwise, or was used' },
   nothing_to_increase: {
     status: 409,
-    when: 'the request raises neither the total nor the max per payment, or asks for a lower total',
+    when: 'the request widens none of the total, the max per payment, the expiry and the limits, or asks for a lower total',
   },
   too_many_approvals: { status: 409, when: 'the mandate has the max number of pending approvals' },
   proof_captured: { status: 409, when: 'the request voids a charged proof' },
