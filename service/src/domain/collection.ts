@@ -38,12 +38,21 @@ export function checkCollection(facts: CollectionFacts): CollectionRefusal | und
   if (!ownsMandate && !isWithinDomain(resourceUrl, normalizeHostName(merchantDomain))) {
     return 'merchant_not_payee'
   }
-  // The mandate may have been narrowed since the proof was issued.
+  const refusal = refusalByTerms(mandate, facts)
+  if (refusal) return refusal
+  if (facts.collectedCategory !== null && facts.collectedCategory !== facts.category)
+    return 'category_mismatch'
+  return undefined
+}
+
+/** Why nobody may collect a payment any more: the mandate may have been narrowed since its proof was issued. */
+export function refusalByTerms(
+  mandate: CollectedMandate,
+  { resourceUrl, category }: Pick<CollectionFacts, 'resourceUrl' | 'category'>,
+): CollectionRefusal | undefined {
   const { allowedResources, categoryCheck } = mandate
   if (allowedResources !== null && matchResource(allowedResources, resourceUrl) !== 'admitted')
     return 'resource_not_allowed'
-  if (categoryCheck === 'enforced' && !admitsCategory(mandate, facts.category)) return 'merchant_not_allowed'
-  if (facts.collectedCategory !== null && facts.collectedCategory !== facts.category)
-    return 'category_mismatch'
+  if (categoryCheck === 'enforced' && !admitsCategory(mandate, category)) return 'merchant_not_allowed'
   return undefined
 }

@@ -149,3 +149,32 @@ test('A key that gets the proof of its order is recorded: it gets the same proof
   const third = await ask('third-key')
   assert.deepEqual([third.status, third.body], [409, { detail: 'order_already_paid' }])
 })
+
+test('An order whose proof the narrowed mandate refuses gets the answer of the mandate, and that proof is never charged', async () => {
+  const purchase = await preparePurchase(service)
+  const ask = () =>
+    service.call('POST', '/v1/payments/proof', {
+      body: {
+        agent_id: purchase.agentId,
+        mandate_id: purchase.mandateId,
+        amount: '1.00',
+        resource_url: purchase.resourceUrl,
+        order_id: 'order-3003',
+      },
+    })
+  const allow = async (version: number, allowed_resources: string[]) => {
+    const headers = { 'if-match': `"${version}"` }
+    const path = `/v1/mandates/${purchase.mandateId}`
+    assert.equal((await service.call('PATCH', path, { body: { allowed_resources }, headers })).status, 200)
+  }
+  const { proof } = (await ask()).body
+  await allow(1, ['https://other.example.com/*'])
+  const refused = await ask()
+  assert.deepEqual([refused.status, refused.body.reason_code], [402, 'resource_not_allowed'])
+  assert.equal((await service.call('GET', `/mandates/${purchase.mandateId}`)).body.held_total, '0.00')
+  await allow(2, [purchase.resourceUrl])
+  const another = await ask()
+  assert.equal(another.status, 201)
+  assert.equal((await verifyProof(service, proof)).body.reason, 'proof_expired')
+  assert.equal((await verifyProof(service, another.body.proof)).status, 200)
+})

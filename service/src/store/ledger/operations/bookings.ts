@@ -15,6 +15,7 @@ import {
   type Tally,
 } from '../../../domain/limits.ts'
 import { addMicro, subtractMicro, type MicroUsdc } from '../../../domain/money.ts'
+import { refusalByTerms } from '../../../domain/collection.ts'
 import { validityWindowMs } from '../../../domain/proof.ts'
 import { subjectOf } from '../../../domain/subjects.ts'
 import { bookedBySubject, tallyBooked, withoutLimits, type Booked } from './limits/booked-before.ts'
@@ -123,8 +124,11 @@ export function statusToCharge(
 ): ProofStatus {
   const status = statusBelowBudgets(payment, mandate, nowMs, facts)
   if (status !== 'open') return status
-  const isTooLate = nowMs - payment.issuedAtMs > validityWindowMs
-  return isTooLate || isEndedLater(payment, mandate, agent, facts) ? 'expired' : status
+  const isOver =
+    nowMs - payment.issuedAtMs > validityWindowMs ||
+    refusalByTerms(mandate, payment) !== undefined ||
+    isEndedLater(payment, mandate, agent, facts)
+  return isOver ? 'expired' : status
 }
 
 /**
