@@ -548,7 +548,10 @@ export class RandomCalls {
     const dice = this.#random.below(5)
     if (dice === 0) return made(readStops, scope)
     const press = this.#random.below(5)
-    if (dice === 1) return made(undoStop, { scope, press })
+    if (dice === 1) {
+      const stopId = this.#random.pick([null, this.#ids.next('stop')])
+      return made(undoStop, { scope, press, stopId, atMs: this.#nowMs })
+    }
     if (dice === 2) return made(takeStop, { scope, press, atMs: this.#nowMs })
     if (dice === 3) {
       return made(endStop, { scope, press, tryAtMs: this.#random.pick([null, this.#nowMs + 30_000]) })

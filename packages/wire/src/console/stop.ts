@@ -59,7 +59,7 @@ export const resumeAgents = endpoint({
       stop_id: Type.Optional(
         described(
           Nullable(Text(maxLengths.id)),
-          'Id of the stop to undo; null or omitted for every stop. Undoing a stop that is not the last one resumes nothing.',
+          'Id of the stop to undo; null or omitted for every stop. Undoing a stop that is not the last one resumes nothing. Without an id, nothing is resumed while a stop still goes through the mandates.',
         ),
       ),
     },

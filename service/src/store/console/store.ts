@@ -51,8 +51,8 @@ export interface ConsoleOperations {
   continueStops(now: () => number): Promise<number>
 
   /**
-   * Resumes the mandates that a stop has paused, or any stop if none is named, but none once another stop has begun. Resolves
-   * to their ids.
+   * Resumes the mandates that a stop has paused, or any stop if none is named, but none once another stop has begun. If none is
+   * named, also none while a stop goes through the mandates. Resolves to their ids.
    */
   resumeMandates(scope: Scope, undo: UndoCall): Promise<readonly string[]>
 

@@ -11,6 +11,7 @@ import {
   readStops,
   resumeMandate,
   stopMandate,
+  stopRetryMs,
   takeStop,
   undoStop,
   type StoppedMandate,
@@ -29,9 +30,6 @@ const stopPatienceMs = 4_000
 
 /** How often a stop searches for mandates that were created or resumed while it went through the others. */
 const maxLooks = 5
-
-/** When mandates that could not be stopped are retried. */
-export const stopRetryMs = 2_000
 
 /**
  * Pauses every active mandate of a scope. A failing one is reported and delays no other; the stop then stays
@@ -72,7 +70,7 @@ export async function continueStop(
 
 /**
  * Resumes the mandates that a stop paused, or those of every stop if none is named. Resumes nothing once
- * another stop begins.
+ * another stop begins; if none is named, nothing either while a stop goes through the mandates.
  *
  * @throws StoreUnavailableError if one of them could not be resumed: retry the same undo
  */
@@ -80,7 +78,7 @@ export async function resumeAll(options: ResumeAllOptions): Promise<readonly str
   const { ledger, scope, actor, stopId, now, nextEventId } = options
   const last = await ledger.run(readStops, scope)
   if (last.presses === 0 || (stopId !== null && last.stopId !== stopId)) return []
-  if (!(await ledger.run(undoStop, { scope, press: last.presses }))) return []
+  if (!(await ledger.run(undoStop, { scope, press: last.presses, stopId, atMs: now() }))) return []
   const resumedIds: string[] = []
   let failure: unknown
   await forEachMandate(ledger, scope, async ({ id, status, stoppedBy }) => {

@@ -7,11 +7,11 @@ import type { Driver } from '../driver.ts'
 import type { Read } from '../operation.ts'
 import { Ledger } from '../ledger.ts'
 import { revokeAgent } from '../several-transactions.ts'
-import { continueStop, stopAll, stopRetryMs } from '../stop-all.ts'
+import { continueStop, stopAll } from '../stop-all.ts'
 import { auditEvents, mandates, payments, runningStops } from '../tables.ts'
 import { moveMandate } from './mandates.ts'
 import { statusOf } from './payment-rows.ts'
-import { pressStop, readStops, resumeMandate, stopMandate, undoStop } from './stops.ts'
+import { pressStop, readStops, resumeMandate, stopMandate, stopRetryMs, undoStop } from './stops.ts'
 import { changeTransactions } from '../../../../testing/transactions.ts'
 
 test('A stop takes over what an earlier stop paused, and the undo of the earlier one resumes none of it', async () => {
@@ -159,17 +159,32 @@ for (const stopId of ['stop_1', null]) {
     const [first, second] = [await ledger.mandate(), await ledger.mandate()]
     await ledger.stop('stop_1')
     const { presses: press } = await ledger.run(readStops, scope)
-    assert.equal(await ledger.run(undoStop, { scope, press }), true)
+    const undo = { scope, press, stopId, atMs: ledger.clock.nowMs }
+    assert.equal(await ledger.run(undoStop, undo), true)
     const resume = (mandate: typeof first) => ({ mandate, stopId, press, ...actOf(ledger) })
     assert.equal(await ledger.run(resumeMandate, resume(first)), true)
     await ledger.run(pressStop, ledger.press('stop_2'))
     assert.equal(await ledger.run(resumeMandate, resume(second)), false)
-    assert.equal(await ledger.run(undoStop, { scope, press }), false)
+    assert.equal(await ledger.run(undoStop, undo), false)
     assert.deepEqual((await ledger.stop('stop_2')).mandateIds, [first.id])
     assert.deepEqual(await ledger.resume('stop_1'), [])
     assert.ok(ledger.rows(mandates).every(({ status }) => status === 'paused'))
   })
 }
+
+test('An undo that names no stop resumes nothing while a stop goes through the mandates', async () => {
+  const ledger = await openMemoryLedger()
+  const [first, second] = [await ledger.mandate(), await ledger.mandate()]
+  await ledger.stop('stop_1')
+  const press = await ledger.run(pressStop, ledger.press('stop_2'))
+  assert.deepEqual(await ledger.resume(null), [])
+  const stop = { stopId: 'stop_2', press, ...actOf(ledger) }
+  assert.equal((await ledger.run(stopMandate, { mandate: first, ...stop })).outcome, 'taken_over')
+  assert.deepEqual(await ledger.resume('stop_2'), [first.id], 'whoever knows the stop may undo it')
+
+  await ledger.stop('stop_3')
+  assert.deepEqual(await ledger.resume(null), [first.id, second.id])
+})
 
 test('A stop and its undo do not change mandates of another environment or unknown ones', async () => {
   const ledger = await openMemoryLedger()

@@ -21,6 +21,9 @@ import { endPayments } from './ended-payments.ts'
 /** If a stop has not finished after this long, another service continues it. */
 const stopLeaseMs = 30_000
 
+/** When mandates that could not be stopped are retried. */
+export const stopRetryMs = 2_000
+
 interface StopPress {
   readonly scope: Scope
   readonly stopId: string
@@ -85,13 +88,23 @@ export const readStops = operation<Scope, TableRow<typeof stops> | typeof noStop
   decide: (scope, facts) => unchanged(facts.row(stops, scope) ?? noStop),
 })
 
-/** Records that the stop that was the last when the undo began is undone; false if there was another in the meantime. */
-export const undoStop = operation<Press, boolean>('undoStop', {
+interface Undo extends Press {
+  /** The stop that is undone; null means any. */
+  readonly stopId: string | null
+  readonly atMs: number
+}
+
+/**
+ * Records that the stop that was the last when the undo began is undone; false if there was another in the meantime. An undo that
+ * names no stop leaves alone one that a service is going through: somebody may have pressed it at the same moment.
+ */
+export const undoStop = operation<Undo, boolean>('undoStop', {
   reads: ({ scope }) => [lock(stops, scope), lock(runningStops, scope)],
-  decide({ scope, press }, facts) {
+  decide({ scope, press, stopId, atMs }, facts) {
     const row = facts.row(stops, scope)
     if (row?.presses !== press) return unchanged(false)
     const running = facts.row(runningStops, scope)
+    if (stopId === null && running && running.tryAtMs > atMs + stopRetryMs) return unchanged(false)
     const changes = [put(stops, { ...row, undonePress: press })]
     return { outcome: true, changes: running ? [...changes, remove(runningStops, running)] : changes }
   },
