@@ -214,19 +214,25 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
 function readBodiesAsBytes(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/octet-stream', ({ headers }, payload, done) => {
-    const chunks: Buffer[] = []
+    let body: Buffer = Buffer.alloc(0)
     let length = 0
     const refuseLength = () => done(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE())
     if (Number(headers['content-length']) > maxBodyBytes) return refuseLength()
     payload.on('data', (chunk: Buffer) => {
       if (length > maxBodyBytes) return
-      length += chunk.length
-      if (length > maxBodyBytes) refuseLength()
-      else chunks.push(chunk)
+      const end = length + chunk.length
+      if (end > maxBodyBytes) refuseLength()
+      else if (length === 0) body = chunk
+      else {
+        // Copied, because each small chunk that is kept takes much more memory than its bytes.
+        if (end > body.length) body = grow(body, end)
+        chunk.copy(body, length)
+      }
+      length = end
     })
-    // The client disconnected before the end.
+    // Without an end, the client has disconnected.
     payload.on('end', () => {
-      if (length <= maxBodyBytes) done(null, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))
+      if (length <= maxBodyBytes) done(null, body.subarray(0, length))
     })
   })
   app.addHook('onRequest', (request, _reply, done) => {
@@ -234,6 +240,13 @@ function readBodiesAsBytes(app: FastifyInstance): void {
     request.raw.headers['content-type'] = 'application/octet-stream'
     done()
   })
+}
+
+/** A copy of a buffer with room for this many bytes and more, so that a body in many chunks is copied few times. */
+function grow(body: Buffer, leastBytes: number): Buffer {
+  const grown = Buffer.allocUnsafeSlow(Math.min(maxBodyBytes, Math.max(leastBytes, 2 * body.length)))
+  body.copy(grown)
+  return grown
 }
 
 /** Adds the trace id to the log lines of a request. */
