@@ -126,6 +126,18 @@ const readings: Readonly<Record<string, (target: string) => string>> = {
   'cut off at a NUL': (target) => joined(decode(pathOf(target)).split('\0')[0] ?? ''),
 }
 
+test('A URL of very many dots takes about as long to match as another of its length', () => {
+  const timeOf = (filler: string) => {
+    const beganMs = performance.now()
+    for (let count = 0; count < 200; count++) {
+      matchResource(['https://shop.example/*'], `https://shop.example/${filler.repeat(2_000)}x${count}`)
+    }
+    return performance.now() - beganMs
+  }
+  const [plainMs, dottedMs] = [timeOf('a'), timeOf('.')]
+  assert.ok(dottedMs < 50 * plainMs, `${dottedMs} ms, and ${plainMs} ms without dots`)
+})
+
 test('No URL is allowed if any common server reads it as a path outside the pattern', () => {
   const spellings = spellingsOf(
     ['/reports/2026/q1', '/reports/x', '/admin/reports/x', '/reports/'],

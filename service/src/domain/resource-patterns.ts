@@ -170,7 +170,8 @@ function decodeOnce(path: string): string | undefined {
  * ignore.
  */
 function isDotSegment(segment: string): boolean {
-  return /^[. ]*\.[. ]*(?:;|$)/.test(segment)
+  const [name = ''] = segment.split(';', 1)
+  return name.includes('.') && /^[. ]+$/.test(name)
 }
 
 function countOf(text: string, character: string): number {
