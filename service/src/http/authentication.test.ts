@@ -7,6 +7,7 @@ import { endpoints } from '@purser/wire/openapi'
 import { sendPlain, type PlainAnswer } from '../../testing/http/plain-http.ts'
 import { issueKey, type TestService, startTestService } from '../../testing/service.ts'
 import { shareTestService } from '../../testing/shared-service.ts'
+import { createAuthentication } from './authentication.ts'
 
 const withKey = endpoints.filter(({ roles }) => roles !== 'public')
 
@@ -116,6 +117,32 @@ test('Authentication comes before the query is read', async () => {
   const service = await shareTestService()
   const answer = await sendPlain(service.url, { method: 'GET', path: '/agents?limit=no&cursor=no' })
   assertNotAuthenticated(answer, 'a broken query')
+})
+
+test("A key in use stays cached, whatever another tenant's requests look like, and however many keys follow", () => {
+  const caller = {
+    accountId: 'acct',
+    environment: 'sandbox',
+    keyId: 'key',
+    role: 'owner',
+    agentId: null,
+  } as const
+  const keys = ['honest', 'hostile', ...Array.from({ length: 1_200 }, (_, number) => `key${number}`)]
+  const authenticate = createAuthentication({ findCaller: () => caller, chosenKeys: new Set(keys) })
+  const isKnown = () => 'caller' in authenticate('Bearer honest', { mustBeKnown: true })
+  assert.ok(!isKnown())
+  authenticate('Bearer honest')
+  for (let spaces = 1; spaces <= 1_100; spaces++) authenticate(`bearer${' '.repeat(spaces)}hostile`)
+  assert.ok(isKnown())
+  for (const [index, key] of keys.slice(2).entries()) {
+    authenticate(`Bearer ${key}`)
+    if (index % 500 === 0) authenticate('Bearer honest')
+  }
+  assert.ok(isKnown())
+  assert.ok(
+    !('caller' in authenticate('Bearer key0', { mustBeKnown: true })),
+    'the least recently used one is dropped',
+  )
 })
 
 test('Responses to a valid key have no WWW-Authenticate header', async () => {

@@ -39,8 +39,8 @@ const maxRemembered = 1_000
  */
 export function createAuthentication({ findCaller, chosenKeys, onUse }: AuthenticationOptions) {
   /**
-   * Cached hashes and callers of used keys, by `Authorization` header: neither ever changes, and the store is
-   * asked every time whether the key is still valid.
+   * Cached hashes and callers of used keys, by key, the least recently used first: neither ever changes, and the store is asked
+   * every time whether the key is still valid.
    */
   const remembered = new Map<string, { readonly secretHash: Buffer; readonly caller: Caller }>()
 
@@ -48,25 +48,27 @@ export function createAuthentication({ findCaller, chosenKeys, onUse }: Authenti
     authorization = '',
     { mayBeRemembered = false, mustBeKnown = false } = {},
   ): MaybePromise<Authentication> => {
-    const known = remembered.get(authorization)
-    if (known && mayBeRemembered) return { caller: known.caller, isRemembered: true }
+    const key = bearerToken(authorization)
+    if (key === undefined) return { refusal: 'Not authenticated' }
+    const known = remembered.get(key)
     if (known) {
+      remembered.delete(key)
+      remembered.set(key, known)
+      if (mayBeRemembered) return { caller: known.caller, isRemembered: true }
       return andThen(findCaller(known.secretHash), (caller) => {
-        if (!caller) remembered.delete(authorization)
+        if (!caller) remembered.delete(key)
         return callerOf(caller)
       })
     }
 
-    const key = bearerToken(authorization)
-    if (key === undefined) return { refusal: 'Not authenticated' }
     if (mustBeKnown) return { refusal: 'rate_limited' }
     if (!isWellFormedApiKey(key) && !chosenKeys.has(key)) return { refusal: 'invalid_api_key' }
     const secretHash = hashApiKey(key)
     return andThen(findCaller(secretHash), (caller) => {
       // Only for known keys, so that a flood of wrong ones evicts nothing.
       if (caller) {
-        if (remembered.size >= maxRemembered) remembered.clear()
-        remembered.set(authorization, { secretHash, caller })
+        remembered.set(key, { secretHash, caller })
+        if (remembered.size > maxRemembered) remembered.delete(remembered.keys().next().value ?? '')
       }
       return callerOf(caller)
     })
