@@ -24,15 +24,16 @@ export function deriveSignInKey(proofSecret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', proofSecret, '', 'purser console sign-in', 32))
 }
 
-const name = 'purser-sign-in'
+const plainName = 'purser-sign-in'
 const lifeMs = 10 * 60_000
 
 /**
  * The cookie that binds a sign-in to its browser. It is `Lax`, because it is sent with the redirect from the
- * identity provider, another site; by itself it grants no access.
+ * identity provider, another site; by itself it grants no access. Over TLS, no other subdomain can set it.
  */
 export function createSignInCookies({ key, isSecure, now }: SignInCookieOptions) {
-  const attributes = `Path=${oidcPath}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
+  const name = isSecure ? `__Host-${plainName}` : plainName
+  const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
 
   function sign(text: string): Buffer {
     return createHmac('sha256', key).update(text).digest()
