@@ -116,7 +116,7 @@ export const remedies: Readonly<Record<Word, string>> = {
   approval_expired: 'Ask again: the agent requests the proof, or the increase, once more.',
   approval_decided: 'Look the approval up: its `decisions` say who decided what.',
   nothing_to_increase:
-    'Read the mandate: it already allows this. To narrow it, amend it; that needs no approval.',
+    'Read the mandate: if it already allows this, nothing needs to change. Leave out a lower total: narrowing is an amendment, and needs no approval.',
   too_many_approvals: 'Wait until a person has decided on some of them, or until they expire.',
   proof_captured: 'The charge stands: look up the proof, and use it to fetch what it paid for.',
   proof_authorized:
