@@ -129,14 +129,15 @@ test("A key in use stays cached, whatever another tenant's requests look like, a
   } as const
   const keys = ['honest', 'hostile', ...Array.from({ length: 1_200 }, (_, number) => `key${number}`)]
   const authenticate = createAuthentication({ findCaller: () => caller, chosenKeys: new Set(keys) })
+  const use = (authorization: string) => void authenticate(authorization)
   const isKnown = () => 'caller' in authenticate('Bearer honest', { mustBeKnown: true })
   assert.ok(!isKnown())
-  authenticate('Bearer honest')
-  for (let spaces = 1; spaces <= 1_100; spaces++) authenticate(`bearer${' '.repeat(spaces)}hostile`)
+  use('Bearer honest')
+  for (let spaces = 1; spaces <= 1_100; spaces++) use(`bearer${' '.repeat(spaces)}hostile`)
   assert.ok(isKnown())
   for (const [index, key] of keys.slice(2).entries()) {
-    authenticate(`Bearer ${key}`)
-    if (index % 500 === 0) authenticate('Bearer honest')
+    use(`Bearer ${key}`)
+    if (index % 500 === 0) use('Bearer honest')
   }
   assert.ok(isKnown())
   assert.ok(
