@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { createReadStream, createWriteStream, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { createReadStream, createWriteStream, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -50,21 +50,21 @@ const packed = join(dirname(createRequire(import.meta.url).resolve('@sparticuz/c
 const cacheFolder = join(projectFolder, 'node_modules/.cache/purser-chromium')
 
 /** The browser of `@sparticuz/chromium`, unpacked once for all test files. */
-function unpackedChromium(): Promise<string> {
-  return unpackedOnce('chromium', async (path) => {
+async function unpackedChromium(): Promise<string> {
+  const folder = await unpackedOnce(join(cacheFolder, 'browser'), async (path) => {
     await pipeline(
       createReadStream(join(packed, 'chromium.br')),
       createBrotliDecompress(),
-      createWriteStream(path, { mode: 0o755 }),
+      createWriteStream(join(path, 'chromium'), { mode: 0o755 }),
     )
   })
+  return join(folder, 'chromium')
 }
 
 /** The shared libraries that Chromium needs, for machines that lack them. */
 async function unpackedLibraries(): Promise<string> {
-  const folder = await unpackedOnce('libraries', async (path) => {
-    mkdirSync(path)
-    const archive = `${path}.tar`
+  const folder = await unpackedOnce(join(cacheFolder, 'libraries'), async (path) => {
+    const archive = join(path, 'libraries.tar')
     await pipeline(
       createReadStream(join(packed, 'al2023.tar.br')),
       createBrotliDecompress(),
@@ -76,17 +76,20 @@ async function unpackedLibraries(): Promise<string> {
   return join(folder, 'lib')
 }
 
-/** Test files run at the same time: each unpacks to a place of its own, and the first to be done wins. */
-async function unpackedOnce(name: string, unpack: (path: string) => Promise<void>): Promise<string> {
-  const path = join(cacheFolder, name)
-  if (existsSync(path)) return path
-  mkdirSync(cacheFolder, { recursive: true })
-  const own = `${path}.${process.pid}`
+/**
+ * Fills a folder once. Test files run at the same time: each unpacks into a folder of its own, and the first to finish
+ * wins. A folder with files is never replaced, unlike a file: Chromium would not find itself to start its processes.
+ */
+export async function unpackedOnce(folder: string, unpack: (own: string) => Promise<void>): Promise<string> {
+  if (existsSync(folder)) return folder
+  mkdirSync(dirname(folder), { recursive: true })
+  const own = mkdtempSync(`${folder}.`)
   await unpack(own)
   try {
-    renameSync(own, path)
-  } catch {
+    renameSync(own, folder)
+  } catch (error) {
     rmSync(own, { recursive: true, force: true })
+    if (!existsSync(folder)) throw error
   }
-  return path
+  return folder
 }
