@@ -130,7 +130,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     ...(options.accessLog === true ? [createAccessLog(app.log)] : []),
   ])
   boundConnections(app.server, connections)
-  if (connections.oneAtATime) answerOneAtATime(app)
+  if (connections.oneAtATime) answerOneAtATime(app, connections)
   readBodiesAsBytes(app)
   nameTraces(app)
   answerFailures(app)

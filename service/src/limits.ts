@@ -20,6 +20,8 @@ export const connectionLimits = {
   writeTimeoutMs: 30_000,
   minBytesInTime: 16 * 1024,
   oneAtATime: true,
+  maxWaiting: 8_192,
+  maxWaitingOfConnection: 512,
   maxBuffered: 64 * 1024 * 1024,
   maxBufferedOfConnection: 4 * 1024 * 1024,
 }

@@ -16,6 +16,8 @@ const limits: ConnectionLimits = {
   writeTimeoutMs: 400,
   minBytesInTime: 16 * 1024,
   oneAtATime: true,
+  maxWaiting: 1_000,
+  maxWaitingOfConnection: 512,
   maxBuffered: 64 * 1024 * 1024,
   maxBufferedOfConnection: 64 * 1024 * 1024,
 }
@@ -190,4 +192,37 @@ test('A client that reads no responses has only one waiting, however many it req
     return before > 0 && isAtRest
   }, 'it is answered endlessly')
   assert.ok(before < 150, `${before} of 300 answers were generated`)
+})
+
+test('A connection with too many pipelined requests is closed, and others are answered', async (context) => {
+  const { app, open } = await start(context, { maxWaitingOfConnection: 50 })
+  const answered = watchAnswers(app.server)
+  const greedy = await open()
+  greedy.resume()
+  greedy.write(ask('/healthz').repeat(60))
+  assert.ok(await closed(greedy, 5_000))
+  assert.ok(answered.length < 60)
+  const modest = await open()
+  const ended = once(modest.resume(), 'close')
+  modest.write(ask('/healthz?modest').repeat(49) + ask('/healthz?last', 'Connection: close\r\n'))
+  await ended
+  assert.equal(answered.at(-1), '/healthz?last')
+})
+
+test('The waiting requests of all connections are bounded: the one that adds more is closed', async (context) => {
+  const { app, askWithoutReading, open } = await start(context, { writeTimeoutMs: 60_000, maxWaiting: 500 })
+  const kept = await askWithoutReading(400)
+  await sleep(60)
+  const closing = await askWithoutReading(400)
+  closing.resume()
+  assert.ok(await closed(closing, 5_000))
+  const alone = await open()
+  alone.write(ask('/healthz'))
+  assert.match(String((await once(alone, 'data'))[0]), /^HTTP\/1.1 200 /)
+  assert.equal(await countConnections(app.server), 2)
+  kept.destroy()
+  await until(async () => (await countConnections(app.server)) === 1, 'it is still open')
+  const ended = once(alone.resume(), 'close')
+  alone.write(ask('/healthz').repeat(400) + ask('/healthz', 'Connection: close\r\n'))
+  await ended
 })

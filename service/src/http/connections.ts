@@ -18,6 +18,9 @@ export interface ConnectionLimits {
   readonly minBytesInTime: number
   /** Whether a pipelined request waits for the response to the previous one. */
   readonly oneAtATime: boolean
+  /** Max pipelined requests that wait, in total and per connection. */
+  readonly maxWaiting: number
+  readonly maxWaitingOfConnection: number
   /** Max bytes waiting to be sent, in total and per connection. */
   readonly maxBuffered: number
   readonly maxBufferedOfConnection: number
@@ -37,13 +40,46 @@ export function arrivalOptions({ arriveTimeoutMs, checkIntervalMs }: ConnectionL
  * arrive together would be handled at once, blocking other clients, and all their responses buffered for a
  * client that may read none.
  */
-export function answerOneAtATime(app: FastifyInstance): void {
-  app.addHook('onRequest', (_request, { raw: response }, done) => {
-    // Node assigns the connection to one response after the other, and to none after it has closed. The next
-    // request starts after other connections have had a turn.
-    if (response.socket) done()
-    else response.once('socket', () => setImmediate(done))
+export function answerOneAtATime(app: FastifyInstance, limits: ConnectionLimits): void {
+  /** The number of waiting requests of each connection. */
+  const waiting = new Map<Socket, number>()
+  let total = 0
+
+  app.server.on('connection', (socket: Socket) => {
+    socket.once('close', () => {
+      total -= waiting.get(socket) ?? 0
+      waiting.delete(socket)
+    })
   })
+  app.addHook('onRequest', ({ raw: { socket } }, { raw: response }, done) => {
+    // Node assigns the connection to one response after the other, and to none after it has closed.
+    if (response.socket) return done()
+    const count = (waiting.get(socket) ?? 0) + 1
+    if (count > limits.maxWaitingOfConnection || total >= limits.maxWaiting) return stopReading(socket)
+    add(socket, 1)
+    response.once('socket', () => {
+      add(socket, -1)
+      // The next request starts after other connections have had a turn.
+      setImmediate(done)
+    })
+  })
+
+  function add(socket: Socket, change: 1 | -1): void {
+    waiting.set(socket, (waiting.get(socket) ?? 0) + change)
+    total += change
+  }
+}
+
+/** Untyped parser internals: how Node passes on each request, and 2 if the remaining bytes are not HTTP. */
+interface RequestParser {
+  onIncoming: () => number
+}
+
+/** Disconnects a client at once. Node alone would still parse thousands of requests that it has received. */
+function stopReading(socket: Socket): void {
+  const { parser } = socket as unknown as { readonly parser: RequestParser | null }
+  if (parser) parser.onIncoming = () => 2
+  socket.destroy()
 }
 
 /** The progress of a client that is slow to read. */
