@@ -10,9 +10,9 @@ test('Of test files that unpack the browser at the same time, the last replaces 
   const parent = mkdtempSync(join(tmpdir(), 'purser-unpack-'))
   t.after(() => rmSync(parent, { recursive: true, force: true }))
   const folder = join(parent, 'browser')
-  let finishSlow = () => {}
+  const { promise: firstIsDone, resolve: finishSlow } = Promise.withResolvers<void>()
   const slow = unpackedOnce(folder, async (own) => {
-    await new Promise<void>((resolve) => (finishSlow = resolve))
+    await firstIsDone
     writeFileSync(join(own, 'chromium'), 'slow')
   })
   const first = await unpackedOnce(folder, async (own) => writeFileSync(join(own, 'chromium'), 'first'))

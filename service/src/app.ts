@@ -142,9 +142,14 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     chosenKeys,
     onUse: options.tally.countUse,
   })
-  const authenticateSession = createSessionAuthentication({ ...options.site, store, now: options.now })
   const { rateLimits: quotas = defaultRateLimits, reads = readsOfAccount } = options
   const rateLimits = quotas === 'off' ? undefined : new RateLimits(quotas)
+  const authenticateSession = createSessionAuthentication({
+    ...options.site,
+    store,
+    now: options.now,
+    mayGuess: (address) => !rateLimits?.takeForAddress(address),
+  })
   const serve = createServe(app, {
     rateLimits,
     reads,
@@ -200,7 +205,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   if (options.metrics) serveMetrics(app, options.metrics, rateLimits)
   if (options.oidc) {
     const { serveOidcSignIn } = await import('./console/oidc-sign-in.ts')
-    serveOidcSignIn(app, { ...options, ...options.oidc })
+    serveOidcSignIn(app, { ...options, ...options.oidc, rateLimits })
   }
   serveReference(app)
   return app

@@ -3,6 +3,8 @@ import * as oidc from 'openid-client'
 
 import type { OidcSettings } from '../settings/config.ts'
 import { firstUserId } from '../domain/records.ts'
+import type { RateLimits } from '../http/rate-limits.ts'
+import { keyOfError, RepeatedErrors } from '../http/repeated-errors.ts'
 import { withTraceOf } from '../http/request-trace.ts'
 import { isSecureRequest, sessionCookie, type SiteOptions } from '../http/session-cookie.ts'
 import type { RouteContext } from '../routes/context.ts'
@@ -22,6 +24,8 @@ export interface OidcOptions
   readonly settings: OidcSettings
   /** The key that signs the state of a sign-in; the same in every process. */
   readonly signInKey: Buffer
+  /** Each request to either page counts as a sign-in of its address. Default no limit. */
+  readonly rateLimits?: RateLimits | undefined
 }
 
 /** Timeout for the identity provider, in seconds. */
@@ -42,11 +46,28 @@ export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): voi
   const redirectUri = new URL(callbackPath, base).href
   const cookies = createSignInCookies({ key: options.signInKey, isSecure: base.protocol === 'https:', now })
   const provider = cacheDiscovery(settings, now)
+  const repeated = new RepeatedErrors()
+
+  /** Refuses an address with too many sign-ins: each may cost a request to the identity provider. */
+  function isLimited(request: FastifyRequest, reply: FastifyReply): boolean {
+    const limited = options.rateLimits?.takeForAddress(request.raw.socket.remoteAddress ?? '')
+    if (limited) sendPage(reply.headers({ ...limited.headers }), limited.status, tooMany)
+    return limited !== undefined
+  }
+
+  function warn(request: FastifyRequest, error: unknown, what: string): void {
+    const isFirst = repeated.isFirst(
+      `${what} ${error instanceof Error ? keyOfError(error) : String(error)}`,
+      (count) => app.log.warn({ count }, `${what}, ${count} more times`),
+    )
+    if (isFirst) request.log.warn({ err: error }, what)
+  }
 
   // Only GET: a HEAD request must not use up the code.
   app.get(oidcPath, { exposeHeadRoute: false }, async (request, reply) => {
+    if (isLimited(request, reply)) return reply
     const configuration = await withTraceOf(request.headers, provider).catch((error: unknown) => {
-      request.log.error({ err: error }, 'the identity provider does not answer')
+      warn(request, error, 'the identity provider does not answer')
     })
     if (!configuration) return sendPage(reply, 502, noProvider)
     const underWay: SignInUnderWay = {
@@ -68,12 +89,11 @@ export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): voi
   })
 
   app.get(callbackPath, { exposeHeadRoute: false }, async (request, reply) => {
+    if (isLimited(request, reply)) return reply
     const underWay = cookies.read(request.headers.cookie)
     if (!underWay) return sendPage(reply, 400, tooLate)
     const sub = await withTraceOf(request.headers, () => signedIn(request, underWay)).catch(
-      (error: unknown) => {
-        request.log.warn({ err: error }, 'a sign-in at the identity provider failed')
-      },
+      (error: unknown) => warn(request, error, 'a sign-in at the identity provider failed'),
     )
     void reply.header('set-cookie', cookies.end())
     if (sub === undefined) return sendPage(reply, 403, notSignedIn)
@@ -169,6 +189,11 @@ const noProvider = page(
   'The identity provider does not answer',
   ['Try again in a moment, or sign in with a key. The service log has the cause.'],
   { href: '/console/', text: 'Back to the console' },
+)
+const tooMany = page(
+  'Too many sign-ins from your network',
+  ['Others at your address may have tried. Wait a minute, and try again.'],
+  tryAgain,
 )
 const tooLate = page(
   'This sign-in has expired',

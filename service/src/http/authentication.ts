@@ -4,6 +4,7 @@ import { hashApiKey, isWellFormedApiKey } from '../domain/api-key.ts'
 import type { StoredSession } from '../store/console/store.ts'
 import type { Caller } from '../domain/records.ts'
 import { andThen, type MaybePromise } from './maybe-promise.ts'
+import { RecentlyUsed } from './recently-used.ts'
 
 /** Who calls, or the code of the refusal (Authentication). */
 export type Authentication =
@@ -29,7 +30,7 @@ export interface AuthenticationOptions {
   readonly onUse?: (caller: Caller) => void
 }
 
-/** Max number of cached key hashes. */
+/** Max number of cached keys. */
 const maxRemembered = 1_000
 
 /**
@@ -38,11 +39,10 @@ const maxRemembered = 1_000
  * looked up, because the address has tried too many wrong ones.
  */
 export function createAuthentication({ findCaller, chosenKeys, onUse }: AuthenticationOptions) {
-  /**
-   * Cached hashes and callers of used keys, by key, the least recently used first: neither ever changes, and the store is asked
-   * every time whether the key is still valid.
-   */
-  const remembered = new Map<string, { readonly secretHash: Buffer; readonly caller: Caller }>()
+  /** Hashes and callers of keys in use: neither ever changes, and the store is asked whether the key is still valid. */
+  const remembered = new RecentlyUsed<{ readonly secretHash: Buffer; readonly caller: Caller }>({
+    max: maxRemembered,
+  })
 
   return (
     authorization = '',
@@ -52,8 +52,6 @@ export function createAuthentication({ findCaller, chosenKeys, onUse }: Authenti
     if (key === undefined) return { refusal: 'Not authenticated' }
     const known = remembered.get(key)
     if (known) {
-      remembered.delete(key)
-      remembered.set(key, known)
       if (mayBeRemembered) return { caller: known.caller, isRemembered: true }
       return andThen(findCaller(known.secretHash), (caller) => {
         if (!caller) remembered.delete(key)
@@ -66,10 +64,7 @@ export function createAuthentication({ findCaller, chosenKeys, onUse }: Authenti
     const secretHash = hashApiKey(key)
     return andThen(findCaller(secretHash), (caller) => {
       // Only for known keys, so that a flood of wrong ones evicts nothing.
-      if (caller) {
-        remembered.set(key, { secretHash, caller })
-        if (remembered.size > maxRemembered) remembered.delete(remembered.keys().next().value ?? '')
-      }
+      if (caller) remembered.set(key, { secretHash, caller })
       return callerOf(caller)
     })
   }

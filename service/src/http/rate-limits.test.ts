@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 
 import { mintApiKey } from '../domain/api-key.ts'
+import { signIn } from '../../testing/console-session.ts'
 import { createTenant, issueKey, startTestService } from '../../testing/service.ts'
 import { networkOf, TokenBuckets } from './token-buckets.ts'
 
@@ -74,6 +75,25 @@ test('Wrong keys and sign-ins are limited by address; keys in use keep working',
   const signIn = await service.call('POST', '/v1/console/session', { key: null, body: { api_key: unused } })
   assert.equal(signIn.status, 429)
   assert.equal((await service.call('GET', '/healthz', { key: null })).status, 200)
+})
+
+test('Forged sessions are limited by address, also at the same time; sessions in use keep working', async (t) => {
+  const service = await startTestService(t, { PURSER_RATE_LIMIT_ADDRESS: '10/1000' })
+  const used = await signIn(service)
+  assert.equal((await used.call('GET', '/agents')).status, 200)
+  const [name, accountId] = /^(.*=)([^.]+)/.exec(used.cookie)?.slice(1) ?? []
+  const guess = () => {
+    const cookie = `${name}${accountId}.${randomBytes(32).toString('base64url')}`
+    return service.call('GET', '/agents', { key: null, headers: { cookie } })
+  }
+  const statuses = (await Promise.all(Array.from({ length: 12 }, guess))).map(({ status }) => status)
+  // The sign-in and the first use of its session took two of ten.
+  assert.deepEqual(
+    statuses.sort((a, b) => a - b),
+    [...Array.from({ length: 8 }, () => 401), 429, 429, 429, 429],
+  )
+  assert.match((await guess()).headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+  assert.equal((await used.call('GET', '/agents')).status, 200, 'a session in use keeps working')
 })
 
 test('Without rate limits there is no limit and no header', async (t) => {

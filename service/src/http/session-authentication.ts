@@ -12,16 +12,30 @@ import {
 import { withClock } from '../domain/clock/test-clock.ts'
 import type { Store } from '../store/store.ts'
 import type { Authentication } from './authentication.ts'
+import { RecentlyUsed } from './recently-used.ts'
 import { isSameSite } from './same-site.ts'
 import { isSecureRequest, sessionTokenOf, type SiteOptions } from './session-cookie.ts'
 
 export interface SessionAuthenticationOptions extends SiteOptions {
   readonly store: Pick<Store, 'findSession' | 'touchSession'>
   readonly now: () => number
+  /** Whether an address may try a session that is not known to be in use; counts the attempt. */
+  readonly mayGuess: (address: string) => boolean
 }
 
+/** Max number of sessions known to be in use. */
+const maxKnown = 1_000
+
 /** Identifies the caller from a session cookie (Authentication). */
-export function createSessionAuthentication({ store, now, publicUrl }: SessionAuthenticationOptions) {
+export function createSessionAuthentication({
+  store,
+  now,
+  publicUrl,
+  mayGuess,
+}: SessionAuthenticationOptions) {
+  /** Sessions that were found: users keep working while others behind the same address guess. */
+  const known = new RecentlyUsed<true>({ max: maxKnown })
+
   async function liveSession(token: SessionToken) {
     const session = await store.findSession(token)
     if (!session || session.kind === 'set_up_link') return undefined
@@ -34,8 +48,17 @@ export function createSessionAuthentication({ store, now, publicUrl }: SessionAu
     if (text === undefined) return { refusal: 'Not authenticated' }
     if (!isSameSite(request.headers, { publicUrl })) return { refusal: 'cross_site_request' }
     const token = readSessionToken(text)
-    const session = token && (await liveSession(token))
-    if (!token || !session) return { refusal: 'invalid_session' }
+    if (!token) return { refusal: 'invalid_session' }
+    // Counted before the look-up, so that not even requests at the same time exceed the limit.
+    if (!known.get(text) && !mayGuess(request.raw.socket.remoteAddress ?? '')) {
+      return { refusal: 'rate_limited' }
+    }
+    const session = await liveSession(token)
+    if (!session) {
+      known.delete(text)
+      return { refusal: 'invalid_session' }
+    }
+    known.set(text, true)
     if (request.method !== 'GET' && !isCsrfToken(request.headers[consoleTokenHeader]?.toString(), text)) {
       return { refusal: 'csrf_token_missing' }
     }

@@ -12,12 +12,20 @@ export interface HealthContext extends Pick<RouteContext, 'store'> {
 }
 
 export function serveHealth(serve: Serve, { store, isDraining }: HealthContext): void {
+  let checking: Promise<void> | undefined
+
+  /** Requests at the same time share one check of the store. */
+  function checkReady(): Promise<void> {
+    // A probe needs a quick answer, before the store's own timeout.
+    checking ??= withinTimeLimit(store.checkReady(), readyTimeoutMs).finally(() => (checking = undefined))
+    return checking
+  }
+
   serve(healthz, async () => ok({ status: 'ok' }))
 
   serve(readyz, async () => {
     if (isDraining?.() === true) return refuse('shutting_down')
-    // A probe needs a quick answer, before the store's own timeout.
-    await withinTimeLimit(store.checkReady(), readyTimeoutMs)
+    await checkReady()
     return ok({ status: 'ok' })
   })
 }

@@ -88,7 +88,7 @@ export const settings = {
     name: 'PURSER_RATE_LIMIT_ADDRESS',
     flag: 'rate-limit-address',
     standard: '2000/40',
-    meaning: 'wrong keys and started sessions from one address (IPv6: one /64), like for a key',
+    meaning: 'wrong keys, unknown sessions and sign-ins from one address (IPv6: one /64), like for a key',
   },
   maxConnections: {
     name: 'PURSER_MAX_CONNECTIONS',

@@ -50,6 +50,24 @@ test('A user authenticated by the identity provider is signed in to the account 
   assert.equal((await signedIn.call('GET', '/agents')).status, 401)
 })
 
+test('Sign-ins at the identity provider are limited by address', async (t) => {
+  const { service, visit } = await prepare(t, { PURSER_RATE_LIMIT_ADDRESS: '12/1000' })
+  const browser = new Browser()
+  const callback = await visit(browser, 'stranger', { stopBefore: '/console/sign-in/callback' })
+  const cookie = browser.cookiesFor(service.url)
+  const forged = callback.url.replace(/code=[^&]+/, 'code=invented')
+  const statuses: number[] = []
+  for (let count = 0; count < 12; count++) {
+    const answer = await fetch(forged, { redirect: 'manual', headers: { cookie } })
+    statuses.push(answer.status)
+  }
+  assert.deepEqual(statuses, [...Array.from({ length: 11 }, () => 403), 429])
+  const refused = await fetch(`${service.url}/console/sign-in`, { redirect: 'manual' })
+  assert.equal(refused.status, 429)
+  assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+  assert.match(await refused.text(), /Too many sign-ins from your network/)
+})
+
 test('A user from the identity provider gets a new session, whatever cookie the browser sent', async (t) => {
   const { service, visit } = await prepare(t)
   const tenant = await createTenant(service, 'ada')
@@ -131,7 +149,7 @@ test('While the identity provider is down, the page says so, and keys still sign
 })
 
 /** A service and a real provider, which knows the service and asks each user for a name. */
-async function prepare(t: TestContext) {
+async function prepare(t: TestContext, settings: Readonly<Record<string, string>> = {}) {
   const server = createServer()
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -144,6 +162,7 @@ async function prepare(t: TestContext) {
     PURSER_OIDC_ISSUER: issuer,
     PURSER_OIDC_CLIENT_ID: clientId,
     PURSER_OIDC_CLIENT_SECRET: clientSecret,
+    ...settings,
   })
   const provider = new Provider(issuer, {
     clients: [
