@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { approvalStatuses } from '@purser/wire/approvals'
@@ -118,6 +119,14 @@ test('Control characters in a wrong arg are escaped', async (context) => {
   const { errors } = await testCommand(context).purser('agents', '\u001b[2J')
   assert.match(errors, /^purser has no command "agents \\u001b\[2J"\./)
   assert.match((await testCommand(context).purser('agents', 'list', '--\u001b[2J')).errors, /'--\\u001b\[2J'/)
+})
+
+test('A file that the operating system refuses is named, without a stack trace', async (context) => {
+  const { folder, purser } = testCommand(context)
+  const database = `sqlite:${join(folder, 'purser.db')}`
+  const { code, output, errors } = await purser('backup', `${'x'.repeat(300)}.db`, '--database', database)
+  assert.deepEqual([code, output], [1, ''])
+  assert.match(errors, /^purser backup: the operating system refused it \(ENAMETOOLONG: .*x\.db'\)\.$/)
 })
 
 test('purser --version prints the release and the commit', async (context) => {

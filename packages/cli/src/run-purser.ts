@@ -63,5 +63,9 @@ function explain(error: unknown, io: Io): Explained | undefined {
   if (error instanceof Error && error.name === 'AbortError') {
     return { message: 'interrupted', exitCode: exitCodes.interrupted }
   }
+  // A file or folder that cannot be used: no permission, no space, a name that is too long.
+  if (error instanceof Error && 'syscall' in error && 'path' in error) {
+    return { message: `the operating system refused it (${error.message})`, exitCode: exitCodes.failed }
+  }
   return explainClientError(error, io)
 }
