@@ -269,6 +269,31 @@ export const captureScenarios: readonly Scenario[] = [
     },
   },
   {
+    title: 'After a lost capture reply, a request that costs more gets nothing for the same proof',
+    options: after,
+    spent: '0.01',
+    play: async ({ proofFor, pay, proxy, shop }) => {
+      const path = '/waiting/measured'
+      const proof = await proofFor(path)
+      shop.amount = '0.01'
+      const buying = pay(path, proof)
+      await shop.entered.promise
+      proxy.set('cut answers')
+      shop.open.resolve()
+      assert.equal((await buying).status, 503)
+      proxy.set('pass')
+      shop.amount = '3.00'
+      const dearer = await pay(path, proof)
+      assert.deepEqual([dearer.status, dearer.challenge.reason], [402, 'amount_mismatch'])
+      assert.match(dearer.challenge.how_to_pay, /repeat the earlier request/)
+      shop.amount = '0.01'
+      const again = await pay(path, proof)
+      assert.deepEqual([again.status, again.receipt?.amount], [200, '0.01'])
+      assert.equal((await pay(path, proof)).status, 402)
+      assert.equal(shop.runs, 3)
+    },
+  },
+  {
     title: 'If the service is down at the capture, nothing is delivered, and the same proof is charged later',
     options: after,
     spent: price,

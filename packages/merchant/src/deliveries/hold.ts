@@ -1,7 +1,8 @@
 import type { AuthorizationDecision } from '@purser/client'
 
-import { howToPayAfter, type RefusalReason } from '../challenge.ts'
+import { howToPayAfter, howToPayForOtherPrice, type RefusalReason } from '../challenge.ts'
 import type { CapturingClient } from '../client.ts'
+import { microOf } from '../micro-amounts.ts'
 import type { Claim } from './deliveries.ts'
 import { captureConflictOf, retryAfterMsOf } from './service-errors.ts'
 
@@ -24,7 +25,7 @@ export interface Hold {
 
 export type Capture =
   | { readonly outcome: 'captured'; readonly transactionId: string; readonly amount: string }
-  /** This proof will never be charged for these goods. */
+  /** This proof will never be charged for these goods, or an earlier run has captured less than they cost. */
   | { readonly outcome: 'refused'; readonly reason: RefusalReason; readonly howToPay: string }
   | { readonly outcome: 'unknown'; readonly retryAfterMs: number | undefined }
   /** Another request has taken over the delivery. */
@@ -75,6 +76,10 @@ export function holdOf(facts: HoldFacts): Hold {
     try {
       const { isOwn, amount } = await claim.confirm(metered)
       if (!isOwn) return { outcome: 'in progress' }
+      if (isLess(amount, metered)) {
+        await notDelivered()
+        return { outcome: 'refused', reason: 'amount_mismatch', howToPay: howToPayForOtherPrice }
+      }
       const body = amount === undefined ? {} : { amount }
       const idempotencyKey = claim.key
       const charge = await payments.capture(nonce, body, { ...callOptions(timeout), idempotencyKey })
@@ -112,6 +117,11 @@ export function holdOf(facts: HoldFacts): Hold {
     notDelivered,
     notStarted: claim.notStarted,
   }
+}
+
+/** Whether an amount that an earlier run may have captured is less than this run costs; undefined is the whole price. */
+function isLess(stored: string | undefined, metered: string | undefined): boolean {
+  return stored !== undefined && (metered === undefined || microOf(stored) < microOf(metered))
 }
 
 function callOptions(timeout: number) {
