@@ -649,7 +649,7 @@ test('Another server at the address is named as such', async (context) => {
   const { port } = server.address() as AddressInfo
   const settings = { PURSER_URL: `http://127.0.0.1:${port}`, PURSER_API_KEY: service.sandboxKey }
   const { code, errors } = await testCommand(context, settings).purser('agents', 'list')
-  assert.deepEqual([code, /not a Purser service; check PURSER_URL/.test(errors)], [5, true])
+  assert.deepEqual([code, /not a Purser service \(HTTP 404\); check PURSER_URL/.test(errors)], [6, true])
 })
 
 test('An increase of earlier terms cannot be approved, and the command says what to do', async (context) => {

@@ -38,6 +38,10 @@ function explainAnswer(error: ApiError): { readonly message: string; readonly ex
     const faults = error.items.map(({ loc, msg }) => `  ${loc.slice(1).join('.') || loc.join('.')}: ${msg}`)
     return { message: ['The service rejected this:', ...faults].join('\n'), exitCode: exitCodes.usage }
   }
+  if (error.status < 500 && error.code.startsWith('http_')) {
+    const message = `what answers at this address is not a Purser service (HTTP ${error.status}); check PURSER_URL or the profile`
+    return { message, exitCode: exitCodes.unavailable }
+  }
   if (error instanceof AuthenticationError) {
     const message = 'the service rejected this key: it is unknown, mistyped, revoked, or from another service'
     return { message, exitCode: exitCodes.unauthorised }
@@ -48,9 +52,7 @@ function explainAnswer(error: ApiError): { readonly message: string; readonly ex
     return { message, exitCode: exitCodes.unauthorised }
   }
   if (error instanceof NotFoundError) {
-    const message = error.code.startsWith('http_')
-      ? 'what answers at this address is not a Purser service; check PURSER_URL or the profile'
-      : 'no such record, or this key cannot see it (another account or environment)'
+    const message = 'no such record, or this key cannot see it (another account or environment)'
     return { message, exitCode: exitCodes.notFound }
   }
   if (error instanceof UnavailableError) {

@@ -20,13 +20,15 @@ export function errorOf(reply: Reply, asked: string): ApiError {
   const { status, body, headers } = reply
   const detail = typeof body === 'object' && body !== null && 'detail' in body ? body.detail : undefined
   const items = status === 422 && Array.isArray(detail) ? (detail as ValidationItem[]) : undefined
-  const code = typeof detail === 'string' ? detail : items ? 'validation_error' : `http_${status}`
+  const ownCode = typeof detail === 'string' ? detail : items && 'validation_error'
+  const code = ownCode ?? `http_${status}`
   const answer: ErrorAnswer = { status, code, requestId: headers.get('x-request-id'), body }
   const message = `${asked} answered ${status}: ${items?.map(faultOf).join('; ') ?? explain(status, code)}`
   if (items) return new ValidationError(message, answer, items)
   if (status === 503) return new UnavailableError(message, answer, retryAfterMs(headers))
   if (status >= 500) return new ServerError(message, answer)
-  const Class = classes[status] ?? ApiError
+  // The 404 or 403 of a proxy says nothing about a record or a key.
+  const Class = (ownCode !== undefined && classes[status]) || ApiError
   return new Class(message, answer)
 }
 

@@ -115,11 +115,12 @@ test("A response that is not the service's is an error, whatever its status", as
   })
   const purser = new Purser({ apiKey: 'svc_sand_x', baseUrl, maxRetries: 0 })
   const charge = { proof: {} as never, merchant_domain: 'api.example.com', expected_amount: '1.00' }
-  for (status of [200, 302, 402, 403, 418, 500, 502, 503]) {
+  for (status of [200, 302, 401, 402, 403, 404, 409, 418, 500, 502, 503]) {
     const error = await purser.payments.verify(charge).catch((error: unknown) => error)
     assert(error instanceof ApiError, String(status))
     assert.deepEqual([error.status, error.code], [status, `http_${status}`])
     assert.equal(error.body, '<h1>Welcome to our network</h1>')
+    if (status < 500) assert.equal(error.constructor, ApiError)
     assert.equal(error instanceof ServerError, status >= 500)
     assert.equal(error instanceof UnavailableError, status === 503)
     if (status === 302) assert.match(error.message, /a redirect; set baseUrl to the final address/)

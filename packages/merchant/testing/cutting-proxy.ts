@@ -8,9 +8,19 @@ import type { TestContext } from 'node:test'
  * - `silent`: requests are swallowed, and nothing is answered;
  * - `cut first answers`: the first answer to each idempotency key is lost, after the service has acted;
  * - `cut answers`: every answer is lost, after the service has acted;
+ * - `cut one answer, then forbid`: the next answer is lost, and later requests get a page of the proxy;
+ * - `forbid`: requests get a page of the proxy, and do not reach the service;
  * - `hold answers`: answers wait until the network passes again.
  */
-export type Network = 'pass' | 'down' | 'silent' | 'cut first answers' | 'cut answers' | 'hold answers'
+export type Network =
+  | 'pass'
+  | 'down'
+  | 'silent'
+  | 'cut first answers'
+  | 'cut answers'
+  | 'cut one answer, then forbid'
+  | 'forbid'
+  | 'hold answers'
 
 /** A TCP proxy for the service that drops answers on request. */
 export interface CuttingProxy {
@@ -36,6 +46,10 @@ export async function startCuttingProxy(
 
   /** Whether to drop the answer to a request; connections carry one request at a time. */
   function isCut(request: string): boolean {
+    if (network === 'cut one answer, then forbid') {
+      network = 'forbid'
+      return true
+    }
     if (network !== 'cut first answers') return network === 'cut answers'
     const key = /^idempotency-key: (\S+)/im.exec(request)?.[1] ?? ''
     const isFirst = key !== '' && !seenKeys.has(key)
@@ -56,6 +70,10 @@ export async function startCuttingProxy(
     }
     client.on('data', (chunk) => {
       if (network === 'silent') return
+      if (network === 'forbid') {
+        client.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 9\r\n\r\nForbidden')
+        return
+      }
       request += chunk.toString('latin1')
       service.write(chunk)
     })

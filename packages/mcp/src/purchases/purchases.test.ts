@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { createServer, request as ask } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -193,6 +196,36 @@ test('While the service is unreachable after the proof was sent, the purchase is
   const again = await wallet.purchases.buy(order(shop, '/held'))
   assert.deepEqual([again.outcome, again.replayed, again.payment], ['paid', true, found.payment])
   assert.equal(shop.merchant.shown.length, 1)
+  assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
+})
+
+test('A proxy that finds no service does not make a payment unknown, and nothing is bought twice', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { folder } = processes(context, shop)
+  const proxy = await openBreakableProxy(context, service.url)
+  // An ingress that does not find its service when a proof is looked up.
+  const ingress = createServer((request, response) => {
+    if (request.url?.startsWith('/v1/payments/proofs/')) {
+      return void response.writeHead(404).end('404 page not found')
+    }
+    const { url = '', method, headers } = request
+    const passed = ask(service.url + url, { method, headers }, (answer) => {
+      answer.pipe(response.writeHead(answer.statusCode ?? 0, answer.headers))
+    })
+    return void request.pipe(passed)
+  })
+  await once(ingress.listen(0, '127.0.0.1'), 'listening')
+  context.after(() => ingress.close())
+  const ingressUrl = `http://127.0.0.1:${(ingress.address() as AddressInfo).port}`
+  const openRecords = (id: string) => openRecordFiles(join(folder, id))
+  const buyThrough = (url: string) =>
+    openWallet({ ...shop.wallet, url, openRecords }).purchases.buy(order(shop, '/held'))
+  shop.merchant.onCharge = proxy.break
+  assert.equal((await buyThrough(proxy.url)).outcome, 'uncertain')
+  const unfound = await buyThrough(ingressUrl)
+  assert.deepEqual([unfound.outcome, unfound.reason_code], ['uncertain', 'service_unavailable'])
+  const found = await buyThrough(service.url)
+  assert.deepEqual([found.outcome, found.replayed], ['paid', true])
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
 })
 

@@ -259,7 +259,7 @@ export class Purchases {
     if (record.settled || record.nonce === null) return { record, state: 'settled' }
     const { client } = this.#parts
     const proof = await client.payments.getProof(record.nonce, { signal }).catch((error: unknown) => {
-      if (error instanceof NotFoundError) return undefined
+      if (error instanceof NotFoundError && error.code === 'not_found') return undefined
       throw error
     })
     if (proof?.status === 'open') return { record, state: 'open', openUntil: proof.expires_at }

@@ -60,6 +60,17 @@ test(`Each of ${purchases} unconfirmed payments gets its goods later and is char
   assert.equal(await spent(), total)
 })
 
+test('A payment whose reply is lost, and whose retry a proxy turns away, gets its goods later', async (context) => {
+  const { proofFor, pay, proxy, shop, spent } = await openShop(context, service, adapter)
+  const proof = await proofFor('/data')
+  proxy.set('cut one answer, then forbid')
+  assert.equal((await pay('/data', proof)).status, 503)
+  assert.deepEqual([shop.runs, await spent()], [0, '4.00'])
+  proxy.set('pass')
+  assert.deepEqual([(await pay('/data', proof)).status, (await pay('/data', proof)).status], [200, 402])
+  assert.equal(await spent(), '4.00')
+})
+
 test('A paying fetch gets the goods of a payment that could not be confirmed at first', async (context) => {
   const { agentId, mandateId, urlOf, proxy, shop, spent } = await openShop(context, service, adapter)
   proxy.set('cut answers')

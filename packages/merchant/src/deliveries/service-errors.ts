@@ -30,9 +30,13 @@ export function refusalOf(error: unknown): { reason: RefusalReason; isForMerchan
  */
 const turnedAway = [400, 401, 403, 413, 422, 431]
 
-/** Whether a client error means that nothing was charged, whatever its cause. */
+/**
+ * Whether a client error means that nothing was charged, whatever its cause. The answer of a proxy, which has no code of
+ * the service, does not: it may follow an attempt whose reply was lost.
+ */
 export function hasChargedNothing(error: unknown): boolean {
-  return turnedAway.includes(Number(fieldsOf(error).status))
+  const { status, code } = fieldsOf(error)
+  return turnedAway.includes(Number(status)) && typeof code === 'string' && !code.startsWith('http_')
 }
 
 /** Why an authorized payment can never be captured, most of which mean that nothing is charged. */
