@@ -19,6 +19,9 @@ import { keepInProcess, type DeliveryStore } from './deliveries/delivery-store.t
 const service = await startTestService({ after })
 const merchantKey = await issueKey(service, { role: 'merchant' })
 
+const day = { calendar: 'day', time_zone: 'UTC' }
+const resource = `https://${merchantDomain}/data`
+
 interface Query {
   readonly plan: string
 }
@@ -224,6 +227,27 @@ test('An interrupted delivery continues after the proof window has closed', asyn
   assert.equal((await ask(proof)).outcome, 'paid')
   assert.equal(reasonIn(await openGate({ client }).ask(proof)), 'proof_expired')
 })
+
+for (const [title, terms] of Object.entries({
+  'a payment that a person has approved': { approval: { above: '1.00' } },
+  'the last payment within a limit of amounts': { limits: [{ window: day, max_amount: '4.00' }] },
+  'the last payment within a limit of payments': { limits: [{ window: day, max_count: 1 }] },
+})) {
+  test(`A pre-flight check lets through ${title}`, async () => {
+    const { agentId, mandateId } = await preparePurchase(service, terms)
+    const payment = { agent_id: agentId, mandate_id: mandateId, amount: '4.00', resource_url: resource }
+    const apiKey = await issueKey(service, { role: 'agent', agent_id: agentId })
+    const { payments } = new Purser({ apiKey, baseUrl: service.url })
+    const { approvals } = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+    let decision = await payments.requestProof(payment)
+    if (decision.decision === 'denied' && decision.approval) {
+      const { id: approval_id } = await approvals.approve(decision.approval.id)
+      decision = await payments.requestProof({ ...payment, approval_id })
+    }
+    assert(decision.decision === 'approved')
+    assert.equal((await openGate({ preflight: true }).ask(decision.proof)).outcome, 'paid')
+  })
+}
 
 test("Processes that share a store serve each other's customers once", async () => {
   const deliveries = keepInProcess()

@@ -49,6 +49,16 @@ interface CollectorOptions {
   readonly onError: (error: unknown) => void
 }
 
+/**
+ * Denials of the pre-flight check that were decided when the proof was issued. The check knows no approval, and counts
+ * the proof again: its payment may be the last one that a limit allows.
+ */
+const decidedWithProof: readonly string[] = [
+  'approval_required',
+  'velocity_limit_exceeded',
+  'shared_budget_exceeded',
+]
+
 /** The currency of every offer. */
 const currency = 'USDC' as const
 
@@ -93,7 +103,7 @@ export function createCollector(options: CollectorOptions) {
       // A delivery that may already be paid needs no pre-flight check.
       if (preflight && !claim.isResumed) {
         const { authorized, reason_code } = await client.verifyAgent(proposal(proof, offer), { signal })
-        if (!authorized) {
+        if (!authorized && !decidedWithProof.includes(reason_code)) {
           await claim.forget()
           return { outcome: 'refused', reason: reason_code }
         }
