@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 
-import { preparePurchase } from '../../../service/testing/service.ts'
+import { issueProof, preparePurchase } from '../../../service/testing/service.ts'
 import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { testCommand, words } from '../testing/command.ts'
 import { parseLimit } from './commands/limit-options.ts'
@@ -77,6 +77,19 @@ test('An owner creates, shows, changes, freezes and unfreezes a shared budget', 
   )
 })
 
+test('A total or a limit below what is committed is refused with the figures', async () => {
+  const budget = await json(...words('budgets create --name Small --limit 9.00/day --limit 3x/day'))
+  const purchase = await preparePurchase(service, { budget_id: budget.id })
+  await issueProof(service, purchase, '4.00')
+  await issueProof(service, purchase, '1.00')
+  const amount = await purser(...words(`budgets change ${budget.id} --limit 2.00/day --limit 3x/day`))
+  assert.match(amount.errors, /: 2\.00 is below the 5\.00 USDC that count for this limit; --end-holds /)
+  const count = await purser(...words(`budgets change ${budget.id} --limit 9.00/day --limit 1x/day`))
+  assert.match(count.errors, /: 1 is below the 2 payments that count for this limit; --end-holds /)
+  const total = await purser(...words(`mandates edit ${purchase.mandateId} --total 3.00`))
+  assert.match(total.errors, /: 3\.00 is below the sum of 0\.00 spent, 5\.00 held and 0\.00 authorized; /)
+})
+
 test('Mandates and agents can be created with limits and shared budgets from the command line', async () => {
   const { agentId } = await preparePurchase(service)
   const budget = await json(...words('budgets create --name Shared'))
@@ -86,6 +99,7 @@ test('Mandates and agents can be created with limits and shared budgets from the
   )
   assert.deepEqual([mandate.limits.length, mandate.budget_id], [2, budget.id])
   const shown = await purser('mandates', 'show', mandate.id)
+  assert.match(shown.output, /^used +0\.00 of 2\.00.*; up to 5 payments each$/m)
   assert.match(shown.output, /^limits +2\.00\/day; 5x\/30m,per=seller$/m)
   assert.match(shown.output, new RegExp(`^budget +${budget.id}$`, 'm'))
   const edited = await json(...words(`mandates edit ${mandate.id} --limit 1.00/day --no-budget`))

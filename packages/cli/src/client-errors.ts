@@ -8,6 +8,8 @@ import {
   TimeoutError,
   UnavailableError,
   ValidationError,
+  type BelowCommitted,
+  type LimitBelowCommitted,
 } from '@purser/client'
 
 import { exitCodes } from './exit-codes.ts'
@@ -61,9 +63,23 @@ function explainAnswer(error: ApiError): { readonly message: string; readonly ex
       exitCode: exitCodes.unavailable,
     }
   }
-  const known = conflicts[error.code]
+  const known = error.code === 'budget_below_committed' ? belowCommitted(error.body) : conflicts[error.code]
   const request = error.requestId === null ? '' : ` (request ${error.requestId})`
   return { message: known ?? error.message + request, exitCode: exitCodes.failed }
+}
+
+/** A total budget or a limit that is too low, with the figures of the answer. */
+function belowCommitted(body: unknown): string {
+  const { usage, max_spend_total, spent_total, held_total, authorized_total } = body as Partial<
+    BelowCommitted & LimitBelowCommitted
+  >
+  const isCount = usage && Number(usage.count) > (usage.max_count ?? Infinity)
+  const [max, committed] = !usage
+    ? [max_spend_total, `sum of ${spent_total} spent, ${held_total} held and ${authorized_total} authorized`]
+    : isCount
+      ? [usage.max_count, `${usage.count} payments that count for this limit`]
+      : [usage.max_amount, `${usage.committed} USDC that count for this limit`]
+  return `${max} is below the ${committed}; --end-holds ends the open proofs, and what is spent stays spent`
 }
 
 /** The meaning of the codes of a 400, 403, 409 or 412 for the user of the command. */
@@ -79,11 +95,9 @@ const conflicts: Readonly<Record<string, string>> = {
   mandate_revoked: 'the mandate is permanently revoked',
   widening_needs_owner: 'this allows more than before, or changes what people read: only an owner may',
   version_mismatch: 'it has changed meanwhile; look at it again, then repeat the command',
-  budget_below_committed:
-    'the total is below what is spent and held; --end-holds ends the open proofs, but what is spent stays spent',
   own_request: 'the request was made with this key; somebody else must decide on it',
   approval_expired: 'it was not decided, or not used, in time; the agent has to ask again',
-  approval_decided: 'it was decided otherwise, or was used; purser approvals show says how',
+  approval_decided: 'it has been decided already, or was used; purser approvals show says how',
   agent_revoked: 'the agent is permanently revoked',
   proof_captured: 'the proof has already been charged; purser proofs show has its transaction',
   not_refundable: 'the transaction is not a payment; nothing was refunded',

@@ -49,7 +49,7 @@ function faultOf({ loc, msg }: ValidationItem): string {
 /** What to do about refusals that a mistake in the settings causes. */
 const meanings: Readonly<Record<string, string>> = {
   invalid_api_key: 'unknown to this service, or revoked',
-  insufficient_scope: 'the key has another role than this call needs',
+  insufficient_scope: 'the key has another role than this call needs, or is for another agent',
   seller_not_yours: 'register the domain as a seller of the account of this key',
 }
 

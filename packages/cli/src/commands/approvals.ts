@@ -1,5 +1,5 @@
 import { Command, Option } from '@commander-js/extra-typings'
-import { ApiError, type ApprovalRequest } from '@purser/client'
+import { ApiError, type ApprovalRequest, type Mandate } from '@purser/client'
 
 import { connect } from '../connection.ts'
 import { CommandError } from '../exit-codes.ts'
@@ -41,12 +41,30 @@ export const recordColumns: readonly Column<ApprovalRequest>[] = [
 ]
 
 function whatIsAsked({ amount, resource_url, change }: ApprovalRequest): string {
-  if (amount !== null) return `pay ${amount} USDC for ${resource_url ?? ''}`
-  const { limits, ...others } = change ?? {}
+  return amount === null ? termsText(change ?? {}) : `pay ${amount} USDC for ${resource_url ?? ''}`
+}
+
+type Terms = NonNullable<ApprovalRequest['change']>
+
+function termsText({ limits, ...others }: Terms): string {
   return [
     ...Object.entries(others).map(([name, value]) => `${name} ${value}`),
-    ...(limits ? [`limits ${limits.length === 0 ? 'none' : limitsCell(limits)}`] : []),
+    // A change of limits replaces all of them.
+    ...(limits ? [`all limits: ${limits.length === 0 ? 'none' : limitsCell(limits)}`] : []),
   ].join(', ')
+}
+
+/** The columns of a requested increase, with what the mandate allows now. */
+function besideTermsNow(mandate: Mandate): readonly Column<ApprovalRequest>[] {
+  const now: Column<ApprovalRequest> = {
+    title: 'the mandate has',
+    cell: ({ change }) => {
+      const names = Object.keys(change ?? {}) as (keyof Terms & keyof Mandate)[]
+      return termsText(Object.fromEntries(names.map((name) => [name, mandate[name]])))
+    },
+  }
+  const index = recordColumns.indexOf(what) + 1
+  return [...recordColumns.slice(0, index), now, ...recordColumns.slice(index)]
 }
 
 const reasons = {
@@ -106,8 +124,12 @@ function showCommand(io: Io) {
     .summary('show one approval, with what was decided so far')
     .argument('<approval-id>')
     .action(async (id, options) => {
-      const { approvals } = await connect(options, io)
-      showRecord(recordColumns, await approvals.get(id, { signal: io.interruption() }), options, io)
+      const { approvals, mandates } = await connect(options, io)
+      const signal = io.interruption()
+      const approval = await approvals.get(id, { signal })
+      const isOpenIncrease = approval.change !== null && approval.status === 'pending'
+      const mandate = isOpenIncrease ? await mandates.get(approval.mandate_id, { signal }) : undefined
+      showRecord(mandate ? besideTermsNow(mandate) : recordColumns, approval, options, io)
     })
 }
 

@@ -108,6 +108,11 @@ function optionsOf(window: LimitWindow): string[] {
   return starts === undefined ? zone : [...zone, `starts=${starts}`]
 }
 
+/** Each seller or resource has its own usage, which is null here. */
+function outOf(used: string | number | null, max: string): string {
+  return used === null ? `up to ${max} each` : `${used} of ${max}`
+}
+
 /** The usage of limits, and when they reset; a dash if unknown. */
 export function usageCell(usage: readonly LimitUsage[] | undefined): string {
   return optionalCell((usage ?? []).map(usageText).join('; '))
@@ -123,8 +128,8 @@ function usageText({
   scope_id,
 }: LimitUsage): string {
   const parts = [
-    ...(max_amount === null ? [] : [`${committed ?? '?'} of ${max_amount}`]),
-    ...(max_count === null ? [] : [`${count ?? '?'} of ${max_count} payments`]),
+    ...(max_amount === null ? [] : [outOf(committed, max_amount)]),
+    ...(max_count === null ? [] : [outOf(count, `${max_count} payments`)]),
   ]
   const where = scope === 'budget' ? ` in ${scope_id}` : ''
   return `${parts.join(', ')}${where}${resets_at === null ? '' : ` until ${timeCell(resets_at)}`}`
