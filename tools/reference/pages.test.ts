@@ -7,7 +7,7 @@ import { errorCodes } from '@purser/wire/errors'
 import { endpoints } from '@purser/wire/openapi'
 
 import { Purser } from '../../packages/client/src/client.ts'
-import { projectFolder } from '../source-files.ts'
+import { projectFolder, sourceFiles } from '../source-files.ts'
 import { clientCalls } from './client-calls.ts'
 import { generatedFolders, referencePages } from './pages.ts'
 
@@ -61,3 +61,19 @@ test('Every link in the reference, the guides, the READMEs and llms.txt leads to
 function read(path: string): string {
   return readFileSync(join(projectFolder, path), 'utf8')
 }
+
+test('Every error message that a guide explains is one that the service prints', () => {
+  const printed = sourceFiles(['service/src', 'packages/cli/src'])
+    .filter(({ path }) => !path.endsWith('.test.ts'))
+    .map(({ text }) => text)
+    .join('\n')
+  const rows = ['docs/guides/migrate.md', 'docs/guides/operators.md'].flatMap((path) => {
+    const [, table = ''] = /^\| It says .*\n.*\n((?:\|.*\n)+)/m.exec(read(path)) ?? []
+    return table.split('\n').map((row) => row.split('|')[1] ?? '')
+  })
+  const quoted = rows.flatMap((row) => [...row.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text))
+  assert.ok(quoted.length > 15, `${quoted.length} messages`)
+  for (const part of quoted.flatMap((text) => text.split('…'))) {
+    assert.ok(printed.includes(part.trim()), `"${part}" is printed nowhere`)
+  }
+})
