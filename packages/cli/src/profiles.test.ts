@@ -13,7 +13,7 @@ test('Profiles are saved, listed without their keys, selected and removed', asyn
   const { add, purser } = withProfiles(context)
   assert.match(
     (await add(key, 'local')).output,
-    /^Saved local in .*profiles\.json; it is now the current profile\.\nThe key was not checked: purser doctor --profile local checks it\.$/,
+    /^Saved local for http:\/\/\S+ in .*profiles\.json; it is now the current profile\.\nThe key was not checked: purser doctor --profile local checks it\.$/,
   )
   assert.match(
     (await add(otherKey, 'prod', '--url', 'https://purser.example.com/')).output,

@@ -113,7 +113,7 @@ test('A key is read from a pipe, and appears in no process list', async (context
   purser.child.stdin?.end('svc_sand_from_a_pipe\nand more\n')
   const { code, output } = await purser.ended
   assert.equal(code, 0)
-  assert.match(output, /^Saved local in /)
+  assert.match(output, /^Saved local for http:\/\/\S+ in /)
   assert.match(
     readFileSync(join(purser.folder, '.config/purser/profiles.json'), 'utf8'),
     /"svc_sand_from_a_pipe"/,

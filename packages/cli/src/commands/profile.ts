@@ -68,7 +68,7 @@ function addCommand(io: Io) {
         options.json
           ? harmlessJson(shown, 2)
           : [
-              `Saved ${name} in ${profilesPath(io)}${next === name ? '; it is now the current profile' : ''}.`,
+              `Saved ${name} for ${url} in ${profilesPath(io)}${next === name ? '; it is now the current profile' : ''}.`,
               `The key was not checked: ${io.calledAs} doctor --profile ${name} checks it.`,
             ].join('\n'),
       )
