@@ -10,12 +10,14 @@ export async function openMarket(
   context: { readonly after: (stop: () => Promise<void>) => void },
   service: TestService,
   merchantOptions: MerchantOptions = {},
+  terms: Readonly<Record<string, unknown>> = {},
 ) {
   const merchant = await startMerchant(context, service, merchantOptions)
   const { agentId, mandateId } = await preparePurchase(service, {
     max_spend_total: '10.00',
     max_spend_per_transaction: '5.00',
     allowed_sellers: [merchantDomain],
+    ...terms,
   })
   const apiKey = await issueKey(service, { role: 'agent', agent_id: agentId })
   const client = new Purser({ apiKey, baseUrl: service.url })

@@ -106,6 +106,26 @@ test('Losing the store does not cause a second payment: the same id gets the sam
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
 })
 
+test('A purchase that ended between its proof and its record continues, although its proof fills a limit', async (context) => {
+  const limits = [{ window: { calendar: 'day', time_zone: 'UTC' }, max_amount: '4.00' }]
+  const { merchant, pay, budget } = await openMarket(context, service, {}, { limits })
+  const store = createPurchaseMemory()
+  const stopped = {
+    ...store,
+    save: (record: PurchaseRecord) =>
+      record.step.kind === 'paying' ? Promise.reject(new Error('stopped')) : store.save(record),
+  }
+  await assert.rejects(pay({ purchases: stopped })(merchant.url, { purchaseId: 'order-1' }), /stopped/)
+  assert.deepEqual(await budget(), { spent: '0.00', held: '4.00' })
+  const denied = await pay({ purchases: store })(merchant.url, { purchaseId: 'order-2' })
+  const decision = paymentDecisionOf(denied)
+  assert(decision?.outcome === 'denied')
+  assert.equal(decision.reason_code, 'velocity_limit_exceeded')
+  const answer = await pay({ purchases: store })(merchant.url, { purchaseId: 'order-1' })
+  assert.equal(await answer.text(), goods)
+  assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
+})
+
 test('A purchase whose proof was refused starts over with the same id', async (context) => {
   let refusals = 1
   const { merchant, pay, budget } = await openMarket(context, service, {

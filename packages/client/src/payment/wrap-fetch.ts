@@ -310,9 +310,8 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
     }
     const evaluation = await client.policy.evaluate({ ...payment, merchant_domain, category }, { signal })
     const { transaction_id } = evaluation
-    // Evaluating requests no approval, which comes last: all other checks have passed.
     if (evaluation.decision === 'denied' && evaluation.reason_code === 'mandate_expired') payer.expire()
-    if (evaluation.decision === 'denied' && evaluation.reason_code !== 'approval_required')
+    if (evaluation.decision === 'denied' && !isDecidedWithProof(evaluation.reason_code, purchase))
       return { decision: denied(challenge, evaluation, transaction_id) }
     const idempotencyKey = await purchase?.keyFor(payment)
     const onPending = (approval: ApprovalReference) => waitFor(approval, challenge, signal)
@@ -384,4 +383,13 @@ function whyNot(
   if (!isCollectedByHost(challenge)) return 'other_merchant'
   if (maxAmount !== undefined && compareAmounts(challenge.amount, maxAmount) > 0) return 'over_max_amount'
   return undefined
+}
+
+/**
+ * Whether a denied evaluation does not end the payment. Evaluating requests no approval, which comes last: all other checks
+ * have passed. A purchase may have a proof already, which counts for its limits, and requesting it again returns it.
+ */
+function isDecidedWithProof(code: string, purchase: Purchase | undefined): boolean {
+  const isOverLimit = code === 'velocity_limit_exceeded' || code === 'shared_budget_exceeded'
+  return code === 'approval_required' || (isOverLimit && purchase !== undefined)
 }
