@@ -103,6 +103,10 @@ test('A proof that was charged after the backup is refused after the restore, by
   const stolen = await issueKey(client, 'stolen')
   const agent = await makePurchase(client)
   const paused = await makePurchase(client)
+  const revoked = [await makePurchase(client), await makePurchase(client)]
+  const changeMandate = async ({ mandateId }: { readonly mandateId: string }, change: 'pause' | 'revoke') =>
+    assert.equal((await client.send('PATCH', `/mandates/${mandateId}/${change}`)).status, 200)
+  for (const one of revoked.slice(1)) await changeMandate(one, 'pause')
   const frozen = await createBudget(client)
   const disabled = await createAccount(client)
 
@@ -110,7 +114,8 @@ test('A proof that was charged after the backup is refused after the restore, by
   assert.equal(labelOf(await client.verify(late)), '200 ok')
   assert.equal((await client.send('DELETE', `/accounts/api-keys/${stolen.id}`)).status, 200)
   assert.equal((await client.send('PATCH', `/agents/${agent.agentId}/revoke`)).status, 200)
-  assert.equal((await client.send('PATCH', `/mandates/${paused.mandateId}/pause`)).status, 200)
+  await changeMandate(paused, 'pause')
+  for (const one of revoked) await changeMandate(one, 'revoke')
   assert.equal((await client.send('POST', `/v1/budgets/${frozen}/freeze`)).status, 200)
   assert.equal((await client.send('PATCH', `/accounts/${disabled}/disable`)).status, 200)
   const secretBefore = readFileSync(join(folder, 'data/purser.db.proof-secret'), 'utf8')
@@ -135,7 +140,8 @@ test('A proof that was charged after the backup is refused after the restore, by
       ['accounts', [disabled]],
       ['keys', [stolen.id]],
       ['agents', [agent.agentId]],
-      ['mandates', [paused.mandateId]],
+      ['paused_mandates', [paused.mandateId]],
+      ['revoked_mandates', revoked.map(({ mandateId }) => mandateId)],
       ['budgets', [frozen]],
     ],
   )

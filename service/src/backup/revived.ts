@@ -9,7 +9,7 @@ import type { Table } from '../store/ledger/table.ts'
 import { accounts, agents, apiKeys, budgets, mandates } from '../store/ledger/tables.ts'
 import { sql, type Reader, type Sql } from '../store/sql.ts'
 
-/** A record that is active in a restored ledger. */
+/** A record that works again in a restored ledger. */
 export interface RevivedRecord {
   readonly id: string
   readonly accountId: string
@@ -17,12 +17,13 @@ export interface RevivedRecord {
   readonly name: string
 }
 
-/** Records that are active in a restored ledger, and were stopped since its backup. */
+/** Records that work again in a restored ledger, and were stopped since its backup. */
 export interface Revived {
   readonly accounts: readonly RevivedRecord[]
   readonly keys: readonly RevivedRecord[]
   readonly agents: readonly RevivedRecord[]
-  readonly mandates: readonly RevivedRecord[]
+  readonly pausedMandates: readonly RevivedRecord[]
+  readonly revokedMandates: readonly RevivedRecord[]
   readonly budgets: readonly RevivedRecord[]
 }
 
@@ -37,11 +38,14 @@ interface Stoppable {
   /** The column of their account. */
   readonly account: Sql
   readonly isActive: Sql
+  /** Default: it is not active. */
+  readonly isStopped?: Sql
   readonly name: Sql
 }
 
 const account = sql`account_id`
 const isActive = sql`status = 'active'`
+const mandate = { kind: 'mandate', table: mandates, account, name: sql`purpose` } as const
 const stoppable: Readonly<Record<keyof Revived, Stoppable>> = {
   accounts: {
     kind: 'account',
@@ -52,7 +56,9 @@ const stoppable: Readonly<Record<keyof Revived, Stoppable>> = {
   },
   keys: { kind: 'apiKey', table: apiKeys, account, isActive: sql`revoked_at_ms is null`, name: sql`label` },
   agents: { kind: 'agent', table: agents, account, isActive, name: sql`name` },
-  mandates: { kind: 'mandate', table: mandates, account, isActive, name: sql`purpose` },
+  pausedMandates: { ...mandate, isActive, isStopped: sql`status = 'paused'` },
+  // A paused one can be resumed again.
+  revokedMandates: { ...mandate, isActive: sql`status <> 'revoked'`, isStopped: sql`status = 'revoked'` },
   budgets: { kind: 'budget', table: budgets, account, isActive: sql`frozen_at_ms is null`, name: sql`name` },
 }
 
@@ -63,7 +69,8 @@ export async function findRevived(before: ReadableLedger, restored: ReadableLedg
       accounts: await findRevivedOf(stoppable.accounts, later, earlier),
       keys: await findRevivedOf(stoppable.keys, later, earlier),
       agents: await findRevivedOf(stoppable.agents, later, earlier),
-      mandates: await findRevivedOf(stoppable.mandates, later, earlier),
+      pausedMandates: await findRevivedOf(stoppable.pausedMandates, later, earlier),
+      revokedMandates: await findRevivedOf(stoppable.revokedMandates, later, earlier),
       budgets: await findRevivedOf(stoppable.budgets, later, earlier),
     })),
   )
@@ -90,7 +97,9 @@ const maxIds = 500
 
 async function findRevivedOf(of: Stoppable, later: Reader, earlier: Reader): Promise<RevivedRecord[]> {
   const { rows } = await sql<{ id: unknown }>`
-    select id from ${from(of.table)} where not (${of.isActive}) order by id`.execute(later)
+    select id from ${from(of.table)} where ${of.isStopped ?? sql`not (${of.isActive})`} order by id`.execute(
+    later,
+  )
   const found: RevivedRecord[] = []
   for (let start = 0; start < rows.length; start += maxIds) {
     const some = rows.slice(start, start + maxIds).map(({ id }) => idFrom(of.kind, id))

@@ -160,7 +160,8 @@ function describeRevived(revived: Revived): string[] {
     ...listed(revived.accounts, 'accounts disable'),
     ...listed(revived.keys, 'keys revoke'),
     ...listed(revived.agents, 'agents revoke'),
-    ...listed(revived.mandates, 'mandates pause'),
+    ...listed(revived.pausedMandates, 'mandates pause'),
+    ...listed(revived.revokedMandates, 'mandates revoke'),
     ...listed(revived.budgets, 'budgets freeze'),
   ]
 }
@@ -207,7 +208,8 @@ function asJson({
           accounts: recordsAsJson(revived.accounts),
           keys: recordsAsJson(revived.keys),
           agents: recordsAsJson(revived.agents),
-          mandates: recordsAsJson(revived.mandates),
+          paused_mandates: recordsAsJson(revived.pausedMandates),
+          revoked_mandates: recordsAsJson(revived.revokedMandates),
           budgets: recordsAsJson(revived.budgets),
         }
       : null,
