@@ -9,6 +9,19 @@ import { profilesPath } from './profiles.ts'
 const key = 'svc_sand_0123456789abcdefghij'
 const otherKey = 'svc_prod_zyxwvutsrqponmlkjihg'
 
+test('Without --url, a profile is for the service of PURSER_URL, or of the folder', async (context) => {
+  const { add, folder } = withProfiles(context)
+  writeFileSync(join(folder, '.env'), 'PURSER_PORT=18080\n')
+  assert.match((await add(key, 'here')).output, /^Saved here for http:\/\/127\.0\.0\.1:18080 in /)
+  writeFileSync(join(folder, '.env'), 'PURSER_PORT=0\n')
+  assert.match((await add(key, 'other')).errors, /PURSER_PORT is 0, .* name the service with --url/)
+  const elsewhere = withProfiles(context, { PURSER_URL: 'https://purser.example.com' })
+  assert.match(
+    (await elsewhere.add(key, 'prod')).output,
+    /^Saved prod for https:\/\/purser\.example\.com in /,
+  )
+})
+
 test('Profiles are saved, listed without their keys, selected and removed', async (context) => {
   const { add, purser } = withProfiles(context)
   assert.match(
@@ -144,8 +157,8 @@ test('Saving a key for a URL without https causes a warning, except on this mach
 })
 
 /** The command with its own profiles file, and `profile add` with a key from a pipe. */
-function withProfiles(context: TestContext) {
-  const command = testCommand(context)
+function withProfiles(context: TestContext, environment: Record<string, string> = {}) {
+  const command = testCommand(context, environment)
   command.environment['XDG_CONFIG_HOME'] = join(command.folder, 'config')
   return {
     ...command,

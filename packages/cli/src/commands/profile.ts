@@ -1,6 +1,10 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+
 import { Command } from '@commander-js/extra-typings'
 
-import { checkedUrl, isExposed, standardUrl } from '../connection.ts'
+import { checkedUrl, isExposed } from '../connection.ts'
 import { CommandError } from '../exit-codes.ts'
 import { harmlessJson } from '../output/harmless.ts'
 import { showList } from '../output/show.ts'
@@ -41,7 +45,10 @@ function addCommand(io: Io) {
       'Saves the URL of a service and a key in a file that only this user can read. Prompts for the key without echo, or reads it from a pipe: purser profile add prod --url https://purser.example.com < key.txt. The first profile is the current one.',
     )
     .argument('<name>', 'letters, digits, dots and dashes')
-    .option('--url <address>', 'URL of the service', standardUrl)
+    .option(
+      '--url <address>',
+      'URL of the service; default PURSER_URL, or the service that is configured in this folder',
+    )
     .option('--replace', 'replace a profile of this name')
     .option('--json', jsonHelp)
     .action(async (name, options) => {
@@ -51,7 +58,7 @@ function addCommand(io: Io) {
           'usage',
         )
       }
-      const url = checkedUrl(options.url, '--url')
+      const url = options.url === undefined ? defaultUrl(io) : checkedUrl(options.url, '--url')
       const { current, profiles } = readProfiles(io)
       if (Object.hasOwn(profiles, name) && !options.replace) {
         throw new CommandError(`profile ${name} already exists; --replace replaces it`)
@@ -73,6 +80,22 @@ function addCommand(io: Io) {
             ].join('\n'),
       )
     })
+}
+
+/** The service that PURSER_URL names, or that `purser serve` starts in this folder. */
+function defaultUrl({ environment, folder }: Io): string {
+  const { PURSER_URL: url } = environment
+  if (url) return checkedUrl(url, 'PURSER_URL')
+  const settings = join(folder, '.env')
+  const { PURSER_PORT: port = '8080' } = {
+    ...(existsSync(settings) && parseEnv(readFileSync(settings, 'utf8'))),
+    ...environment,
+  }
+  if (/^[1-9]\d*$/.test(port)) return checkedUrl(`http://127.0.0.1:${port}`, 'PURSER_PORT')
+  throw new CommandError(
+    `PURSER_PORT is ${port}, which is not a fixed port; name the service with --url`,
+    'usage',
+  )
 }
 
 function listProfilesCommand(io: Io) {
