@@ -31,7 +31,7 @@ test('Whatever fails between two processes and PostgreSQL, no acknowledged charg
   const { clashes, transactions } = report
   const clashed = Object.values(clashes).reduce((sum, count) => sum + count, 0)
   context.diagnostic(`${clashed} of ${transactions} transactions were made to clash`)
-  assert.ok(transactions > 100, 'transactions continue between the faults')
+  assert.ok(transactions > 50, 'transactions continue between the faults')
   const percent = (100 * clashed) / transactions
   assert.ok(percent > clashPercent / 3 && percent < clashPercent * 2, `${percent} % conflicted`)
   assert.ok(
@@ -43,5 +43,5 @@ test('Whatever fails between two processes and PostgreSQL, no acknowledged charg
   context.diagnostic(
     `${verified.length} of ${report.evidence.calls.length} requests were payments that went through`,
   )
-  assert.ok(verified.length > 50, 'payments continue between the faults')
+  assert.ok(verified.length > 20, 'payments continue between the faults')
 })

@@ -70,6 +70,8 @@ test('The wait is bounded, and ends when a person denies', async (context) => {
   const last = decisions.at(-1)
   assert(last?.outcome === 'denied')
   assert.equal(last.approval?.status, 'denied')
+  assert.match(last.reason_detail, /A person has denied it\.$/)
+  assert.equal(last.approval?.id, first.approval?.id, 'nothing else is asked for')
 })
 
 test('An abort ends the wait, and nothing was paid', async (context) => {

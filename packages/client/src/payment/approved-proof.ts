@@ -56,6 +56,8 @@ export async function requestApprovedProof(
   if (first.decision === 'approved' || !first.approval) return first
   const { approval: asked } = first
   const approval = asked.status === 'pending' && onPending ? await onPending(asked) : asked
-  if (approval.status !== 'approved') return { ...first, approval }
+  // The first answer says what was true before the wait.
+  const isAnswered = approval.status === asked.status && approval.status !== 'approved'
+  if (isAnswered) return { ...first, approval }
   return client.payments.requestProof({ ...body, approval_id: approval.id }, options)
 }
