@@ -43,5 +43,5 @@ test('Whatever fails between two processes and PostgreSQL, no acknowledged charg
   context.diagnostic(
     `${verified.length} of ${report.evidence.calls.length} requests were payments that went through`,
   )
-  assert.ok(verified.length > 20, 'payments continue between the faults')
+  assert.ok(verified.length > 10, 'payments continue between the faults')
 })
