@@ -51,16 +51,18 @@ export function describeReport({ tables, ledgerFaults }: CopyReport): string {
 
 /** The next step after a complete copy. */
 export function whatNext(
-  { place, wasFinished }: CopyReport,
+  { place, wasFinished, hasProofSecret }: CopyReport,
   from: { path: string; hasProofSecret: boolean },
 ): string {
   return [
     '',
     `${wasFinished ? '' : 'Copied. '}Start the service with PURSER_DATABASE=${place} (and its password), and move`,
     `${from.path} away: a service started on it would spend the same budgets again.`,
-    from.hasProofSecret
+    hasProofSecret
       ? 'The proof secret was copied too: open proofs can be verified there.'
-      : 'There is no proof secret beside the file: set the same PURSER_PROOF_SECRET for the new service.',
+      : from.hasProofSecret
+        ? 'It has another proof secret than the file, so proofs that are open in the file cannot be verified there.'
+        : 'There is no proof secret beside the file: set the same PURSER_PROOF_SECRET for the new service.',
   ].join('\n')
 }
 

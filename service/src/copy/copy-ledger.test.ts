@@ -84,8 +84,20 @@ const server = postgresServers[0] ?? assert.fail('no PostgreSQL server')
 
 test('The proof secret is copied with the ledger', async (context) => {
   const to = await databaseOn(server, context)
-  await copy({ to, proofSecret: 'ab'.repeat(32) })
-  assert.deepEqual(await query(to, 'select secret from service_secrets'), [{ secret: 'ab'.repeat(32) }])
+  const secret = 'ab'.repeat(32)
+  assert.equal((await copy({ to, proofSecret: secret })).hasProofSecret, true)
+  assert.deepEqual(await query(to, 'select secret from service_secrets'), [{ secret }])
+  const other = await copy({ to, proofSecret: 'cd'.repeat(32) })
+  assert.deepEqual([other.wasFinished, other.hasProofSecret], [true, false])
+  assert.deepEqual(await query(to, 'select secret from service_secrets'), [{ secret }])
+})
+
+test('A finished copy without a proof secret gets it when the file has one', async (context) => {
+  const to = await databaseOn(server, context)
+  assert.equal((await copy({ to })).hasProofSecret, false)
+  const secret = 'ab'.repeat(32)
+  assert.equal((await copy({ to, proofSecret: secret })).hasProofSecret, true)
+  assert.deepEqual(await query(to, 'select secret from service_secrets'), [{ secret }])
 })
 
 test('A ledger that a service is using is not copied', async (context) => {

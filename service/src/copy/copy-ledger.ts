@@ -38,6 +38,8 @@ export interface CopyReport {
   readonly place: string
   readonly tables: readonly { readonly name: string; readonly rows: bigint; readonly agrees: boolean }[]
   readonly ledgerFaults: readonly LedgerFault[]
+  /** Whether the target has the proof secret that is stored next to the file. */
+  readonly hasProofSecret: boolean
   /** Whether everything agrees; only then may a service start on the copy. */
   readonly isProven: boolean
 }
@@ -67,13 +69,19 @@ export async function copyLedger(options: CopyOptions): Promise<CopyReport> {
         const rows = sourceTotals.find((totals) => totals.table === table.name)?.rows ?? 0n
         await copyTable(source, target, table, rows, options)
       }
-      if (options.proofSecret !== undefined) await keepSecret(options.to, 'proof', options.proofSecret)
-      return verify(target, sourceTotals)
+      const hasProofSecret = await copySecret(options)
+      return { ...(await verify(target, sourceTotals)), hasProofSecret }
     })
-    return report ?? reportFinished(describeUrl(options.to), sourceTotals)
+    // A finished copy may lack the secret.
+    return report ?? reportFinished(describeUrl(options.to), sourceTotals, await copySecret(options))
   } finally {
     source.close()
   }
+}
+
+/** Resolves to whether the target has the proof secret of the file. */
+async function copySecret({ to, proofSecret }: CopyOptions): Promise<boolean> {
+  return proofSecret !== undefined && (await keepSecret(to, 'proof', proofSecret)) === proofSecret
 }
 
 async function copyTable(
@@ -121,7 +129,10 @@ function sizeOf(value: unknown): number {
 }
 
 /** Compares the totals of both. Releases the target only if the copy is complete and consistent. */
-async function verify(target: PostgresTarget, sourceTotals: readonly TableTotals[]): Promise<CopyReport> {
+async function verify(
+  target: PostgresTarget,
+  sourceTotals: readonly TableTotals[],
+): Promise<Omit<CopyReport, 'hasProofSecret'>> {
   const targetTotals = await target.totals()
   const tables = sourceTotals.map((totals, index) => ({
     name: totals.table,
@@ -136,7 +147,19 @@ async function verify(target: PostgresTarget, sourceTotals: readonly TableTotals
 }
 
 /** The report on a copy that an earlier run had finished. */
-function reportFinished(place: string, sourceTotals: readonly TableTotals[]): CopyReport {
+function reportFinished(
+  place: string,
+  sourceTotals: readonly TableTotals[],
+  hasProofSecret: boolean,
+): CopyReport {
   const tables = sourceTotals.map(({ table, rows }) => ({ name: table, rows, agrees: true }))
-  return { place, isContinued: false, wasFinished: true, tables, ledgerFaults: [], isProven: true }
+  return {
+    place,
+    isContinued: false,
+    wasFinished: true,
+    tables,
+    ledgerFaults: [],
+    isProven: true,
+    hasProofSecret,
+  }
 }
