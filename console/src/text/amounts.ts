@@ -8,6 +8,9 @@ export function readMicro(text: string): bigint | undefined {
   return BigInt(whole) * microsInOne + BigInt(fraction.padEnd(6, '0'))
 }
 
+/** The text under a field with an invalid amount. */
+export const invalidAmount = 'An amount above zero such as 20.00, with at most six decimals.'
+
 /** A sum that may be negative, in millionths; 0 if it is invalid. */
 export function readSignedMicro(text: string): bigint {
   return text.startsWith('-') ? -(readMicro(text.slice(1)) ?? 0n) : (readMicro(text) ?? 0n)

@@ -1,6 +1,6 @@
 import { ValidationError, type Limit, type NewLimit } from '@purser/client'
 
-import { readMicro } from '../../text/amounts.ts'
+import { invalidAmount, readMicro } from '../../text/amounts.ts'
 import type { LimitWindow } from '../../text/limits.ts'
 
 /** The form state of a limit, as text. */
@@ -110,9 +110,7 @@ export function limitFaults(draft: LimitDraft): LimitFaults {
     ...(amount.trim() === '' && count.trim() === ''
       ? { amount: 'Enter a max amount, a max number of payments, or both.' }
       : {}),
-    ...(amount.trim() !== '' && !((readMicro(amount) ?? 0n) > 0n)
-      ? { amount: 'An amount above zero such as 20.00, with at most six decimals.' }
-      : {}),
+    ...(amount.trim() !== '' && !((readMicro(amount) ?? 0n) > 0n) ? { amount: invalidAmount } : {}),
     ...(count.trim() !== '' && !isWhole(count, 1, 1_000_000_000)
       ? { count: 'A whole number from 1, or nothing.' }
       : {}),

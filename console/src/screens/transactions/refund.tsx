@@ -5,7 +5,7 @@ import { formFaults } from '../../api/failures.ts'
 import { useChange } from '../../api/queries.ts'
 import { useSeen } from '../../api/seen.tsx'
 import { Go } from '../../shell/go.tsx'
-import { amountInWords, readMicro } from '../../text/amounts.ts'
+import { amountInWords, invalidAmount, readMicro } from '../../text/amounts.ts'
 import { Amount } from '../../ui/amount.tsx'
 import { Button } from '../../ui/button.tsx'
 import { DataTable, type Column } from '../../ui/data-table.tsx'
@@ -69,12 +69,11 @@ function RefundForm({
     },
   )
   const faults = formFaults(refund.error, ['amount', 'reason'])
-  const micro = readMicro(amount)
-  const isReady = micro !== undefined && micro > 0n && micro <= (readMicro(refundable) ?? 0n)
+  const amountFault = faultOf(amount, refundable)
   return (
     <DialogForm
       action="Refund"
-      isReady={isReady}
+      isReady={amount.trim() !== '' && amountFault === undefined}
       isWorking={refund.isPending}
       failure={faults.rest}
       onClose={onClose}
@@ -89,7 +88,7 @@ function RefundForm({
         inputMode="decimal"
         autoComplete="off"
         hint={`At most ${amountInWords(refundable)} USDC, which is what is left of the payment.`}
-        error={faults.byField.amount}
+        error={amountFault ?? faults.byField.amount}
       />
       <TextField
         label="Reason (optional)"
@@ -101,6 +100,14 @@ function RefundForm({
       />
     </DialogForm>
   )
+}
+
+/** Why an amount cannot be refunded; undefined while there is none. */
+function faultOf(amount: string, refundable: string): string | undefined {
+  if (amount.trim() === '') return undefined
+  const micro = readMicro(amount) ?? 0n
+  if (micro === 0n) return invalidAmount
+  return micro > (readMicro(refundable) ?? 0n) ? 'This is more than what is left of the payment.' : undefined
 }
 
 type RefundRow = TransactionDetail['refunds'][number]
