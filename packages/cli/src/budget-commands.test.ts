@@ -94,11 +94,13 @@ test('Mandates and agents can be created with limits and shared budgets from the
   const { agentId } = await preparePurchase(service)
   const budget = await json(...words('budgets create --name Shared'))
   const mandate = await json(
-    ...words(`mandates create --agent ${agentId} --purpose research --total 10.00 --per-payment 5.00`),
+    ...words(`mandates create --agent ${agentId} --purpose research --total 10 --per-payment 5.5`),
     ...words(`--expires 1d --limit 2.00/day --limit 5x/30m,per=seller --budget ${budget.id}`),
   )
   assert.deepEqual([mandate.limits.length, mandate.budget_id], [2, budget.id])
   const shown = await purser('mandates', 'show', mandate.id)
+  assert.match(shown.output, /^total +10\.00$/m)
+  assert.match(shown.output, /^per payment +5\.50$/m)
   assert.match(shown.output, /^used +0\.00 of 2\.00.*; up to 5 payments each$/m)
   assert.match(shown.output, /^limits +2\.00\/day; 5x\/30m,per=seller$/m)
   assert.match(shown.output, new RegExp(`^budget +${budget.id}$`, 'm'))

@@ -10,7 +10,7 @@ import {
 
 import { connect } from '../connection.ts'
 import { harmless } from '../output/harmless.ts'
-import { listCell, metadataCell, optionalCell, statusCell, timeCell } from '../output/cells.ts'
+import { amountCell, listCell, metadataCell, optionalCell, statusCell, timeCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
@@ -33,7 +33,7 @@ const left: Column<Mandate> = {
 }
 const total: Column<Mandate> = {
   title: 'total',
-  cell: ({ max_spend_total }) => max_spend_total,
+  cell: ({ max_spend_total }) => amountCell(max_spend_total),
   align: 'right',
 }
 const expires: Column<Mandate> = {
@@ -50,7 +50,7 @@ const recordColumns: readonly Column<Mandate>[] = [
   purpose,
   status,
   total,
-  { title: 'per payment', cell: ({ max_spend_per_transaction }) => max_spend_per_transaction },
+  { title: 'per payment', cell: ({ max_spend_per_transaction }) => amountCell(max_spend_per_transaction) },
   spent,
   { title: 'held', cell: ({ held_total }) => held_total },
   left,

@@ -4,7 +4,7 @@ import type { Authorization, Captured, Proof } from '@purser/client'
 import { connect } from '../connection.ts'
 import { CommandError, exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { statusCell, timeCell } from '../output/cells.ts'
+import { amountCell, statusCell, timeCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import { clientCommand, parseAmount, parseCount } from './client-command.ts'
@@ -12,13 +12,13 @@ import { clientCommand, parseAmount, parseCount } from './client-command.ts'
 const authorizationColumns: readonly Column<Authorization>[] = [
   { title: 'nonce', cell: ({ nonce }) => nonce },
   { title: 'status', cell: ({ status }) => statusCell(status) },
-  { title: 'amount', cell: ({ amount }) => `${amount} USDC` },
+  { title: 'amount', cell: ({ amount }) => `${amountCell(amount)} USDC` },
   { title: 'capture by (utc)', cell: ({ capture_deadline }) => timeCell(capture_deadline) },
 ]
 
 const captureColumns: readonly Column<Captured>[] = [
   { title: 'transaction', cell: ({ transaction_id }) => transaction_id },
-  { title: 'charged', cell: ({ amount }) => `${amount} USDC` },
+  { title: 'charged', cell: ({ amount }) => `${amountCell(amount)} USDC` },
 ]
 
 export function paymentsCommand(io: Io) {

@@ -2,7 +2,7 @@ import { Command } from '@commander-js/extra-typings'
 import type { ProofRecord } from '@purser/client'
 
 import { connect } from '../connection.ts'
-import { optionalCell, statusCell, timeCell } from '../output/cells.ts'
+import { amountCell, optionalCell, statusCell, timeCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
@@ -11,7 +11,7 @@ import { clientCommand } from './client-command.ts'
 const recordColumns: readonly Column<ProofRecord>[] = [
   { title: 'nonce', cell: ({ nonce }) => nonce },
   { title: 'status', cell: ({ status }) => statusCell(status) },
-  { title: 'amount', cell: ({ amount, currency }) => `${amount} ${currency}` },
+  { title: 'amount', cell: ({ amount, currency }) => `${amountCell(amount)} ${currency}` },
   { title: 'resource', cell: ({ resource }) => resource },
   { title: 'agent', cell: ({ agent_id }) => agent_id },
   { title: 'mandate', cell: ({ mandate_id }) => mandate_id },

@@ -2,7 +2,7 @@ import { Command, Option, type OptionValues } from '@commander-js/extra-typings'
 import { ApiError, type Transaction, type TransactionsQuery } from '@purser/client'
 
 import { connect } from '../connection.ts'
-import { metadataCell, optionalCell, statusCell, timeCell } from '../output/cells.ts'
+import { amountCell, metadataCell, optionalCell, statusCell, timeCell } from '../output/cells.ts'
 import { harmless } from '../output/harmless.ts'
 import { saveCsv } from '../output/save-csv.ts'
 import { showRecord } from '../output/show.ts'
@@ -20,7 +20,11 @@ const created: Column<Transaction> = {
   cell: ({ created_at }) => timeCell(created_at),
 }
 const status: Column<Transaction> = { title: 'status', cell: ({ status }) => statusCell(status) }
-const amount: Column<Transaction> = { title: 'amount', cell: ({ amount }) => amount, align: 'right' }
+const amount: Column<Transaction> = {
+  title: 'amount',
+  cell: ({ amount }) => amountCell(amount),
+  align: 'right',
+}
 const merchant: Column<Transaction> = {
   title: 'merchant',
   cell: ({ merchant_domain }) => merchant_domain,
@@ -38,7 +42,7 @@ const recordColumns: readonly Column<Transaction>[] = [
   id,
   created,
   status,
-  { title: 'amount', cell: ({ amount, currency }) => `${amount} ${currency}` },
+  { title: 'amount', cell: ({ amount, currency }) => `${amountCell(amount)} ${currency}` },
   merchant,
   { title: 'resource', cell: ({ resource_url }) => resource_url },
   { title: 'category', cell: ({ category }) => optionalCell(category) },

@@ -26,6 +26,12 @@ export function timeCell(time: string): string {
   return Number.isNaN(ms) ? time : new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
 }
 
+/** An amount with at least two decimals, like the sums of the service. */
+export function amountCell(amount: string): string {
+  const [whole = '', decimals = ''] = amount.split('.')
+  return `${whole}.${decimals.padEnd(2, '0')}`
+}
+
 /** A dash if the value is missing. */
 export function optionalCell(text: string | null | undefined): string {
   return text === null || text === undefined || text === '' ? '-' : text

@@ -60,9 +60,10 @@ export async function pay(
       purchases,
       metadata,
       random: io.random,
-      onApprovalRequired: ({ approval }) => {
+      onApprovalRequired: ({ approval, challenge: { amount, currency, resource } }) => {
         if (approvalWaitMs === 0) return undefined
-        io.printError(harmlessLines(`Waiting for a person to approve it: ${approval.url}`))
+        const payment = `${amount} ${currency} for ${resource}`
+        io.printError(harmlessLines(`Waiting for a person to approve ${payment}: ${approval.url}`))
         return { waitMs: approvalWaitMs }
       },
       onDecision: (made) => {

@@ -83,8 +83,8 @@ const kinds = {
       'two words',
       {
         type: 'value_error',
-        msg: 'Value error, value is not a valid host name',
-        ctx: { error: 'value is not a valid host name' },
+        msg: 'Value error, value is not a host name such as api.example.com, without scheme, port and path',
+        ctx: { error: 'value is not a host name such as api.example.com, without scheme, port and path' },
       },
     ],
   },

@@ -43,7 +43,7 @@ test('anything other than a host name is a value error', () => {
   for (const text of texts) {
     const refusal = hostNameReader(text)
     assert.ok(refusal instanceof Refusal, text)
-    const error = 'value is not a valid host name'
+    const error = 'value is not a host name such as api.example.com, without scheme, port and path'
     assert.deepEqual(refusal.items, [
       { type: 'value_error', loc: [], msg: `Value error, ${error}`, input: text, ctx: { error } },
     ])

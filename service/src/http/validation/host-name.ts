@@ -11,7 +11,9 @@ export const hostNameReader: Reader = (input) => {
   if (!input.isWellFormed()) return refuseIllFormed(input)
   return isHostName(input.trim())
     ? input
-    : refuse('value_error', input, { error: 'value is not a valid host name' })
+    : refuse('value_error', input, {
+        error: 'value is not a host name such as api.example.com, without scheme, port and path',
+      })
 }
 
 function isHostName(text: string): boolean {
