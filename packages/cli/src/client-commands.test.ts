@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -512,11 +512,16 @@ test('A merchant exports its sales of a period as CSV, to standard output or to 
   const none = await merchant.purser('transactions', 'export', '--from', '2026-11-20T13:00:00Z')
   assert.deepEqual(readCsv(`${none.output}\n`), [])
 
+  // Another file, or a link to one, that is named like the file of an incomplete export is left alone.
+  const notes = join(merchant.folder, 'notes.txt')
+  writeFileSync(notes, 'mine')
+  symlinkSync(notes, join(merchant.folder, 'sales.csv.part'))
   const saved = await merchant.purser('transactions', 'export', ...day, '--output', 'sales.csv')
   const path = join(merchant.folder, 'sales.csv')
   assert.deepEqual([saved.code, saved.output], [0, `Saved to ${path}`])
   assert.deepEqual(readCsv(readFileSync(path, 'utf8')), [sale])
-  assert.deepEqual(readdirSync(merchant.folder), ['sales.csv'])
+  assert.equal(readFileSync(notes, 'utf8'), 'mine')
+  assert.deepEqual(readdirSync(merchant.folder), ['notes.txt', 'sales.csv', 'sales.csv.part'])
   const again = await merchant.purser('transactions', 'export', '--output', 'sales.csv')
   assert.deepEqual(
     [again.code, again.errors],

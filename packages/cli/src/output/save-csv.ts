@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
@@ -36,12 +37,14 @@ export async function saveCsv(
 async function saveToFile(open: () => Promise<ReadableStream<Uint8Array>>, path: string): Promise<void> {
   if (existsSync(path)) throw new CommandError(`${path} already exists; choose another --output`)
   const csv = await open()
-  const partial = `${path}.part`
+  const partial = `${path}.${randomBytes(4).toString('hex')}.part`
   const file = create(partial)
   try {
     await unlessBroken(async () => {
       for await (const bytes of csv) writeFileSync(file, bytes)
     })
+    // Another process may have created it meanwhile.
+    if (existsSync(path)) throw new CommandError(`${path} already exists; choose another --output`)
     renameSync(partial, path)
   } catch (error) {
     rmSync(partial, { force: true })
@@ -53,7 +56,7 @@ async function saveToFile(open: () => Promise<ReadableStream<Uint8Array>>, path:
 
 function create(path: string): number {
   try {
-    return openSync(path, 'w', 0o600)
+    return openSync(path, 'wx', 0o600)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
     throw new CommandError(`${path} cannot be written (${code}); choose another --output`)
