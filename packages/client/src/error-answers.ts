@@ -21,14 +21,14 @@ export function errorOf(reply: Reply, asked: string): ApiError {
   const detail = typeof body === 'object' && body !== null && 'detail' in body ? body.detail : undefined
   const items = status === 422 && Array.isArray(detail) ? (detail as ValidationItem[]) : undefined
   const ownCode = typeof detail === 'string' ? detail : items && 'validation_error'
-  const code = ownCode ?? `http_${status}`
+  const code = ownCode || `http_${status}`
   const answer: ErrorAnswer = { status, code, requestId: headers.get('x-request-id'), body }
   const message = `${asked} answered ${status}: ${items?.map(faultOf).join('; ') ?? explain(status, code)}`
   if (items) return new ValidationError(message, answer, items)
   if (status === 503) return new UnavailableError(message, answer, retryAfterMs(headers))
   if (status >= 500) return new ServerError(message, answer)
   // The 404 or 403 of a proxy says nothing about a record or a key.
-  const Class = (ownCode !== undefined && classes[status]) || ApiError
+  const Class = (ownCode && classes[status]) || ApiError
   return new Class(message, answer)
 }
 
@@ -49,13 +49,14 @@ function faultOf({ loc, msg }: ValidationItem): string {
 /** What to do about refusals that a mistake in the settings causes. */
 const meanings: Readonly<Record<string, string>> = {
   invalid_api_key: 'unknown to this service, or revoked',
-  insufficient_scope: 'the key has another role than this call needs, or is for another agent',
+  insufficient_scope: 'the key has the wrong role or agent',
   seller_not_yours: 'register the domain as a seller of the account of this key',
 }
 
 function explain(status: number, code: string): string {
   const meaning = meanings[code]
-  if (code !== `http_${status}`) return meaning === undefined ? code : `${code} (${meaning})`
+  if (meaning) return `${code} (${meaning})`
+  if (code !== `http_${status}`) return code
   if (status === 0 || (status >= 300 && status < 400)) return 'a redirect; set baseUrl to the final address'
   return 'not a response of the service; is baseUrl correct?'
 }

@@ -125,7 +125,7 @@ async function settle({ answer, client, delivery, json }: Settlement, io: Io): P
     const receipt = receiptOf(result, decision)
     const report = { status, decision: decision ?? null, payment, receipt, body_file: place ?? null }
     print(harmlessJson(report, 2))
-    if (!answer.ok) await answer.body?.cancel()
+    if (!answer.ok) void answer.body?.cancel().catch(() => {})
   }
   if (!answer.ok) exitWith(isDenied(decision) ? exitCodes.denied : exitCodes.failed)
 }
@@ -184,7 +184,7 @@ const toldCharacters = 2_000
 async function refusalWords(answer: Response, decision: PaymentDecision | undefined): Promise<string> {
   // The decision already showed the challenge.
   if (answer.status === 402 && decision && decision.outcome !== 'approved') {
-    await answer.body?.cancel()
+    void answer.body?.cancel().catch(() => {})
     return 'Nothing was paid.'
   }
   return answerWords(answer)

@@ -6,13 +6,13 @@ export const skipReasons = {
   already_paying: 'the request already had a proof',
   no_challenge: 'the 402 has no challenge that this client understands',
   head_request: 'a response to HEAD has no body to pay for; use GET',
-  redirected: 'the 402 came after a redirect; request the final URL directly',
+  redirected: 'the 402 came after a redirect; request the final URL',
   other_resource: 'the challenge is for another URL than the requested one',
-  other_merchant: 'the merchant domain is neither the host of the URL nor a parent domain of it',
+  other_merchant: 'the merchant domain is not the host of the URL or a parent of it',
   over_max_amount: 'the price is above maxAmount',
   refused_by_caller: 'onPaymentRequired refused it',
   body_cannot_be_repeated:
-    'the request body cannot be sent twice: it is a stream, or a Request with more than 10 MiB; pass text, bytes, a Blob or a form in `init.body`',
+    'the request body is a stream, or a Request with more than 10 MiB, which cannot be sent twice; pass text, bytes, a Blob or a form',
 } as const
 export type SkipReason = keyof typeof skipReasons
 

@@ -204,6 +204,47 @@ test('Any response without goods after the charge is also paid but not delivered
   assert.equal(noncesOf(merchant.visits).length, 1)
 })
 
+test('A temporary failure whose body breaks during the pause is retried like any other', async (context) => {
+  let failures = 2
+  const broken = Promise.withResolvers<void>()
+  const { merchant, pay, budget } = await openMarket(context, service, {
+    deliver: (_, response) => {
+      if (failures-- === 0) {
+        response.end('goods')
+        return
+      }
+      response.writeHead(503, { 'content-length': '1000' }).write('x')
+      setTimeout(() => response.destroy(), 10)
+      response.once('close', () => setTimeout(broken.resolve, 20))
+    },
+  })
+  const answer = await pay({ sleep: () => broken.promise })(merchant.url)
+  assert.deepEqual([answer.status, await answer.text()], [200, 'goods'])
+  assert.equal(new Set(noncesOf(merchant.visits)).size, 1)
+  assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
+})
+
+test('A 402 whose body breaks while the proof is requested is paid', async (context) => {
+  const broken = Promise.withResolvers<void>()
+  const { merchant, pay, budget } = await openMarket(context, service)
+  const breakBody: typeof fetch = async (input, init) => {
+    const answer = await fetch(input, init)
+    if (answer.status !== 402) return answer
+    const body = new ReadableStream({
+      start: (controller) => {
+        setTimeout(() => {
+          controller.error(new TypeError('terminated'))
+          broken.resolve()
+        }, 10)
+      },
+    })
+    return new Response(body, answer)
+  }
+  const answer = await pay({ onDecision: () => broken.promise }, breakBody)(merchant.url)
+  assert.equal(answer.status, 200)
+  assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
+})
+
 test('Retry-After is honored within the window of the proof, but not beyond', async (context) => {
   const asked = ['7', '290', '301']
   const { merchant, pauses, pay } = await openMarket(context, service, {

@@ -104,9 +104,7 @@ export function createPurchaseMemory(options: PurchaseMemoryOptions = {}): Purch
       if (records.size <= maxPurchases) return Promise.resolve(true)
       drop(record)
       if (before) records.set(before.purchaseId, before)
-      return Promise.reject(
-        new Error('Too many purchases are in progress; wait until some of them have finished'),
-      )
+      return Promise.reject(new Error('Too many purchases are in progress; wait until some have finished'))
     },
   }
 }

@@ -15,7 +15,7 @@ export class PurchaseConflictError extends PurserError {
   readonly purchaseId: string
 
   constructor(purchaseId: string) {
-    super(`The purchase ${purchaseId} was started with another request; choose another id for this one`)
+    super(`The purchase ${purchaseId} was started with another request; choose another id`)
     this.purchaseId = purchaseId
   }
 }

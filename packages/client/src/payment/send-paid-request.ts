@@ -110,13 +110,13 @@ export async function sendPaidRequest<Answer>(request: PaidRequest<Answer>): Pro
     } catch (error) {
       return { ...shown, error }
     }
-    if (shown.answer !== undefined) await request.discard?.(shown.answer)
+    if (shown.answer !== undefined) release(request, shown.answer)
   }
 }
 
 /** Sends the request once, and again for each redirect. */
 async function attemptOf<Answer>(request: PaidRequest<Answer>): Promise<ShownProof<Answer>> {
-  const { proof, followRedirects = true, discard } = request
+  const { proof, followRedirects = true } = request
   let next: RedirectedRequest = {
     url: request.url ?? proof.resource,
     method: request.method.toUpperCase(),
@@ -140,9 +140,14 @@ async function attemptOf<Answer>(request: PaidRequest<Answer>): Promise<ShownPro
     if (!followRedirects || redirects === maxRedirects || !isSameOrigin(location, proof.resource)) {
       return { outcome: 'redirected', answer, location }
     }
-    await discard?.(answer)
+    release(request, answer)
     next = redirected(next, status, location)
   }
+}
+
+/** Discards a response, without waiting: that a broken or slow body cannot be discarded says nothing about the payment. */
+function release<Answer>({ discard }: PaidRequest<Answer>, answer: Answer): void {
+  void (async () => discard?.(answer))().catch(() => {})
 }
 
 /** Rejects if no response begins in time, even if `send` ignores its signal. */

@@ -197,7 +197,7 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
       return answer.status === 402 ? await payFor(request, kept, answer, purchase) : answer
     } catch (error) {
       // This response will not be read, so release its connection here.
-      if (answer && !answer.bodyUsed) await answer.body?.cancel().catch(() => {})
+      if (answer && !answer.bodyUsed) letGoOf(answer)
       throw error
     } finally {
       kept.release()
@@ -234,7 +234,7 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
       throw error
     }
     if (!proof) return withDecision(answer, decision)
-    await answer.body?.cancel()
+    letGoOf(answer)
     const paid = await finish(purchase, repeatable, proof)
     // The proof of an earlier run is void: this run has not tried its own yet.
     if (!paid || (purchase && isReplayed && !hasGoods(paid))) return undefined
@@ -332,9 +332,9 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
 /** Max number of times to reload a purchase because another process or an earlier run was first. */
 const maxLooks = 5
 
-/** Another process has continued the purchase. */
-async function letGoOf(answer: Response): Promise<undefined> {
-  await answer.body?.cancel()
+/** Discards a response that is not needed any more, without waiting: its body may be broken or slow. */
+function letGoOf(answer: Response): undefined {
+  void answer.body?.cancel().catch(() => {})
 }
 
 /** Whether the response has the goods, charged or not; a refusal of a proof that can never be charged does not. */
@@ -387,9 +387,8 @@ function whyNot(
 
 /**
  * Whether a denied evaluation does not end the payment. Evaluating requests no approval, which comes last: all other checks
- * have passed. A purchase may have a proof already, which counts for its limits, and requesting it again returns it.
+ * have passed. A purchase may have a proof already, which counts for limits and budgets; requesting it again returns it.
  */
 function isDecidedWithProof(code: string, purchase: Purchase | undefined): boolean {
-  const isOverLimit = code === 'velocity_limit_exceeded' || code === 'shared_budget_exceeded'
-  return code === 'approval_required' || (isOverLimit && purchase !== undefined)
+  return code === 'approval_required' || (purchase !== undefined && code.endsWith('_exceeded'))
 }
