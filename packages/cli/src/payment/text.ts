@@ -1,21 +1,29 @@
 import type { PaymentChallenge, PaymentDecision, PaymentResult, ProofRecord } from '@purser/client'
 
 import type { Io } from '../io.ts'
+import { harmless } from '../output/harmless.ts'
 
-/** The request and the decision; `maxAmount` is the buyer's own limit, from `--max-amount`. */
+/**
+ * The request and the decision; `maxAmount` is the buyer's own limit, from `--max-amount`. Line ends in texts of the
+ * merchant are escaped, so that it adds no lines of its own.
+ */
 export function decisionWords(decision: PaymentDecision, maxAmount: string | undefined): string {
+  return decisionLines(decision, maxAmount).map(harmless).join('\n')
+}
+
+function decisionLines(decision: PaymentDecision, maxAmount: string | undefined): string[] {
   const asked = decision.challenge ? [`Asked for: ${priceOf(decision.challenge)}`] : []
   switch (decision.outcome) {
     case 'approved':
-      return [...asked, 'Decision:  approved'].join('\n')
+      return [...asked, 'Decision:  approved']
     case 'denied':
       return [
         ...asked,
         `Decision:  denied, ${decision.reason_code}: ${decision.reason_detail}`,
         ...approvalLines(decision.approval),
-      ].join('\n')
+      ]
     case 'skipped':
-      return [...asked, `Decision:  not paid, ${decision.why}: ${skipDetail(decision, maxAmount)}`].join('\n')
+      return [...asked, `Decision:  not paid, ${decision.why}: ${skipDetail(decision, maxAmount)}`]
     default:
       return decision satisfies never
   }
@@ -47,8 +55,10 @@ export function paidWords(result: PaymentResult, decision: PaymentDecision | und
   const merchant = merchantOf(result, decision)
   const before = replayed ? ', by an earlier call; nothing was charged now' : ''
   if (charged === '0.00')
-    return `Delivered: nothing was charged by ${merchant}${replayed ? ', by an earlier call' : ''}`
-  return `Paid:      ${charged ?? amount} ${currency} to ${merchant}, transaction ${transaction_id}${before}`
+    return harmless(`Delivered: nothing was charged by ${merchant}${replayed ? ', by an earlier call' : ''}`)
+  return harmless(
+    `Paid:      ${charged ?? amount} ${currency} to ${merchant}, transaction ${transaction_id}${before}`,
+  )
 }
 
 /** The goods arrived, but the service has not said what was charged. */
@@ -58,7 +68,9 @@ export function unknownChargeWords(
   { calledAs }: Pick<Io, 'calledAs'>,
 ): string {
   const { nonce, amount, currency } = result
-  return `Delivered: up to ${amount} ${currency} may have been charged by ${merchantOf(result, decision)}, or may still be: the proof is ${nonce}, and ${calledAs} transactions list shows the payments.`
+  return harmless(
+    `Delivered: up to ${amount} ${currency} may have been charged by ${merchantOf(result, decision)}, or may still be: the proof is ${nonce}, and ${calledAs} transactions list shows the payments.`,
+  )
 }
 
 function merchantOf({ receipt, resource }: PaymentResult, decision: PaymentDecision | undefined): string {
