@@ -64,8 +64,12 @@ test('A purchase id belongs to one request: another address, method or body is r
   for (const [path, order] of others) {
     await assert.rejects(buy(merchant.url + path, { ...order, purchaseId: 'order-1' }), PurchaseConflictError)
   }
-  assert.equal(merchant.visits.length, 2)
-  assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
+  const onPage: typeof fetch = (input, init) => fetch(new URL(input as string, merchant.url), init)
+  const buyOnPage = pay({ purchases: createPurchaseMemory() }, onPage)
+  await buyOnPage('/data', { purchaseId: 'order-2' })
+  await assert.rejects(buyOnPage('/other', { purchaseId: 'order-2' }), PurchaseConflictError)
+  assert.equal(merchant.visits.length, 4)
+  assert.deepEqual(await budget(), { spent: '8.00', held: '0.00' })
 })
 
 test('A purchase id without a store, empty or too long is refused before anything is sent', async (context) => {

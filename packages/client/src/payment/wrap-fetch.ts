@@ -162,7 +162,9 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
       throw new PurserError(
         `A purchase needs a request that can be sent again: ${skipReasons.body_cannot_be_repeated}`,
       )
-    const fingerprint = await fingerprintOf(repeatable, addressOf(request))
+    // A relative address is a string.
+    const address = addressOf(request) || (request.input as string)
+    const fingerprint = await fingerprintOf(repeatable, address)
     for (let look = 0; look < maxLooks; look++) {
       const purchase = await openPurchase(store, { purchaseId, fingerprint })
       const { step } = purchase
