@@ -66,7 +66,11 @@ export function createRecordsInMemory(maxRecords = 1000, now: () => number = Dat
       return Promise.resolve(true)
     },
     update: (record) => {
-      if (records.get(record.purchaseId)?.attempt === record.attempt) records.set(record.purchaseId, record)
+      if (records.get(record.purchaseId)?.attempt === record.attempt) {
+        // What was just paid is forgotten last.
+        records.delete(record.purchaseId)
+        records.set(record.purchaseId, record)
+      }
       return Promise.resolve()
     },
   }

@@ -297,6 +297,16 @@ function recordOf(purchaseId: string, settled: { transactionId: string } | null)
   }
 }
 
+test('In memory, the purchase that was settled last is forgotten last', async () => {
+  const records = createRecordsInMemory(2)
+  const settled = { transactionId: 'txn_1' }
+  for (const id of ['first', 'second']) await records.claim(recordOf(id, null))
+  for (const id of ['second', 'first']) await records.update(recordOf(id, settled))
+  assert.equal(await records.claim(recordOf('third', null)), true)
+  assert.equal(await records.find('second'), undefined)
+  assert.deepEqual((await records.find('first'))?.settled, settled)
+})
+
 test('The records are bounded, and a purchase that may still be charged is never dropped', async (context) => {
   let nowMs = Date.parse('2026-11-20T12:05:00Z')
   const records = createRecordsInMemory(3, () => nowMs)
