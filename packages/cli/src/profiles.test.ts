@@ -22,6 +22,20 @@ test('Without --url, a profile is for the service of PURSER_URL, or of the folde
   )
 })
 
+test('A profile that another command saves during the prompt is kept', async (context) => {
+  const { add, purser, purserWith } = withProfiles(context)
+  const readSecret = async () => {
+    await add(otherKey, 'other', '--url', 'https://purser.example.com')
+    return key
+  }
+  assert.equal((await purserWith({ readSecret }, 'profile', 'add', 'local')).code, 0)
+  const listed = JSON.parse((await purser('profile', 'list', '--json')).output) as { name: string }[]
+  assert.deepEqual(
+    listed.map(({ name }) => name),
+    ['other', 'local'],
+  )
+})
+
 test('Profiles are saved, listed without their keys, selected and removed', async (context) => {
   const { add, purser } = withProfiles(context)
   assert.match(

@@ -59,11 +59,15 @@ function addCommand(io: Io) {
         )
       }
       const url = options.url === undefined ? defaultUrl(io) : checkedUrl(options.url, '--url')
-      const { current, profiles } = readProfiles(io)
-      if (Object.hasOwn(profiles, name) && !options.replace) {
+      const readOthers = () => {
+        const kept = readProfiles(io)
+        if (!Object.hasOwn(kept.profiles, name) || options.replace) return kept
         throw new CommandError(`profile ${name} already exists; --replace replaces it`)
       }
+      readOthers()
       const key = checkedKey(await io.readSecret(`API key for ${url}`))
+      // Another command may have saved one during the prompt.
+      const { current, profiles } = readOthers()
       const profile = { url, key }
       const next = current ?? name
       writeProfiles(io, { current: next, profiles: { ...profiles, [name]: profile } })
