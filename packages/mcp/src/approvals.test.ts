@@ -96,6 +96,21 @@ for (const revision of ['2025', '2026'] as const) {
   })
 }
 
+test('A payment that needs both a form and the console is made once both are approved', async (context) => {
+  const shop = await open(context)
+  const { opened, person } = personWho((id) => owner.approvals.approve(id), { action: 'accept' })
+  const both: Person = {
+    capability: { form: {}, url: {} },
+    answer: (params) =>
+      'url' in params ? person.answer(params) : { action: 'accept', content: { approve: true } },
+  }
+  const environment = { ...shop.environment, PURSER_MCP_ASK_ABOVE: '3.99' }
+  const { call } = await connect(context, { transport: 'stdio', revision: '2025' }, environment, both)
+  assert.equal(factsOf(await call('pay', report(shop))).outcome, 'paid')
+  assert.equal(opened.length, 1)
+  assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
+})
+
 test('Nothing is paid if the person denies or does not open the page', async (context) => {
   const shop = await open(context)
   const denying = personWho((id) => owner.approvals.deny(id), { action: 'accept' })

@@ -69,11 +69,15 @@ function register(server: McpServer, wallet: Wallet, tool: Tool, options: McpSer
       }
       const waiting = { waitMs: askTimeoutMs, signal }
       for (const id of openedIn(inputResponses)) await awaitDecision(wallet.client, id, waiting)
-      let { answer, question } = await run(inputResponses)
+      let answers: Readonly<Record<string, unknown>> = inputResponses
+      let { answer, question } = await run(answers)
       if (question && isServedInRounds(context)) {
         return inputRequired({ inputRequests: { [question.key]: inputRequired.elicit(question.form) } })
       }
-      if (question) ({ answer } = await run(await answersTo(question, context, askTimeoutMs)))
+      if (question) {
+        answers = await answersTo(question, context, askTimeoutMs)
+        ;({ answer } = await run(answers))
+      }
       const page = answer.failed ? undefined : consolePageOf(answer.structured)
       if (page && canOpenUrls(server, context) && !(page.key in inputResponses)) {
         const { message, url, approval } = page
@@ -82,7 +86,7 @@ function register(server: McpServer, wallet: Wallet, tool: Tool, options: McpSer
         }
         if (await hasOpened(page, context, askTimeoutMs)) {
           await awaitDecision(wallet.client, approval.id, waiting)
-          ;({ answer } = await run(inputResponses))
+          ;({ answer } = await run(answers))
         }
       }
       const content = [{ type: 'text' as const, text: answer.text }]
