@@ -185,7 +185,11 @@ test('pay with a purchase id continues after a failure and never pays twice', as
     ],
   )
   assert.match((await purser(...words)).errors, /^Paid: .*, by an earlier call; nothing was charged now$/)
-  assert.equal(readdirSync(join(folder, '.local/state/purser/purchases')).length, 1)
+  // Another agent has a folder of its own.
+  const purchases = join(folder, '.local/state/purser/purchases')
+  const [agentFolder = '', ...others] = readdirSync(purchases)
+  assert.deepEqual([/^agent_\w+$/.test(agentFolder), others], [true, []])
+  assert.equal(readdirSync(join(purchases, agentFolder)).length, 1)
   const other = await purser('pay', `${merchant.url}/other`, '--purchase-id', 'report-7')
   assert.equal(other.code, 1)
   assert.match(other.errors, /The purchase report-7 was started with another request/)

@@ -51,7 +51,8 @@ export async function pay(
   let decision: PaymentDecision | undefined
   try {
     const { client, mandate, url, init, purchaseId, metadata, timeoutMs, approvalWaitMs } = purchase
-    const purchases = purchaseId === undefined ? undefined : await openPurchaseFiles(purchasesFolder(io))
+    const folder = purchasesFolder(mandate.agent_id, io)
+    const purchases = purchaseId === undefined ? undefined : await openPurchaseFiles(folder)
     const payingFetch = wrapFetchWithPayment(fetch, {
       client,
       agentId: mandate.agent_id,
