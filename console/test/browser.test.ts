@@ -6,7 +6,7 @@ import { test } from 'node:test'
 
 import { unpackedOnce } from './browser.ts'
 
-test('Of test files that unpack the browser at the same time, the last replaces none that already runs', async (t) => {
+test('A test file that unpacks the browser never replaces one that another file already runs', async (t) => {
   const parent = mkdtempSync(join(tmpdir(), 'purser-unpack-'))
   t.after(() => rmSync(parent, { recursive: true, force: true }))
   const folder = join(parent, 'browser')

@@ -5,7 +5,7 @@ import { profilesPath, readProfiles, type Place, type Profile } from './profiles
 import type { Io } from './io.ts'
 
 /** The default URL of the service. */
-const standardUrl = 'http://127.0.0.1:8080'
+export const standardUrl = 'http://127.0.0.1:8080'
 
 /** A service and a key, and where both came from. */
 export interface Connection extends Profile {

@@ -4,7 +4,7 @@ import { parseEnv } from 'node:util'
 
 import { Command } from '@commander-js/extra-typings'
 
-import { checkedUrl, isExposed } from '../connection.ts'
+import { checkedUrl, isExposed, standardUrl } from '../connection.ts'
 import { CommandError } from '../exit-codes.ts'
 import { harmlessJson } from '../output/harmless.ts'
 import { showList } from '../output/show.ts'
@@ -91,10 +91,11 @@ function defaultUrl({ environment, folder }: Io): string {
   const { PURSER_URL: url } = environment
   if (url) return checkedUrl(url, 'PURSER_URL')
   const settings = join(folder, '.env')
-  const { PURSER_PORT: port = '8080' } = {
+  const { PURSER_PORT: port } = {
     ...(existsSync(settings) && parseEnv(readFileSync(settings, 'utf8'))),
     ...environment,
   }
+  if (port === undefined) return standardUrl
   if (/^[1-9]\d*$/.test(port)) return checkedUrl(`http://127.0.0.1:${port}`, 'PURSER_PORT')
   throw new CommandError(
     `PURSER_PORT is ${port}, which is not a fixed port; name the service with --url`,

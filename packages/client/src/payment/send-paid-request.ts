@@ -145,7 +145,7 @@ async function attemptOf<Answer>(request: PaidRequest<Answer>): Promise<ShownPro
   }
 }
 
-/** Discards a response, without waiting: that a broken or slow body cannot be discarded says nothing about the payment. */
+/** Discards a response without waiting. A body that cannot be discarded says nothing about the payment. */
 function release<Answer>({ discard }: PaidRequest<Answer>, answer: Answer): void {
   void (async () => discard?.(answer))().catch(() => {})
 }

@@ -388,8 +388,9 @@ function whyNot(
 }
 
 /**
- * Whether a denied evaluation does not end the payment. Evaluating requests no approval, which comes last: all other checks
- * have passed. A purchase may have a proof already, which counts for limits and budgets; requesting it again returns it.
+ * Whether a denied evaluation leaves the decision to the request for the proof. Evaluating requests no approval, which
+ * comes last: all other checks have passed. A purchase may have a proof already, which counts for limits and budgets;
+ * requesting it again returns it.
  */
 function isDecidedWithProof(code: string, purchase: Purchase | undefined): boolean {
   return code === 'approval_required' || (purchase !== undefined && code.endsWith('_exceeded'))
