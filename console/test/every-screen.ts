@@ -68,7 +68,7 @@ export function everyScreen(ids: {
     {
       name: 'mandate-limits',
       path: `sandbox/mandates/${ids.limited}`,
-      isReady: text('Counts apart for each seller'),
+      isReady: text('Counted separately for each seller'),
       prepare: async (page) => {
         await page.getByText(/^Version 1, /).click()
         await page.evaluate(() => scrollTo(0, 0))

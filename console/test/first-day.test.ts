@@ -26,7 +26,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
     const purchaserKey = await issueKey(service, { role: 'merchant' })
     await page.goto(`${service.url}/console/`)
     for (const [key, words] of [
-      [`${service.sandboxKey.slice(0, -1)}x`, /does not know this key/],
+      [`${service.sandboxKey.slice(0, -1)}x`, /key is unknown or revoked/],
       [purchaserKey, /for owners, operators and approvers/],
     ] as const) {
       await page.getByLabel('Owner or operator key').fill(key)

@@ -105,7 +105,7 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
       await dialog.getByText('Somebody else has changed this mandate meanwhile.').waitFor()
       await page.unroute('**/v1/console/mandates/*')
       await dialog.getByRole('button', { name: 'Cancel' }).click()
-      await page.getByRole('button', { name: 'Take over their changes' }).click()
+      await page.getByRole('button', { name: 'Merge their changes' }).click()
       assert.equal(await page.getByLabel('Purpose').inputValue(), 'Papers and maps')
       assert.equal(await page.getByLabel('Total budget').inputValue(), '3.00')
     },
@@ -218,7 +218,7 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
       await page.getByRole('link', { name: 'Climate desk' }).click()
       await page.getByRole('listitem').filter({ hasText: 'research-bot: all its mandates' }).waitFor()
       await assign({ value: '' })
-      await page.getByText('Each mandate counts only in the budget that it names.').waitFor()
+      await page.getByText('Each mandate counts only in its own budget.').waitFor()
       assert.equal((await purser.agents.get(agent.id)).budget_id, null)
       await visitor.go(`sandbox/budgets/${budgetId}`)
       await page.getByText('No agent is assigned to it.').waitFor()

@@ -189,7 +189,7 @@ test('A payment above the threshold is refused, its owner approves it in the inb
     assert.deepEqual(await bars.last().locator('td').allInnerTexts(), ['30.00', '0.00', '1', '12.50', '2'])
   })
 
-  await chapter('In the inbox, a request is denied with one key, and an approval is taken back', async () => {
+  await chapter('In the inbox, a request is denied with one key, and an approval is withdrawn', async () => {
     const [first, second] = [await askAnew('20.00'), await askAnew('30.00')]
     await page.getByRole('link', { name: 'Approvals (3 approvals waiting)' }).click()
     const waiting = page.getByRole('list', { name: 'Requests that wait' }).getByRole('article')
@@ -206,8 +206,8 @@ test('A payment above the threshold is refused, its owner approves it in the inb
     assert.equal((await purser.approvals.get(second)).status, 'pending')
     await waiting.filter({ hasText: '30.00' }).getByRole('button', { name: 'Approve' }).click()
     const toast = page.locator('.toast', { hasText: 'Approved: 30.00 USDC at reports.energy.example' })
-    await toast.getByRole('button', { name: 'Take back' }).click()
-    await page.getByText('Taken back: 30.00 USDC at reports.energy.example').waitFor()
+    await toast.getByRole('button', { name: 'Withdraw' }).click()
+    await page.getByText('Withdrawn: 30.00 USDC at reports.energy.example').waitFor()
     assert.equal((await purser.approvals.get(second)).status, 'denied')
   })
 
@@ -220,7 +220,7 @@ test('A payment above the threshold is refused, its owner approves it in the inb
       await page.route('**/v1/approvals?*', () => undefined)
       await purser.approvals.deny(id)
       await card.getByRole('button', { name: 'Approve' }).click()
-      await page.getByText(/Not approved: 40\.00 USDC .* Somebody has decided otherwise/).waitFor()
+      await page.getByText(/Not approved: 40\.00 USDC .* Somebody has decided differently/).waitFor()
       await page.unroute('**/v1/approvals?*')
     },
   )

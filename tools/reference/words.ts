@@ -44,7 +44,7 @@ export const refusedWhen: Readonly<Record<DenialCode | VerificationFailure, stri
     'check 11: the payment does not fit into a limit of a shared budget above the mandate; `budget` and `limit` say which',
   budget_frozen: 'check 11: a shared budget above the mandate is frozen',
   approval_required:
-    'check 12: the amount is above what needs no approval, nothing was bought from the seller before, or a limit that asks for approval is exceeded; `approval` says whether a person has decided',
+    'check 12: the amount is above the threshold for approval, nothing was bought from the seller before, or a limit that requires approval is exceeded; `approval` says whether a person has decided',
   proof_expired:
     'step 1: the proof is older than five minutes, or was stopped: voided, its agent or mandate revoked, its mandate paused',
   amount_mismatch: 'step 2: the amount or currency of the proof is not exactly the expected text',
@@ -78,7 +78,7 @@ export const remedies: Readonly<Record<Word, string>> = {
     'Check that the id is complete, and that the key belongs to the record’s account and environment.',
   'Not Found': 'Compare the path with the list of endpoints; some begin with `/v1`, others do not.',
   'Method Not Allowed': 'Use one of the methods in the `Allow` header.',
-  request_timeout: 'Send the request without pauses; check the network in between.',
+  request_timeout: 'Send the request without pauses; check the network between you and the service.',
   account_exists: 'Use the existing account, or another `idp_user_id`.',
   own_account:
     'Use an operator key of another account. You can revoke your own keys and sessions one by one.',
@@ -112,7 +112,7 @@ export const remedies: Readonly<Record<Word, string>> = {
   authorization_voided: 'Ask for a new payment: a voided authorization cannot be captured.',
   amount_exceeds_authorization:
     'Capture at most the authorized amount; ask for another payment for the rest.',
-  own_request: 'Ask another person to decide: nobody decides on a request of their own.',
+  own_request: 'Ask another person to decide: nobody can decide their own request.',
   approval_expired: 'Ask again: the agent requests the proof, or the increase, once more.',
   approval_decided: 'Look the approval up: its `decisions` say who decided what.',
   nothing_to_increase:

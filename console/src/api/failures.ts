@@ -8,12 +8,12 @@ const sentences: Record<string, string> = {
   seller_exists: 'A seller with this domain is already registered.',
   own_request: 'You made this request yourself. Another person must decide.',
   approval_decided:
-    'Somebody has decided otherwise, or the approval was used. The screen shows what is true now.',
+    'Somebody has decided differently, or the approval was used. The screen shows the current state.',
   approval_expired: 'It was not decided, or not used, in time. The agent must ask again.',
   nothing_to_increase: 'The mandate already allows this.',
-  too_many_approvals: 'Too many requests of this mandate wait. Decide some of them first.',
+  too_many_approvals: 'This mandate has too many pending requests. Decide some of them first.',
   widening_needs_owner: 'Only an owner can allow more. Narrower terms need no owner.',
-  if_match_required: 'The version that you changed is unknown. Load the page again, and repeat the change.',
+  if_match_required: 'The version that you changed is unknown. Reload the page, and repeat the change.',
   version_mismatch: 'It was changed after you opened it. Look at the current terms, and repeat the change.',
   budget_below_committed:
     'This is less than what is already spent, authorized and held. Choose more, or also end the open proofs.',
@@ -23,19 +23,18 @@ const sentences: Record<string, string> = {
   seller_not_yours: 'Another account collected this payment, so only that account can refund it.',
   not_refundable: 'Only a payment that was charged can be refunded.',
   refund_exceeds_payment: 'This is more than what is left of the payment. Nothing was refunded.',
-  too_many_refunds: 'The payment has 100 refunds, which is the most that it can have.',
-  idempotency_key_required:
-    'The refund was sent without its key, so nothing was refunded. Load the page again.',
+  too_many_refunds: 'The payment has 100 refunds, which is the max.',
+  idempotency_key_required: 'The refund was sent without its key, so nothing was refunded. Reload the page.',
   idempotency_key_reused:
-    'Another refund was sent with the same key, so nothing was refunded. Load the page again.',
+    'Another refund was sent with the same key, so nothing was refunded. Reload the page.',
   last_owner_key: 'This is the last working owner key of the account. Issue another one first.',
   insufficient_scope: 'Your key is not allowed to do this: only an owner can.',
-  invalid_api_key: 'The service does not know this key, or it is revoked.',
+  invalid_api_key: 'This key is unknown or revoked.',
   set_up_link_spent: 'This set-up link has already been used or has expired. Sign in with a key.',
   query_too_slow: 'The query took too long and was stopped so that it does not slow down payments.',
   too_many_streams: 'Too many live feeds and exports are open. Close another window of the console.',
   store_unavailable: 'The service cannot reach its database right now.',
-  csrf_token_missing: 'This page is out of date. Load it again.',
+  csrf_token_missing: 'This page is out of date. Reload it.',
 }
 
 /** A sentence about an error, with a remedy. */

@@ -597,7 +597,7 @@ test('A person finds pending approvals, approves one, and an agent pays; a manda
   assert.equal((await purser('approvals', 'list')).output, '')
   assert.match((await purser(...words('approvals list --status approved'))).output, new RegExp(id))
   const denied = JSON.parse((await purser('approvals', 'deny', id, '--json')).output)
-  assert.equal(denied.status, 'denied', 'it was not used, and is taken back')
+  assert.equal(denied.status, 'denied', 'it was not used, and is withdrawn')
   const late = await purser('approvals', 'approve', id)
   assert.match(late.errors, /it has been decided already/)
 

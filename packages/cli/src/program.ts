@@ -40,7 +40,7 @@ export async function createProgram(words: readonly string[], io: Io): Promise<C
       'the version of this command, with its commit',
     )
     .addHelpText('before', 'Purser: spending mandates for software agents.\n')
-    .addHelpText('after', `\npurser <command> --help describes one of them.\n\n${exitCodeHelp()}`)
+    .addHelpText('after', `\npurser <command> --help describes a command.\n\n${exitCodeHelp()}`)
   const own: readonly CommandUnknownOpts[] = [
     accountsCommand(io),
     keysCommand(io),
@@ -72,7 +72,7 @@ export async function createProgram(words: readonly string[], io: Io): Promise<C
 }
 
 const groups: Readonly<Record<string, readonly string[]>> = {
-  'The accounts and their agents:': [
+  'Accounts and agents:': [
     'accounts',
     'keys',
     'sessions',
@@ -96,7 +96,7 @@ function configure(command: CommandUnknownOpts, { print, printError, columns }: 
   const helpWidth = Math.min(columns, widestHelp)
   command
     .exitOverride()
-    .helpOption('-h, --help', 'this help')
+    .helpOption('-h, --help', 'show this help')
     .helpCommand(false)
     .configureHelp({
       helpWidth,

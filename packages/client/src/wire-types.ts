@@ -429,7 +429,7 @@ export interface ApprovalRequest {
   resource_url: string | null
   /** Why a person is asked. */
   reason: {
-    /** `above`: the amount is above what needs no approval. `first_purchase_at_seller`: nothing was bought there before. `limit`: a limit over time is exceeded. `increase`: the agent asks for wider terms. */
+    /** `above`: the amount is above the threshold for approval. `first_purchase_at_seller`: nothing was bought there before. `limit`: a limit over time is exceeded. `increase`: the agent asks for wider terms. */
     code: ApprovalReason
     /** The limit that is exceeded; null for other reasons. */
     limit_id: string | null
@@ -1594,7 +1594,7 @@ export interface NewLimit {
   max_amount?: string | null
   /** Max number of payments in a window; null or omitted for none. */
   max_count?: number | null
-  /** Counts apart for each host of a resource (`seller`), or for each normalized URL without its query (`resource`); null or omitted for all together. Not for shared budgets. */
+  /** Counted separately for each host of a resource (`seller`), or for each normalized URL without its query (`resource`); null or omitted for all together. Not for shared budgets. */
   per?: 'seller' | 'resource' | null
   /** What happens to a payment that does not fit: `deny` (default) refuses it, `require_approval` asks a person, `notify` approves it and records an event once a period; with `per`, for the first host or URL that exceeds it. */
   action?: 'deny' | 'require_approval' | 'notify'

@@ -101,7 +101,7 @@ export const disableAccount = endpoint({
   roles: ['operator'],
   params: accountParams,
   responses: { 200: Account },
-  responseDescriptions: { 200: 'The account is disabled, now or before.' },
+  responseDescriptions: { 200: 'The account is disabled, by this request or an earlier one.' },
   errors: ['not_found', 'own_account'],
   errorDescriptions: { not_found: 'no account has that id' },
 })
@@ -115,7 +115,7 @@ export const enableAccount = endpoint({
   roles: ['operator'],
   params: accountParams,
   responses: { 200: Account },
-  responseDescriptions: { 200: 'The account is active, now or before.' },
+  responseDescriptions: { 200: 'The account is active, by this request or an earlier one.' },
   errors: ['not_found'],
   errorDescriptions: { not_found: 'no account has that id' },
 })

@@ -120,6 +120,6 @@ export const revokeAgent = endpoint({
   roles: ownerRoles,
   params: AgentParams,
   responses: { 200: Agent },
-  responseDescriptions: { 200: 'The agent is revoked, now or before.' },
+  responseDescriptions: { 200: 'The agent is revoked, by this request or an earlier one.' },
   errors: ['not_found'],
 })

@@ -102,6 +102,6 @@ export const revokeApiKey = endpoint({
   params: Type.Object({ key_id: described(Id, 'Id of the key, not its secret text.') }),
   query: Type.Object({ ...AnotherAccount }),
   responses: { 200: ApiKey },
-  responseDescriptions: { 200: 'The key is revoked, now or before.' },
+  responseDescriptions: { 200: 'The key is revoked, by this request or an earlier one.' },
   errors: ['not_found', 'last_owner_key'],
 })

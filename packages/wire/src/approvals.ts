@@ -116,7 +116,7 @@ export const ApprovalRequest = Type.Object({
     {
       code: described(
         ApprovalReason,
-        '`above`: the amount is above what needs no approval. `first_purchase_at_seller`: nothing was bought there before. `limit`: a limit over time is exceeded. `increase`: the agent asks for wider terms.',
+        '`above`: the amount is above the threshold for approval. `first_purchase_at_seller`: nothing was bought there before. `limit`: a limit over time is exceeded. `increase`: the agent asks for wider terms.',
       ),
       limit_id: described(Nullable(Id), 'The limit that is exceeded; null for other reasons.'),
       message: described(
@@ -245,12 +245,12 @@ export const denyRequest = endpoint({
   method: 'POST',
   path: '/v1/approvals/{approval_id}/deny',
   tag: 'Approvals',
-  summary: 'Denies a payment or an increase. An approval that was not used yet can be taken back so.',
+  summary: 'Denies a payment or an increase. This also withdraws an unused approval.',
   roles: readerRoles,
   params: approvalParams,
   body: ApprovalNote,
   responses: { 200: ApprovalRequest },
-  responseDescriptions: { 200: 'The approval is denied, now or before.' },
+  responseDescriptions: { 200: 'The approval is denied, by this request or an earlier one.' },
   errors: ['not_found', 'own_request', 'approval_expired', 'approval_decided'],
 })
 

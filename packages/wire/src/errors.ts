@@ -18,7 +18,7 @@ export const errorAnswers = {
   },
   merchant_not_allowed: {
     status: 403,
-    when: "the mandate's allowed_sellers does not include merchant_domain, or it has come to enforce categories that do not include the proof's",
+    when: "the mandate's allowed_sellers does not include merchant_domain, or it now enforces categories that do not include the proof's",
   },
   merchant_not_payee: {
     status: 403,
@@ -58,7 +58,10 @@ export const errorAnswers = {
   own_account: { status: 409, when: "an operator tries to disable the account of the operator's own key" },
   seller_exists: { status: 409, when: 'the domain is already registered in this environment' },
   last_owner_key: { status: 409, when: "the key is the account's last working owner or operator key" },
-  mandate_revoked: { status: 409, when: 'the request changes a revoked mandate, or asks for more of one' },
+  mandate_revoked: {
+    status: 409,
+    when: 'the request changes a revoked mandate, or asks for wider terms of one',
+  },
   budget_below_committed: {
     status: 409,
     when: 'a new total budget, or a new limit of a shared budget, is below what is spent, authorized and held',

@@ -441,7 +441,7 @@ function mandateMove(move: MandateMove, { summary, to, errors }: Move) {
     roles: ownerRoles,
     params: MandateParams,
     responses: { 200: Mandate },
-    responseDescriptions: { 200: `The mandate is ${to}, now or before.` },
+    responseDescriptions: { 200: `The mandate is ${to}, by this request or an earlier one.` },
     errors: ['not_found', ...errors],
   } satisfies Endpoint<never, never, typeof MandateParams>)
 }

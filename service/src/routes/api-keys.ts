@@ -101,7 +101,7 @@ function agentIdFault(body: {
     return {
       type: 'value_error',
       loc: ['body', 'agent_id'],
-      msg: `Value error, only a key of the role agent is bound to an agent, not one of the role ${body.role}`,
+      msg: `Value error, only a key with the role agent is bound to an agent, not one with the role ${body.role}`,
       input: agentId,
       ctx: { error: 'agent_id goes with the role agent' },
     }

@@ -33,7 +33,7 @@ export function AgentBudget({ agent }: { readonly agent: AgentSummary }) {
     >
       <p className="breakable">
         {budget_id === null ? (
-          <span className="quiet">None. Each mandate counts only in the budget that it names.</span>
+          <span className="quiet">None. Each mandate counts only in its own budget.</span>
         ) : (
           <>
             All its mandates count in{' '}

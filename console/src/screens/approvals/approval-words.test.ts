@@ -57,10 +57,10 @@ test('A request says what is requested, and why a person has to decide', () => {
   const raised = { ...approval, above: '5000.00' }
   assert.equal(
     reasonToAsk(payment, { approval: raised, limits: [] }),
-    'Above the amount that needs no approval',
+    'Above the threshold for approval',
     'the mandate has changed since',
   )
-  assert.equal(reasonToAsk(payment, undefined), 'Above the amount that needs no approval')
+  assert.equal(reasonToAsk(payment, undefined), 'Above the threshold for approval')
   const first = { ...payment, reason: { ...payment.reason, code: 'first_purchase_at_seller' as const } }
   assert.equal(reasonToAsk(first, undefined), 'First purchase from api.example.com under this mandate')
 })

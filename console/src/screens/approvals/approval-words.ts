@@ -27,7 +27,7 @@ export function reasonToAsk(
       // The mandate may have changed since.
       return above && amount !== null && compareAmounts(amount, above) > 0
         ? `More than ${amountInWords(above)} USDC`
-        : 'Above the amount that needs no approval'
+        : 'Above the threshold for approval'
     case 'first_purchase_at_seller':
       return `First purchase from ${hostOf(resource_url ?? 'this seller')} under this mandate`
     case 'limit':

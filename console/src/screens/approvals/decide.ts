@@ -13,7 +13,7 @@ export interface Decide {
   readonly deny: (note?: string) => void
 }
 
-/** Approves and denies a request. An approval that was not used yet can be taken back from its toast. */
+/** Approves and denies a request. An unused approval can be withdrawn from its toast. */
 export function useDecide(approval: ApprovalRequest, onDone: () => void = () => undefined): Decide {
   const { id, kind } = approval
   const subject = subjectOf(approval)
@@ -24,9 +24,9 @@ export function useDecide(approval: ApprovalRequest, onDone: () => void = () => 
     },
     whenFailed: `Not denied: ${subject}.`,
   })
-  const takeBack = useChange((purser) => purser.approvals.deny(id), {
-    onDone: () => sayDone(`Taken back: ${subject}`),
-    whenFailed: `Not taken back: ${subject}.`,
+  const withdraw = useChange((purser) => purser.approvals.deny(id), {
+    onDone: () => sayDone(`Withdrawn: ${subject}`),
+    whenFailed: `Not withdrawn: ${subject}.`,
   })
   const approve = useChange(
     (purser, note: string | undefined) => purser.approvals.approve(id, noteOf(note)),
@@ -37,8 +37,8 @@ export function useDecide(approval: ApprovalRequest, onDone: () => void = () => 
         else if (kind === 'increase') sayDone('Approved: the mandate has its new terms.')
         else {
           sayDone(`Approved: ${subject}`, {
-            label: 'Take back',
-            act: () => takeBack.mutate(undefined),
+            label: 'Withdraw',
+            act: () => withdraw.mutate(undefined),
           })
         }
       },

@@ -90,7 +90,7 @@ function NewBudgetForm({ parentId, onClose }: { readonly parentId: string; reado
         value={draft.parentId}
         onChange={(next) => setDraft({ ...draft, parentId: next })}
         options={[
-          { value: '', text: 'Nothing: it stands at the top' },
+          { value: '', text: 'None: it is at the top' },
           ...parents.map(({ budget, level }) => ({
             value: budget.id,
             text: `${'\u2003'.repeat(level)}${budget.name || 'Unnamed budget'}`,
@@ -177,7 +177,7 @@ function EditBudgetForm({ budget, onClose }: { readonly budget: Budget; readonly
                   change.reset()
                 }}
               >
-                Take over their changes
+                Merge their changes
               </Button>
             </div>
           </div>

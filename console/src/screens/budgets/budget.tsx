@@ -212,9 +212,9 @@ function FreezeDialog({
       >
         <p className="breakable">
           Nothing below “{nameOf(budget)}” can be paid from now on, and open proofs below it end at once.
-          Authorized payments live until their deadline.
+          Authorized payments stay until their deadline.
         </p>
-        <p className="quiet">You can unfreeze it. Proofs from before stay void.</p>
+        <p className="quiet">You can unfreeze it. Voided proofs stay void.</p>
       </DialogForm>
     </Dialog>
   )

@@ -39,8 +39,8 @@ export function Budgets() {
           <Failed error={query.error} onRetry={() => void query.refetch()} />
         ) : budgets.length === 0 ? (
           <EmptyState icon="budget" title="No shared budgets yet" action={create}>
-            A shared budget limits what a team or a project spends, whichever agents it has. Assign mandates
-            and agents to it; at most four budgets are above each other.
+            A shared budget limits what a team or a project spends, across all its agents. Assign mandates and
+            agents to it; at most four budgets are above each other.
           </EmptyState>
         ) : (
           <BudgetTree budgets={budgets} />

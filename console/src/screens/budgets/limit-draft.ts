@@ -112,7 +112,7 @@ export function limitFaults(draft: LimitDraft): LimitFaults {
       : {}),
     ...(amount.trim() !== '' && !((readMicro(amount) ?? 0n) > 0n) ? { amount: invalidAmount } : {}),
     ...(count.trim() !== '' && !isWhole(count, 1, 1_000_000_000)
-      ? { count: 'A whole number from 1, or nothing.' }
+      ? { count: 'A whole number from 1, or empty.' }
       : {}),
   }
 }

@@ -52,7 +52,7 @@ function LimitLevel({
       {fill !== undefined && <FillBar label={`${name} of ${of}`} text={words} fill={fill} />}
       <p className="quiet small">
         {limit.per
-          ? `Counts apart for each ${subjects[limit.per]}${zoneOf(limit)}. `
+          ? `Counted separately for each ${subjects[limit.per]}${zoneOf(limit)}. `
           : usage && `${capitalized(resetInWords(usage.resets_at, limit.window))}. `}
         {actionWords[limit.action]}
       </p>

@@ -93,8 +93,8 @@ function EditForm({ mandate }: { readonly mandate: MandateDetail }) {
         <Notice tone="warn">
           <div className="stack-tight">
             <p>
-              Somebody else has changed this mandate since you opened it. What you typed is kept. Take over
-              their changes to compare yours with the current terms.
+              Somebody else has changed this mandate since you opened it. What you typed is kept. Merge their
+              changes to compare yours with the current terms.
             </p>
             <div>
               <Button
@@ -104,7 +104,7 @@ function EditForm({ mandate }: { readonly mandate: MandateDetail }) {
                   amend.reset()
                 }}
               >
-                Take over their changes
+                Merge their changes
               </Button>
             </div>
           </div>

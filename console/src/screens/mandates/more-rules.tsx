@@ -73,7 +73,7 @@ export function MoreRules({ draft, set, faults, showsFaults, refusedLimits }: Fi
                 inputMode="decimal"
                 value={draft.approvalAbove}
                 onChange={(approvalAbove) => set({ approvalAbove })}
-                hint="A payment above this amount waits for a person. Empty: none does."
+                hint="Payments above this amount wait for a person. Leave it empty for none."
                 error={approval}
               />
               <SelectField
@@ -85,7 +85,7 @@ export function MoreRules({ draft, set, faults, showsFaults, refusedLimits }: Fi
               />
             </div>
             <CheckField
-              label="Also for the first purchase at each seller"
+              label="Also for the first purchase from each seller"
               isChecked={draft.approvalFirst}
               onChange={(approvalFirst) => set({ approvalFirst })}
             />

@@ -83,7 +83,7 @@ function Figures({ spending }: { readonly spending: SpendingFigures }) {
         </span>
       </p>
       {isEmpty ? (
-        <p className="quiet">{`Nothing spent in ${last}, or before.`}</p>
+        <p className="quiet">{`Nothing spent in ${last}, or in the period before.`}</p>
       ) : (
         <MoneyChart spending={spending} />
       )}

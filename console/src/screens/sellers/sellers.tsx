@@ -76,7 +76,7 @@ export function Sellers() {
       empty={
         <EmptyState icon="seller" title="No sellers yet" action={register}>
           Register a domain to get paid there: the middleware then asks agents for a proof of payment, and
-          verifies it here. To only spend, you need no seller.
+          verifies it here. If you only spend, you need no seller.
         </EmptyState>
       }
     >

@@ -23,7 +23,7 @@ export function Sessions() {
   return (
     <ListScreen
       title="Sessions"
-      lead="Who is signed in to the console as this account, in both environments. IP addresses and browsers are not recorded, because whoever steals a cookie can fake both."
+      lead="Who is signed in to the console as this account, in both environments. IP addresses and browsers are not recorded, because a thief of the cookie could fake both."
       actions={<EndOthers hasOthers={hasOthers} />}
       noun="session"
       query={query}

@@ -79,7 +79,7 @@ function RefundForm({
       onClose={onClose}
       onSubmit={() => refund.mutate(undefined)}
     >
-      <p>The agent’s mandate may spend the amount again. A refund cannot be taken back.</p>
+      <p>The agent’s mandate may spend the amount again. A refund cannot be undone.</p>
       <TextField
         label="Amount (USDC)"
         value={amount}

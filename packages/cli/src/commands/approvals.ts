@@ -91,7 +91,7 @@ function decisionsOf({ decisions }: ApprovalRequest): string {
 
 export function approvalsCommand(io: Io) {
   return new Command('approvals')
-    .summary('list, show, approve and deny what waits for a person')
+    .summary('list, show, approve and deny requests that need a person')
     .addCommand(listApprovalsCommand(io))
     .addCommand(showCommand(io))
     .addCommand(decideCommand('approve', io))
@@ -100,7 +100,7 @@ export function approvalsCommand(io: Io) {
 
 function listApprovalsCommand(io: Io) {
   return listCommand('list')
-    .summary('list approvals, newest first; those that wait for a decision by default')
+    .summary('list approvals, newest first; pending ones by default')
     .addOption(
       new Option('--status <status>', 'only those with this status, or all')
         .choices([...approvalStatuses, 'all'])
@@ -135,14 +135,14 @@ function showCommand(io: Io) {
 
 const summaries = {
   approve: 'approve a payment, or an increase, which takes effect at once',
-  deny: 'deny a payment or an increase, or take back an approval that was not used',
+  deny: 'deny a payment or an increase, or withdraw an unused approval',
 } as const
 
 function decideCommand(verb: keyof typeof summaries, io: Io) {
   return clientCommand(verb)
     .summary(summaries[verb])
     .argument('<approval-id>')
-    .option('--note <text>', 'what to keep with the decision')
+    .option('--note <text>', 'note to keep with the decision')
     .action(async (id, options) => {
       const { approvals } = await connect(options, io)
       const note = { note: options.note ?? null }

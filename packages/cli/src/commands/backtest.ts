@@ -43,7 +43,7 @@ export function backtestCommand(io: Io) {
   return clientCommand('backtest')
     .summary('try other terms on the history of a mandate')
     .description(
-      'Tries other terms on what was decided under a mandate: which evaluations and payments would have been denied, and which denials approved. Nothing is changed. The draft is a JSON file with the terms to try, as in the request that amends a mandate; terms that are left out stay.',
+      'Tries other terms on what was decided under a mandate: which evaluations and payments would have been denied, and which denials approved. Nothing is changed. The draft is a JSON file with the terms to try, as in the request that amends a mandate; omitted terms stay unchanged.',
     )
     .argument('<mandate-id>')
     .option('--draft <file>', 'JSON file with the terms to try')

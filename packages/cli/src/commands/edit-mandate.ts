@@ -15,7 +15,7 @@ export function editCommand(recordColumns: readonly Column<Mandate>[], io: Io) {
   return clientCommand('edit')
     .summary('change the terms of a mandate at once')
     .description(
-      'Changes the terms that are given, and leaves the others. A list replaces the whole list. An agent may narrow its own mandate; only an owner widens one. If the mandate changes at the same moment, nothing is changed.',
+      'Changes the given terms, and keeps the others. A list replaces the whole list. An agent may narrow its own mandate; only an owner widens one. If the mandate changes at the same moment, nothing is changed.',
     )
     .argument('<mandate-id>')
     .option('--purpose <text>', 'what the budget is for')
@@ -35,14 +35,14 @@ export function editCommand(recordColumns: readonly Column<Mandate>[], io: Io) {
     .option('--limit <limit>', limitHelp, collectLimits)
     .option('--no-limits', 'remove all limits over time')
     .option('--budget <budget-id>', 'shared budget that its payments count in from now on')
-    .option('--no-budget', 'no shared budget any more')
+    .option('--no-budget', 'remove the mandate from its shared budget')
     .option('--approve-above <amount>', 'a person must approve payments above this amount', parseAmount)
-    .option('--no-approve-above', 'no amount needs approval any more')
-    .option('--approve-first-purchase', 'a person must approve the first purchase at each seller')
-    .option('--no-approve-first-purchase', 'first purchases need no approval any more')
+    .option('--no-approve-above', 'stop requiring approval by amount')
+    .option('--approve-first-purchase', 'a person must approve the first purchase from each seller')
+    .option('--no-approve-first-purchase', 'stop requiring approval of first purchases')
     .option('--approvers <count>', 'how many people must approve: 1 or 2', parseApprovers)
-    .option('--no-approval', 'no payment needs approval any more')
-    .option('--end-holds', 'end all open proofs, also without another change')
+    .option('--no-approval', 'remove all rules of approval')
+    .option('--end-holds', 'end all open proofs, even if no term changes')
     .option('--if-version <version>', 'change only this version; default: the current one', parseVersion)
     .action(async (id, options) => {
       const given = changesOf(options)

@@ -127,7 +127,7 @@ function createCommand(io: Io) {
     )
     .option('--seller <domain>', 'allowed seller, or * for all; repeatable', collect)
     .option('--category <name>', 'allowed category; default any; repeatable', collect)
-    .option('--enforce-categories', 'allow no payment without an allowed category')
+    .option('--enforce-categories', 'require an allowed category for each payment')
     .option(
       '--resource <url>',
       'allowed resource, such as https://api.example.com/reports/*; default any; repeatable',
@@ -137,7 +137,7 @@ function createCommand(io: Io) {
     .option('--limit <limit>', limitHelp, collectLimits)
     .option('--budget <budget-id>', 'shared budget that its payments count in, too')
     .option('--approve-above <amount>', 'a person must approve payments above this amount', parseAmount)
-    .option('--approve-first-purchase', 'a person must approve the first purchase at each seller')
+    .option('--approve-first-purchase', 'a person must approve the first purchase from each seller')
     .option('--approvers <count>', 'how many people must approve: 1 or 2', parseApprovers)
     .action(async (options) => {
       const { mandates } = await connect(options, io)

@@ -33,7 +33,7 @@ function authorizeCommand(io: Io) {
   return clientCommand('authorize')
     .summary('reserve the amount of a proof without charging it')
     .description(
-      'Reads a proof from standard input, as JSON in one line, verifies it and reserves its amount until a deadline. Capture or void it before. The exit code is 3 if the proof is refused.',
+      'Reads a proof from standard input, as JSON in one line, verifies it and reserves its amount until a deadline. Capture or void it before then. The exit code is 3 if the proof is refused.',
     )
     .requiredOption('--merchant <domain>', 'domain under which you collect')
     .requiredOption('--amount <amount>', 'expected amount in USDC, exactly as in the proof', parseAmount)

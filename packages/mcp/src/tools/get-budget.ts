@@ -198,7 +198,7 @@ function approvalText(approval: Mandate['approval']): string {
   const { above, first_purchase_at_seller: isFirst } = approval
   const when = [
     ...(above === null ? [] : [`payments above ${above}`]),
-    ...(isFirst ? ['the first purchase at each seller'] : []),
+    ...(isFirst ? ['the first purchase from each seller'] : []),
   ]
   return when.length === 0 ? '' : `a person must approve ${when.join(' and ')}; `
 }

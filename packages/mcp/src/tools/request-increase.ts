@@ -32,7 +32,7 @@ export const requestIncrease = defineTool({
       )
       .max(10)
       .optional()
-      .describe('Limits over time that need a larger max; those that are left out stay as they are.'),
+      .describe('Limits over time that need a larger max; omitted ones stay as they are.'),
     reason: z
       .string()
       .min(1)
@@ -132,7 +132,7 @@ const conflicts: Readonly<Record<string, { readonly reason_detail: string; reado
     remedy: 'Call get_budget to see its limits; name a limit that is larger.',
   },
   too_many_approvals: {
-    reason_detail: 'Too many requests of this mandate wait for a decision.',
+    reason_detail: 'This mandate has too many pending requests.',
     remedy: 'Wait until a person has decided on some of them.',
   },
   agent_revoked: {

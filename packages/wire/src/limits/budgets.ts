@@ -147,7 +147,7 @@ export const freezeBudget = endpoint({
   roles: ownerRoles,
   params: BudgetParams,
   responses: { 200: Budget },
-  responseDescriptions: { 200: 'The budget is frozen, now or before.' },
+  responseDescriptions: { 200: 'The budget is frozen, by this request or an earlier one.' },
   errors: ['not_found'],
 })
 

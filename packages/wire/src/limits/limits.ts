@@ -105,7 +105,7 @@ export const NewLimit = Type.Object(
     per: Type.Optional(
       described(
         Nullable(OneOf(limitSubjects)),
-        'Counts apart for each host of a resource (`seller`), or for each normalized URL without its query (`resource`); null or omitted for all together. Not for shared budgets.',
+        'Counted separately for each host of a resource (`seller`), or for each normalized URL without its query (`resource`); null or omitted for all together. Not for shared budgets.',
       ),
     ),
     action: Type.Optional(

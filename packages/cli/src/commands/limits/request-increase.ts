@@ -12,7 +12,7 @@ export function requestIncreaseCommand(io: Io) {
   return clientCommand('request-increase')
     .summary('ask the owner for wider terms of a mandate')
     .description(
-      'Asks the owner for wider terms; nothing changes until an owner approves. --limit names all limits over time: those that are left out are removed.',
+      'Asks the owner for wider terms; nothing changes until an owner approves. --limit replaces all limits over time: omitted ones are removed.',
     )
     .argument('<mandate-id>')
     .requiredOption('--reason <text>', 'why more is needed, for the person who decides')
@@ -20,7 +20,7 @@ export function requestIncreaseCommand(io: Io) {
     .option('--per-payment <amount>', 'max amount per payment, such as 10.00', parseAmount)
     .option('--expires <when>', 'a time with a time zone, or a duration from now', parseWhen(io.now))
     .option('--limit <limit>', limitHelp, collectLimits)
-    .option('--no-limits', 'no limits over time any more')
+    .option('--no-limits', 'remove all limits over time')
     .action(async (id, options) => {
       const limits = options.limits ? options.limit : []
       const terms = {
