@@ -8,7 +8,7 @@ import type { Io } from './io.ts'
 /** The environment of this process. */
 export function processIo(): Io {
   const { stdin, stdout, stderr } = process
-  // A reader that closes the pipe, like `head` does, wants no more results. Messages may be lost: the command goes on.
+  // A reader that closes the pipe, like `head` does, wants no more results. Messages may be lost: the command continues.
   stdout.on('error', (error) => {
     throwUnlessClosed(error)
     process.exit()

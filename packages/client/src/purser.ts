@@ -24,13 +24,13 @@ import { createOpen, createSend } from './send.ts'
 export class Purser {
   readonly accounts: Accounts
   readonly apiKeys: ApiKeys
-  /** Console sessions; for keys of owners and operators. */
+  /** Console sessions; for keys of owners, operators and approvers. */
   readonly sessions: Sessions
   readonly agents: Agents
   readonly mandates: Mandates
   /** Approvals: payments that need one, and increases. */
   readonly approvals: Approvals
-  /** Budgets that mandates and agents share; for keys of owners and operators. */
+  /** Budgets that mandates and agents share; for keys of owners and operators, and for approvers to read. */
   readonly budgets: Budgets
   readonly sellers: Sellers
   readonly payments: Payments
@@ -38,13 +38,13 @@ export class Purser {
   /** Checks whether a payment would be allowed: see `authorized`. Records nothing. */
   readonly verifyAgent: ReturnType<typeof verifyAgent>
   readonly transactions: Transactions
-  /** The journal for accountants; for keys of owners and operators. */
+  /** The journal for accountants; for keys of owners, operators and approvers. */
   readonly journal: Journal
-  /** The clock of the sandbox; for keys of owners and operators. */
+  /** The clock of the sandbox; for keys of owners and operators, and for approvers to read. */
   readonly testClock: TestClock
   readonly auditLog: AuditLog
   readonly health: Health
-  /** The calls of the web console; for keys and sessions of owners and operators. */
+  /** The calls of the web console; for keys and sessions of owners, operators and approvers. */
   readonly console: Console
 
   constructor(options: PurserOptions) {

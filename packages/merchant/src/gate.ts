@@ -94,7 +94,7 @@ export interface Paid {
    * Marks the goods as not, or not completely, delivered: the same proof can be used again, at most twice.
    */
   readonly notDelivered: () => Promise<void>
-  /** Tells that the handler did not run: the same proof can be used again, also after this. */
+  /** Reports that the handler did not run: the same proof can be used again, and this does not count as a run. */
   readonly notStarted: () => Promise<void>
 }
 

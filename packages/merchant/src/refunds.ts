@@ -5,7 +5,7 @@ import type { PaymentClient } from './client.ts'
 export interface RefundOptions {
   /** Why, in at most 500 characters; the buyer sees it. */
   readonly reason?: string
-  /** Your own key for this refund: repeated with the same key, it is made once. Default: a new key for each call. */
+  /** Your own key for this refund: a retry with the same key refunds once. Default: a new key for each call. */
   readonly idempotencyKey?: string
 }
 

@@ -87,7 +87,7 @@ export function createTestRecords(now: () => number) {
     return authorized.get(nonce) ?? fail(404, 'not_found')
   }
 
-  /** Whether refunds have given back all of a charge: then its calls are not repeated any more. */
+  /** Whether refunds have given back all of a charge: then its calls no longer get their answers again. */
   function isRefunded(nonce: string): boolean {
     const paid = chargeOf(nonce)
     return paid !== undefined && refundedMicroOf(paid) >= microOf(paid.amount)

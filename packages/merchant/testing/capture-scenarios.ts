@@ -385,7 +385,7 @@ export const captureScenarios: readonly Scenario[] = [
   },
 ]
 
-/** Buys a path whose handler waits, and does something meanwhile. */
+/** Buys a path whose handler waits, and does something in the meantime. */
 async function buyWhile(
   { proofFor, pay, shop }: Purchase,
   path: string,

@@ -7,6 +7,6 @@ export const Role = OneOf(roles)
 
 /** The roles with access to everything in their account. */
 export const ownerRoles = ['operator', 'owner'] as const satisfies readonly Role[]
-/** The roles that read everything in their account: an approver decides on requests, and changes nothing else. */
+/** The roles that read everything in their account: an approver decides on requests, and may narrow mandates. */
 export const readerRoles = [...ownerRoles, 'approver'] as const satisfies readonly Role[]
 export const ReaderRole = OneOf(readerRoles)

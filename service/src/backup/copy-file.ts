@@ -19,9 +19,10 @@ export interface CopyFileOptions {
 export const progressMs = 200
 
 /**
- * Copies a SQLite ledger, and resolves to the size of the copy in bytes once it is on the disk. The copy is consistent even if
- * a service writes the ledger meanwhile: a separate process runs `vacuum into`, which reads one snapshot and is not
- * restarted by commits. Only this user may read the copy. Throws a `StoreOpenError` if it fails.
+ * Copies a SQLite ledger, and resolves to the size of the copy in bytes once it is on the disk. The copy is
+ * consistent even if a service writes the ledger at the same time: a separate process runs `vacuum into`,
+ * which reads one snapshot and is not restarted by commits. Only this user may read the copy. Throws a
+ * `StoreOpenError` if it fails.
  */
 export async function copySqliteFile({ from, to, signal, onProgress }: CopyFileOptions): Promise<number> {
   createPrivateFile(to)

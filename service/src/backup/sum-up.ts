@@ -31,7 +31,7 @@ export interface LedgerSums {
 }
 
 /**
- * Computes the sums of a SQLite ledger from one snapshot, over a read-only connection. A service may use the file meanwhile.
+ * Computes the sums of a SQLite ledger from one snapshot, over a read-only connection. A service may use the file then.
  * Throws a `StoreOpenError` if there is no ledger with the schema of this release.
  */
 export async function sumUpSqlite(path: string): Promise<LedgerSums> {

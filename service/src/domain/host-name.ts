@@ -55,5 +55,5 @@ export function isWithinDomain(resourceUrl: string, domain: string): boolean {
   return canBeParent.test(domain) && host.endsWith(`.${domain}`) && !isPublicSuffix(domain)
 }
 
-/** Two or more labels, the last of which starts with a letter: not a top-level domain or an IP address. */
+/** Two or more labels, and the last starts with a letter: not a top-level domain or an IP address. */
 const canBeParent = /\.[a-z][^.]*$/

@@ -149,7 +149,7 @@ function checkLimits(
   return exceeded.length === 0 ? { decision: 'approved' } : { decision: 'approved', exceeded }
 }
 
-/** The limit that refuses a payment for the longest time, so that nobody retries in vain. */
+/** The limit that refuses a payment for the longest time, so that no retry comes too early. */
 function lastToReset(limits: readonly ExceededLimit[]): ExceededLimit | undefined {
   const latestMs = Math.max(...limits.map(refusesUntilMs))
   return limits.find((limit) => refusesUntilMs(limit) === latestMs)

@@ -67,7 +67,7 @@ export interface Agent extends Scope {
 /** Texts that a caller keeps with a record, by name. */
 export type Metadata = Readonly<Record<string, string>>
 
-/** The same text for equal metadata, in whatever order. */
+/** The same text for equal metadata, in any order. */
 export function metadataText(metadata: Metadata | null): string {
   return JSON.stringify(Object.entries(metadata ?? {}).sort(([one], [other]) => (one < other ? -1 : 1)))
 }
@@ -225,7 +225,7 @@ export interface Transaction extends Scope {
   readonly isExpense: boolean
   /** Whether a seller of the account has collected it, or has refunded it; false for decisions. */
   readonly isRevenue: boolean
-  /** The version of the mandate that was looked at; null if it was not found. */
+  /** The version of the mandate that was checked; null if it was not found. */
   readonly mandateVersion: number | null
   readonly metadata: Metadata | null
   readonly createdAtMs: number

@@ -9,7 +9,7 @@ const maxLength = 300
 
 /**
  * The text under which a limit `per` seller or resource counts a payment: the host of its resource, or the
- * normalized URL of the resource without query and fragment, so that another spelling does not count apart.
+ * normalized URL of the resource without query and fragment, so that another spelling does not count separately.
  */
 export function subjectOf(per: LimitSubject, resourceUrl: string): string {
   const url = URL.canParse(resourceUrl) ? new URL(resourceUrl) : undefined

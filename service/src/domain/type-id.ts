@@ -43,8 +43,8 @@ export function idText(kind: IdKind | 'nonce', bytes: Buffer): string {
 }
 
 /**
- * The id of a record that is derived from a proof: it has the bytes of the nonce, so that a retry makes the same one. Other
- * bits of a random byte tell apart records of one kind.
+ * The id of a record that is derived from a proof: it has the bytes of the nonce, so that a retry makes the
+ * same one. Other bits of a random byte distinguish records of one kind.
  */
 export function idOfNonce(kind: IdKind, nonce: string, other = { byte: 15, bits: 0 }): string {
   const bytes = idBytes('nonce', nonce)

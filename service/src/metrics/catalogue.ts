@@ -22,7 +22,7 @@ export const catalogue = {
     type: 'histogram',
     help: 'How long the first operation of each batch waited, by queue.',
   },
-  // Each worker has a queue of its own: a sum over all would hide that one is full.
+  // Each worker has its own queue: a sum over all would hide that one is full.
   purser_queue_depth: {
     type: 'gauge',
     aggregate: 'max',

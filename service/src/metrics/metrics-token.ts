@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-/** The path of metrics, on whichever port. */
+/** The path of metrics, on either port. */
 export const metricsPath = '/metrics'
 
 /** Whether an `Authorization` header has the token; without a configured token, everybody may read. */

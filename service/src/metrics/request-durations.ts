@@ -3,7 +3,7 @@ import { family } from './catalogue.ts'
 import type { Family, Sample } from './families.ts'
 import { Histogram, requestSeconds } from './histogram.ts'
 
-/** The methods used as labels; clients may send others, each of which would be another series. */
+/** The methods used as labels; clients may send others, and each would be another series. */
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY'])
 
 /** OpenTelemetry's label for all others. */

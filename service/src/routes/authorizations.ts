@@ -84,7 +84,7 @@ export function serveAuthorizations(serve: Serve, context: RouteContext): void {
     return ok(toWire(outcome.hold, await timeOf(outcome.hold)))
   })
 
-  /** The time in the account that pays. Only sandboxes have a clock of their own. */
+  /** The time in the account that pays. Only sandboxes have their own clock. */
   async function timeOf(hold: Hold): Promise<number> {
     return now() + (hold.environment === 'sandbox' ? await store.readClock(hold) : 0)
   }

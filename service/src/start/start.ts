@@ -168,7 +168,7 @@ export async function startService(
   }
 }
 
-/** A chosen key that was changed or revoked later looks like a mistyped one to whoever uses it. */
+/** A chosen key that was changed or revoked later looks like a mistyped one to its user. */
 async function warnAboutUnknownKeys(
   log: FastifyInstance['log'],
   store: Store,

@@ -43,7 +43,7 @@ async function saveToFile(open: () => Promise<ReadableStream<Uint8Array>>, path:
     await unlessBroken(async () => {
       for await (const bytes of csv) writeFileSync(file, bytes)
     })
-    // Another process may have created it meanwhile.
+    // Another process may have created it in the meantime.
     if (existsSync(path)) throw new CommandError(`${path} already exists; choose another --output`)
     renameSync(partial, path)
   } catch (error) {

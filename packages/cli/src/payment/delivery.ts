@@ -32,7 +32,7 @@ function toFile(path: string): Delivery {
       } finally {
         closeSync(file)
       }
-      // Another process may have created it meanwhile.
+      // Another process may have created it in the meantime.
       if (existsSync(path)) return partial
       renameSync(partial, path)
       return path

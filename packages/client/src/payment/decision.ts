@@ -34,7 +34,7 @@ export type PaymentDecision =
       readonly reason_detail: string
       /** The `denied` transaction that records the decision; null if only the proof was refused. */
       readonly transaction_id: string | null
-      /** For `approval_required`: the approval that a person has not given, and where an owner decides. */
+      /** For `approval_required`: the approval that a person has not given, and where to decide. */
       readonly approval?: ApprovalReference | undefined
     }
   | {

@@ -59,7 +59,7 @@ export interface StopOptions extends CallOptions {
 
 export type Console = ReturnType<typeof consoleOf>
 
-/** The calls of the web console, for keys and sessions of owners and operators. */
+/** The calls of the web console, for keys and sessions of owners, operators and approvers. */
 export function consoleOf(send: Send, open: Open) {
   async function get<Answer>(address: string, query?: object, options?: CallOptions): Promise<Answer> {
     return (await send({ method: 'GET', path: address, query }, options)).body as Answer

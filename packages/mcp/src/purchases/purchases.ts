@@ -73,7 +73,7 @@ export class Purchases {
     return { ...result, response: result.response && partOf(result.response, order) }
   }
 
-  /** The result with the complete response, of which each caller returns its own part. */
+  /** The result with the complete response; each caller returns its own part of it. */
   async #buyOnce(
     order: Order,
     callerSignal: AbortSignal | undefined,

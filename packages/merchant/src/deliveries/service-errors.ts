@@ -3,7 +3,7 @@ import type { RefusalReason } from '../challenge.ts'
 /** What only the owner of the mandate can change. */
 const ofMandate = ['merchant_not_allowed', 'resource_not_allowed']
 
-/** Why a merchant may not collect, most of which it must fix itself (decision 16). */
+/** Why a merchant may not collect; it must fix most of these itself (decision 16). */
 const collectionCodes = [...ofMandate, 'seller_not_yours', 'merchant_not_payee', 'category_mismatch']
 
 /**
@@ -39,7 +39,7 @@ export function hasChargedNothing(error: unknown): boolean {
   return turnedAway.includes(Number(status)) && typeof code === 'string' && !code.startsWith('http_')
 }
 
-/** Why an authorized payment can never be captured, most of which mean that nothing is charged. */
+/** Why an authorized payment can never be captured; in most cases, nothing is charged. */
 export type CaptureConflict = 'authorization_expired' | 'authorization_voided' | 'already_captured'
 
 const captureConflicts: readonly CaptureConflict[] = [

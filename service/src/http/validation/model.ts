@@ -13,7 +13,7 @@ export interface Field {
 interface ModelOptions {
   /** Other fields are dropped, refused, or kept: then the object is passed on unchanged. */
   readonly others: 'drop' | 'refuse' | 'keep'
-  /** Whether a field may have several values in a list, of which the last counts. */
+  /** Whether a field may have several values in a list; the last one counts. */
   readonly fromQuery: boolean
 }
 

@@ -75,7 +75,7 @@ export function serveConsoleOverview(
   })
 }
 
-/** When the viewer's day began. A browser names the day of its own clock, which a test clock is whole days ahead of. */
+/** When the viewer's day began. A browser names the day of its own clock; a test clock may be whole days ahead of it. */
 function dayStartOf(askedAt: string | undefined, { clockOffsetMs = 0 }: Caller, nowMs: number): number {
   if (askedAt === undefined) return nowMs - (nowMs % dayMs)
   const asked = readDateTime(askedAt)

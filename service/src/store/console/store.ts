@@ -131,10 +131,10 @@ export interface StopCall {
 export type UndoCall = Omit<StopCall, 'stopId'> & { readonly stopId: string | null }
 
 export interface StopOutcome {
-  /** The mandates that the stop has paused, now or before. */
+  /** The mandates that the stop has paused, in all attempts. */
   readonly mandateIds: readonly string[]
   readonly pausedNow: number
-  /** The number of holds that it has ended, now or before. */
+  /** The number of holds that it has ended, in all attempts. */
   readonly voidedHolds: number
   /** Mandates that could not be paused yet. */
   readonly failedIds: readonly string[]
@@ -222,9 +222,9 @@ export interface Decision {
   readonly spentBeforeMicro: MicroUsdc | null
   readonly agent: Agent | undefined
   readonly mandate: Mandate | undefined
-  /** The version of its terms that was looked at; undefined if it was never amended. */
+  /** The version of its terms that was checked; undefined if it was never amended. */
   readonly version: MandateVersion | undefined
-  /** The shared budgets that were looked at, nearest first. */
+  /** The shared budgets that were checked, nearest first. */
   readonly budgets: readonly Pick<Budget, 'id' | 'name'>[]
   /** What checks 10 to 12 refused. */
   readonly refusedBy: RefusedBy | null

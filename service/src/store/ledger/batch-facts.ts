@@ -94,7 +94,7 @@ export class BatchFacts implements Facts {
     }
   }
 
-  /** Everything except the requests. A place that is not known is as good as none. */
+  /** Everything except the requests. A place that is not known counts as none. */
   #forget(): void {
     for (const one of this.#asked) {
       if ('found' in one) one.found?.forEach(forgetRow)

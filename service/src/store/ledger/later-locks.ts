@@ -2,9 +2,9 @@
 const maxCalls = 65_536
 
 /**
- * Which rows a call has locked after the row that it locks first: a proof locks the shared budgets of its mandate, for
- * example. Lanes use it to leave each other's rows alone. After a change of the budgets, the next call corrects it; so
- * nothing is decided by it.
+ * Which rows a call has locked after the row that it locks first: a proof locks the shared budgets of its
+ * mandate, for example. Lanes use it to avoid each other's rows. After a change of the budgets it is wrong
+ * until the next call, so no decision relies on it.
  */
 export class LaterLocks {
   /** By the operation, and the name of the row that it locks first. */

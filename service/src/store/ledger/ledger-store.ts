@@ -61,7 +61,7 @@ export type LedgerOperations = PortOperations & { readonly close: () => Promise<
 /** The operations that may change what a key may do. */
 const ofKeys = { createAccount, issueApiKey, revokeApiKey, moveAccount, advanceClock }
 
-/** Other operations that are methods of the port as they are. */
+/** Other operations that are methods of the port without changes. */
 const plain = {
   createAgent,
   assignAgent,
@@ -120,7 +120,7 @@ export function createLedgerOperations({
     if (underWay === 0) onIdle?.()
   }
 
-  /** The same operations, refused from `close` on, which waits for those under way. */
+  /** The same operations; `close` waits for those in progress, and refuses further ones. */
   function tracked<Methods extends Readonly<Record<string, (...args: never[]) => unknown>>>(
     methods: Methods,
   ): Methods {

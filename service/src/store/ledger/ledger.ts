@@ -426,7 +426,7 @@ const minPauseMs = 2
 const maxPauseMs = 500
 
 /**
- * A read that depends on others takes as many steps. Beyond this, a batch leaves requests to the next one; for a
+ * A read that depends on others needs a step for each. Beyond this, a batch leaves requests to the next one; for a
  * single call it is a bug.
  */
 const maxSteps = 16

@@ -103,7 +103,7 @@ export interface Decision<Outcome> {
  */
 export interface Operation<Call, Outcome> {
   readonly name: string
-  /** The rows that the call names: they are read in the first step, before it is decided. */
+  /** The rows that the call's arguments identify: they are read in the first step, before it is decided. */
   readonly reads: (call: Call) => readonly Read[]
   /** Reads the rows that depend on others as it uses them, and is then called again. */
   readonly decide: (call: Call, facts: Facts) => Decision<Outcome>

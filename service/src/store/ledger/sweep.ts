@@ -25,7 +25,7 @@ const patienceMs = 2_000
 /** How many stops are continued at once. */
 const maxStops = 100
 
-/** Max mandates that are swept at once, and max payments that one of them may release meanwhile. */
+/** Max mandates that are swept at once, and max payments that one of them may release then. */
 const mandatesAtOnce = 16
 const manyReleased = 50
 

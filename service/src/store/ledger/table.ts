@@ -41,7 +41,7 @@ export interface TableOptions<Name extends string> {
    * freezes after the read cannot write what has been forbidden since, and the change need not wait for it.
    */
   readonly isRechecked?: boolean
-  /** Whether all columns besides the key are added up (see `add`). Operations never read such a table. */
+  /** Whether all columns except the key are added up (see `add`). Operations never read such a table. */
   readonly isAddedUp?: boolean
 }
 
@@ -166,7 +166,7 @@ export function columnList(names: readonly string[]): string {
   return names.map(sqlName).join(', ')
 }
 
-/** A column of a `create table`, of a type of the database. */
+/** A column of a `create table`, with its database type. */
 export function declareColumn(name: string, { isNullable, vocabulary }: Column, type: string): string {
   const column = sqlName(name)
   // Not `in`: SQLite would build a table for the list whenever a row is written.

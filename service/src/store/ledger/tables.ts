@@ -176,7 +176,7 @@ export const mandates = tenantTable(
     /** When a person must approve a payment; null: never. */
     approval: nullable(json<ApprovalTerms>()),
     status: oneOf('active', 'paused', 'revoked'),
-    /** The stop that has paused it, until its status changes otherwise. */
+    /** The stop that has paused it, until its status changes in another way. */
     stoppedBy: nullable(id('stop')),
     /** How many open payments that stop has ended. */
     stoppedPayments: integer(),
@@ -360,7 +360,7 @@ export const knownSellers = tenantTable('known_sellers', ['mandateId', 'subject'
   mandateId: id('mandate'),
   /** As `subjectOf` names the seller. */
   subject: text(),
-  /** Payments of which one must be captured, or may still be; null once one was. */
+  /** Payments, one of which must be captured or still may be; null once one was. */
   nonces: nullable(json<readonly string[]>()),
 })
 
@@ -419,7 +419,7 @@ export const payments = tenantTable(
     idempotencyKey: nullable(text()),
     sellerAccountId: nullable(id('account')),
     sellerId: nullable(id('seller')),
-    /** When it counts in limits: null if when it was issued. */
+    /** When it counts in limits; null if that is when it was issued. */
     bookedAtMs: nullable(integer()),
     /** The shared budgets that it counts in, nearest first; null for none. */
     budgetPath: nullable(json<readonly string[]>()),
@@ -483,7 +483,7 @@ export const strayDenials = tenantTable('stray_denials', ['environment'], {
   fullMinuteMs: nullable(integer()),
 })
 
-/** What refuses a payment besides the terms of its mandate. */
+/** What can refuse a payment in addition to the terms of its mandate. */
 export type RefusedBy = Pick<PolicyDenial, 'limit' | 'budget' | 'reason'>
 
 /** Policy decisions that moved no money: every evaluation, and denied proofs. */
@@ -509,7 +509,7 @@ export const evaluations = tenantTable('evaluations', ['id'], {
   failedCheck: nullable(integer()),
   /** What checks 10 to 12 refuse; null for the others. */
   refusedBy: nullable(json<RefusedBy>()),
-  /** The shared budgets that were looked at, nearest first; null for none. */
+  /** The shared budgets that were checked, nearest first; null for none. */
   budgetPath: nullable(json<readonly string[]>()),
   spentBeforeMicro: nullable(micro<MicroUsdc>()),
   /** Null if the agent has no such mandate. */

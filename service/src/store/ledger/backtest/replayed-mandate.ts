@@ -68,7 +68,7 @@ export class ReplayedMandate {
     return checkPolicy({ agent: this.#agent, mandate: this.#mandate, limits, approval }, payment, atMs)
   }
 
-  /** Whether the seller was paid before, or may still be. */
+  /** Whether the seller was paid before, or may still be paid. */
   #isKnownSeller(resourceUrl: string): boolean {
     if (!this.#mandate.approval?.firstPurchaseAtSeller) return false
     const subject = subjectOf('seller', resourceUrl)
@@ -91,7 +91,7 @@ export class ReplayedMandate {
     })
   }
 
-  /** The payment with a nonce if it is open or authorized: it is neither afterwards. */
+  /** The payment with a nonce if it is open or authorized; from then on it is neither. */
   #take(nonce: string): ReplayedPayment | undefined {
     const payment = this.#open.get(nonce) ?? this.#authorized.get(nonce)
     this.#open.delete(nonce)

@@ -17,7 +17,7 @@ import { mandates } from '../tables.ts'
 interface Place {
   row: Row | undefined
   owner: MemorySession | undefined
-  /** Who waits for the lock, first come, first served. */
+  /** The sessions that wait for the lock, in order of arrival. */
   readonly waiting: { readonly session: MemorySession; readonly wake: () => void }[]
 }
 

@@ -163,7 +163,7 @@ function sellersPaidBefore(
   )
 }
 
-/** Ends the open payments, or only those that would stand in the way and are over; returns how many unexpired ones it ended. */
+/** Ends all open payments, or only expired ones that block the amendment; returns how many unexpired ones it ended. */
 function makeRoom(
   bookings: Bookings,
   { terms, endsHolds }: Pick<Amendment, 'terms' | 'endsHolds'>,

@@ -95,8 +95,9 @@ interface Undo extends Press {
 }
 
 /**
- * Records that the stop that was the last when the undo began is undone; false if there was another in the meantime. An undo that
- * names no stop leaves alone one that a service is going through: somebody may have pressed it at the same moment.
+ * Records that the stop that was the last when the undo began is undone; false if there was another in the
+ * meantime. An undo that names no stop does not undo one in progress: somebody may have started it at the
+ * same moment.
  */
 export const undoStop = operation<Undo, boolean>('undoStop', {
   reads: ({ scope }) => [lock(stops, scope), lock(runningStops, scope)],
@@ -129,7 +130,7 @@ export interface StoppedMandate {
    * `earlier`: the same stop had already paused it. `left`: it was not active, or had been paused by someone else.
    */
   readonly outcome: 'stopped' | 'taken_over' | 'earlier' | 'left' | 'superseded'
-  /** How many payments it has ended, now or before. */
+  /** How many payments it has ended, in all attempts. */
   readonly voided: number
 }
 

@@ -82,7 +82,7 @@ class PostgresTransaction implements DriverTransaction {
   async read(reads: readonly Read[], options: ReadOptions): Promise<ReadAnswer> {
     // A read by an invalid id finds nothing.
     const valid = reads.filter(canFind)
-    // A list that has grown is looked up anew, and what was found before is dropped.
+    // A list that has grown is looked up again, and earlier results are dropped.
     this.#cached = this.#mayUseCache ? this.#cache?.find(valid) : undefined
     this.#mayUseCache = this.#cached !== undefined
     return this.#cached ? rowsFor(reads, this.#cached) : this.#lockAndRead(reads, valid, options)

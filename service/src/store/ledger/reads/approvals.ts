@@ -69,7 +69,7 @@ function ofMandate({ accountId, id: mandateId }: Pick<RecordKey, 'accountId' | '
   return sql`${ofAccount(accountId)} and mandate_id = ${id('mandate', mandateId)}`
 }
 
-/** Approvals with a status at a time, as `approvalStatusAt` has it. */
+/** Approvals with a status at a time, as `approvalStatusAt` returns it. */
 function hasStatus(status: ApprovalStatus, nowMs: number): Sql {
   const canExpire = sql`(status = 'pending' or (status = 'approved' and kind = 'payment'))`
   if (status === 'expired') return sql`${canExpire} and expires_at_ms <= ${nowMs}`

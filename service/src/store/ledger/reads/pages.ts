@@ -14,7 +14,7 @@ export interface List<Of extends RecordTable, Item> {
   /** Which of them are listed; a page reads a bounded number, so it may be short and have a next one. */
   readonly fits?: Sql | undefined
   readonly maxLookedAt?: number
-  /** What is listed besides the columns of the table, which is aliased `looked_at`. */
+  /** What is listed in addition to the columns of the table, which is aliased `looked_at`. */
   readonly more?: Sql
   readonly toItem: (row: TableRow<Of>, raw: RawRow) => Item
 }

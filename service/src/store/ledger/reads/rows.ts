@@ -104,7 +104,7 @@ export function rowOf<Of extends Table>(table: Of, raw: RawRow, prefix = ''): Ta
   return decode(raw) as TableRow<Of>
 }
 
-/** By table and prefix, of which callers use a few. */
+/** By table and prefix; callers use only a few. */
 const decoders = new Map<Table, Map<string, (raw: RawRow) => RawRow>>()
 
 function compileDecoder({ columns }: Table, prefix: string): (raw: RawRow) => RawRow {

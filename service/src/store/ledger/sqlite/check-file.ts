@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 /** The result of a check: `unfinished` if it took too long, or could not read the file. */
 export type FileCheck = 'sound' | 'unfinished' | { readonly damage: string }
 
-/** Checks every page of a SQLite ledger, in a separate process with a time limit. A service may use the file meanwhile. */
+/** Checks every page of a SQLite ledger, in a separate process with a time limit. A service may use the file then. */
 export async function checkSqliteFile(path: string, timeoutMs: number): Promise<FileCheck> {
   // Next to this file, and compiled like it.
   const program = join(import.meta.dirname, `quick-check${extname(import.meta.filename)}`)

@@ -12,7 +12,7 @@ const maxKnown = 8_192
 export class IndexedMandates<Known> implements Pick<Ledger, 'run'> {
   readonly #ledger: Pick<SqliteLedger, 'run' | 'callsUnderWay' | 'indexEntries'>
   readonly #indexed = new Map<string, Known | undefined>()
-  /** The mandates being indexed, without those for which a call was made meanwhile. */
+  /** The mandates being indexed, without those for which a call was made in the meantime. */
   readonly #indexing = new Set<Set<string>>()
 
   constructor(ledger: Pick<SqliteLedger, 'run' | 'callsUnderWay' | 'indexEntries'>) {

@@ -108,7 +108,7 @@ export class SqliteLedger {
     await this.#ask(indexEntries, mandateIds)
   }
 
-  /** Writes something meaningless; resolves once it is durable. */
+  /** Makes a write that has no meaning; resolves once it is durable. */
   async probe(): Promise<void> {
     await this.#ask(probeCommit, [])
   }

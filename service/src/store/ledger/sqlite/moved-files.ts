@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 
-/** How often the files are looked for: what is written in between may be lost. */
+/** How often the files are checked: what is written in between may be lost. */
 const intervalMs = 100
 
 /**

@@ -193,7 +193,7 @@ function speaksOf(check: string, { columns }: Part): boolean {
 
 /**
  * A parameter of a statement that joins tables. Without the plus, SQLite passes its value on from table to table, and
- * prepares the statement anew for each value: that takes ten times as long as running it.
+ * prepares the statement again for each value: that takes ten times as long as running it.
  */
 export function joinedParameter(name = '?'): string {
   return `+${name}`

@@ -103,7 +103,7 @@ export function createSqliteDriver({
     }
   }
 
-  /** The lock next to the file prevents this, unless somebody deletes it. */
+  /** The lock next to the file prevents this unless somebody deletes the lock. */
   function refuseForeignWrite(): never {
     failure = new StoreUnavailableError(
       `another process has written ${database.name}; was its .lock file deleted?`,

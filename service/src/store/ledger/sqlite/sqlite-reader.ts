@@ -21,7 +21,7 @@ export function readerOf(database: SqliteDatabase): Reader {
   })
 }
 
-/** Reads from one snapshot of a file, over a separate connection. A service may use the file meanwhile. */
+/** Reads from one snapshot of a file, over a separate connection. A service may use the file then. */
 export async function readSqliteSnapshot<Answer>(
   path: string,
   work: (db: Reader) => Promise<Answer>,

@@ -30,8 +30,8 @@ import { endOpen } from './budgets.ts'
 const maxMandates = 10_000
 
 /**
- * An added limit counts what was booked in its current period: every mandate of the environment is locked, so that no payment
- * is booked meanwhile.
+ * An added limit counts what was booked in its current period: every mandate of the environment is locked, so
+ * that no payment is booked in the meantime.
  */
 export const changeBudget = portOperation('changeBudget', {
   reads: ([key]) => [look(budgets, key)],
