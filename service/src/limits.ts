@@ -107,5 +107,5 @@ export const sweepMandates = 500
 export const ledgerFiguresIntervalMs = 15_000
 export const ledgerFiguresPatienceMs = 1_000
 
-/** How long a scrape waits for a worker; a hung worker is omitted. */
+/** How long a scrape waits for a worker; of a hung one, only the last counters are included. */
 export const workerMetricsTimeoutMs = 2_000

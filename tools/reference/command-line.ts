@@ -15,7 +15,7 @@ export async function commandLinePage(): Promise<string> {
   return [
     '# The purser command',
     '',
-    'Every command with its options. Made from what the command itself reads, by `npm run docs`; the',
+    'Every command with its options. Generated from its definitions by `npm run docs`; the',
     '[guide](../guides/command-line.md) says how to use it.',
     '',
     '## Exit codes',

@@ -155,7 +155,7 @@ export const remedies: Readonly<Record<Word, string>> = {
     'Wait until `limit.resets_at`, pay less, or ask the owner to raise the limit of the shared budget. Increase requests are about mandates only.',
   budget_not_found: 'Check the id against `GET /v1/budgets`, in the environment of the key.',
   budget_too_deep: 'Put the budget below one that has at most two budgets above it.',
-  budget_frozen: 'Ask the owner to unfreeze the shared budget. Proofs from before the freeze stay void.',
+  budget_frozen: 'Ask the owner to unfreeze the shared budget. Proofs that the freeze voided stay void.',
   total_budget_exceeded: 'Pay less, wait up to six minutes for open proofs to expire, or get a new mandate.',
   approval_required:
     'A person decides at the `url` of `approval`, or with `POST /v1/approvals/{approval_id}/approve`. Then request the proof again with `approval_id`, within 15 minutes.',

@@ -578,7 +578,7 @@ test('A person finds pending approvals, approves one, and an agent pays; a manda
   const { purser } = command(context)
   const stale = await purser(...words(`mandates edit ${purchase.mandateId} --total 40.00 --if-version 1`))
   assert.deepEqual([stale.code, stale.output], [1, ''])
-  assert.match(stale.errors, /it has changed meanwhile/)
+  assert.match(stale.errors, /it has changed in the meantime/)
   const nothing = await purser(...words(`mandates edit ${purchase.mandateId}`))
   assert.equal(nothing.code, 2)
 

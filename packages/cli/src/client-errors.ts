@@ -94,7 +94,7 @@ const conflicts: Readonly<Record<string, string>> = {
   last_owner_key: "this is the account's last owner or operator key; issue another one first",
   mandate_revoked: 'the mandate is permanently revoked',
   widening_needs_owner: 'this allows more than before, or changes what people read: only an owner may',
-  version_mismatch: 'it has changed meanwhile; look at it again, then repeat the command',
+  version_mismatch: 'it has changed in the meantime; look at it again, then repeat the command',
   own_request: 'the request was made with this key; somebody else must decide on it',
   approval_expired: 'it was not decided, or not used, in time; the agent has to ask again',
   approval_decided: 'it has been decided already, or was used; purser approvals show says how',

@@ -408,7 +408,7 @@ export interface ApprovalReference {
   status: ApprovalStatus
   /** Until when it can be decided; once approved, until when it can be used. */
   expires_at: string
-  /** Page of the console on which an owner decides. */
+  /** Page of the console on which a person decides. */
   url: string
 }
 
@@ -461,7 +461,7 @@ export interface ApprovalRequest {
   }>
   /** UUID of the proof that has used the approval; null if none has. */
   nonce: string | null
-  /** Page of the console on which an owner decides. */
+  /** Page of the console on which a person decides. */
   url: string
 }
 
@@ -1558,9 +1558,9 @@ export interface LimitUsage {
   scope: 'mandate' | 'budget'
   /** Id of the mandate or of the budget. */
   scope_id: string
-  /** From when on payments count now; null for `lifetime`. */
+  /** Start of the time whose payments count now; null for `lifetime`. */
   period_starts_at: string | null
-  /** When the next of what counts now stops counting; null if nothing will. */
+  /** When the next counted payment stops counting; null if none will. */
   resets_at: string | null
   /** What counts in USDC: held, authorized and spent, minus what was given back. Null for limits `per` seller or resource. */
   committed: string | null

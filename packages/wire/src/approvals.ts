@@ -37,7 +37,7 @@ export type ApprovalVerdict = (typeof approvalVerdicts)[number]
 export const ApprovalVerdict = OneOf(approvalVerdicts)
 
 const Url = Text(maxLengths.url, {
-  description: 'Page of the console on which an owner decides.',
+  description: 'Page of the console on which a person decides.',
   examples: ['https://purser.example.com/console/approvals/approval_01jd0000000000000000000000'],
 })
 

@@ -369,7 +369,7 @@ export const amendMandate = endpoint({
   path: '/v1/mandates/{mandate_id}',
   tag: 'Mandates',
   summary:
-    'Changes the terms of a mandate at once; requires `If-Match` with its version. What takes authority away may be done by an owner, an approver, or the agent itself; what adds some, only by an owner.',
+    'Changes the terms of a mandate at once; requires `If-Match` with its version. An owner, an approver or the agent itself may narrow the terms; only an owner may widen them.',
   roles: [...readerRoles, 'agent'],
   params: MandateParams,
   body: MandateAmendment,

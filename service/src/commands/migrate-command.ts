@@ -3,7 +3,7 @@ import { Command } from '@commander-js/extra-typings'
 import { databaseOption } from './database-option.ts'
 import { action, type Io } from './io.ts'
 
-const jsonHelp = 'one JSON document instead of words'
+const jsonHelp = 'print one JSON document instead of text'
 
 export function migrateCommand(io: Io) {
   return new Command('migrate')
@@ -38,7 +38,7 @@ function upCommand(io: Io) {
     .addOption(databaseOption())
     .option(
       '--distribute',
-      'then distribute the tenant tables over the machines of Citus, by account; distributed tables are left as they are.',
+      'then distribute the tenant tables over the machines of Citus, by account; distributed tables stay unchanged',
     )
     .option('--json', jsonHelp)
     .action(

@@ -7,7 +7,7 @@ export function restoreCommand(io: Io) {
   return new Command('restore')
     .summary('replace the ledger by a backup')
     .description(
-      'Replaces a SQLite ledger that no service uses by a backup from purser backup, and keeps the replaced ledger beside it; or restores into an empty PostgreSQL database. Proofs that are open in the backup are ended, because they may have been charged since; new proofs are signed with a new secret; and all console sessions end. It checks the restored ledger, and lists what was revoked or stopped since the backup and works again.',
+      'Replaces a SQLite ledger that no service uses with a backup from purser backup, and keeps the replaced ledger beside it; or restores into an empty PostgreSQL database. Proofs that are open in the backup are ended, because they may have been charged since; new proofs are signed with a new secret; and all console sessions end. It checks the restored ledger, and lists what was revoked or stopped since the backup and works again.',
     )
     .argument('[file]', 'the backup; none with --recovered')
     .addOption(databaseOption())

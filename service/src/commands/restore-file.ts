@@ -34,7 +34,7 @@ export interface RestoredFile {
 }
 
 /**
- * Replaces a SQLite ledger by a backup. The restored ledger is prepared and checked next to the old one, and
+ * Replaces a SQLite ledger with a backup. The restored ledger is prepared and checked next to the old one, and
  * renamed once the old secret is deleted: after a crash at any point no service starts on the restored ledger
  * with the old secret. Throws a `StoreOpenError` if a service uses the ledger, and a `CommandError` if the file is not a
  * backup.

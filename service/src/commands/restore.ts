@@ -40,7 +40,7 @@ interface Restored {
   readonly hasSecretSetting: boolean
 }
 
-/** Replaces the ledger by a backup, and lists what works again. */
+/** Replaces the ledger with a backup, and lists what works again. */
 export async function restore(
   file: string | undefined,
   { database: flag, replaces, recovered, json }: RestoreOptions,

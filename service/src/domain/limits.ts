@@ -153,7 +153,7 @@ function isCalendar(window: LimitWindow): boolean {
   return typeof window === 'object' && 'calendar' in window
 }
 
-/** When the next of what counts now stops counting; null if nothing will. */
+/** When the next counted payment stops counting; null if none will. */
 function nextResetAtMs(tally: Tally, { id, window }: Limit, atMs: number): number | null {
   if (window === 'lifetime') return null
   if ('calendar' in window) return calendarPeriodAt(window, atMs).endsAtMs

@@ -20,9 +20,9 @@ interface ScrapedWorker {
 }
 
 /**
- * The metrics of all workers, aggregated by the primary. A worker that does not answer in time is included
- * with its last values, and the counters of an exited worker are kept, so that sums never fall: a fall would
- * look like a restart, and earlier counts like new requests.
+ * The metrics of all workers, aggregated by the primary. The last counters of a worker that does not answer in time,
+ * or that has exited, are included, so that sums never fall: a fall would look like a restart, and earlier counts
+ * like new requests.
  */
 export class WorkerMetrics {
   readonly #options: WorkerMetricsOptions

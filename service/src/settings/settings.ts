@@ -82,13 +82,13 @@ export const settings = {
     name: 'PURSER_RATE_LIMIT_ACCOUNT',
     flag: 'rate-limit-account',
     standard: '600000/10',
-    meaning: 'requests of one account, like for a key',
+    meaning: 'requests of one account, in the same format',
   },
   rateLimitAddress: {
     name: 'PURSER_RATE_LIMIT_ADDRESS',
     flag: 'rate-limit-address',
     standard: '2000/40',
-    meaning: 'wrong keys, unknown sessions and sign-ins from one address (IPv6: one /64), like for a key',
+    meaning: 'wrong keys, unknown sessions and sign-ins from one address (IPv6: one /64), in the same format',
   },
   maxConnections: {
     name: 'PURSER_MAX_CONNECTIONS',

@@ -111,7 +111,7 @@ function changeCommand(io: Io) {
 
 const summaries = {
   freeze: 'freeze a shared budget: void open proofs below it at once, and allow no payment',
-  unfreeze: 'unfreeze a shared budget; proofs from before stay void',
+  unfreeze: 'unfreeze a shared budget; voided proofs stay void',
 } as const
 
 function moveCommand(move: keyof typeof summaries, io: Io) {

@@ -85,7 +85,7 @@ function approvalCell(approval: Mandate['approval']): string {
     ...(above === null ? [] : [`above ${above}`]),
     ...(first_purchase_at_seller ? ['first purchase at a seller'] : []),
   ]
-  return `${when.join(', ') || 'where a limit asks'}${required > 1 ? `; by ${required} people` : ''}`
+  return `${when.join(', ') || 'where a limit requires it'}${required > 1 ? `; by ${required} people` : ''}`
 }
 
 /** The operations of `purser mandates` on one mandate, with their summaries. */

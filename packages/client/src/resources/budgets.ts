@@ -36,7 +36,7 @@ export function budgets(send: Send) {
     /** Freezes a shared budget: nothing below it can be paid, and its open proofs are void at once. */
     freeze: async (id: string, options?: CallOptions): Promise<Budget> =>
       (await send({ method: 'POST', path: path`/v1/budgets/${id}/freeze` }, options)).body as Budget,
-    /** Unfreezes a shared budget. Proofs from before the freeze stay void. */
+    /** Unfreezes a shared budget. Proofs that the freeze voided stay void. */
     unfreeze: async (id: string, options?: CallOptions): Promise<Budget> =>
       (await send({ method: 'POST', path: path`/v1/budgets/${id}/unfreeze` }, options)).body as Budget,
   }

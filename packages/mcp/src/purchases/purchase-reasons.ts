@@ -26,7 +26,7 @@ export function stillOpen(why: Omit<Reason, 'remedy'>, open: OpenPayment): Reaso
 /** The merchant answered 402 to a proof. Its answer is in the quoted challenge. */
 export const refused = {
   reason_code: 'merchant_refused_payment',
-  reason_detail: 'The merchant did not accept the payment, but it has it and can still charge it.',
+  reason_detail: 'The merchant did not accept the payment, but it still has it and can charge it.',
 }
 
 /** The merchant reported that it could not verify the proof. */
@@ -93,7 +93,7 @@ export function idInUseByDone({ bill, settled }: PurchaseRecord): Reason {
     reason_detail: `This purchase_id belongs to a call with other arguments that succeeded (${what}); nothing was bought by this call.`,
     remedy:
       'Do not buy the same thing again with another purchase_id. To see the earlier result, repeat the earlier ' +
-      'arguments. A purchase of something else needs a purchase_id of its own.',
+      'arguments. A purchase of something else needs its own purchase_id.',
   }
 }
 

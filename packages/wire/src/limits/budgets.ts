@@ -156,7 +156,7 @@ export const unfreezeBudget = endpoint({
   method: 'POST',
   path: '/v1/budgets/{budget_id}/unfreeze',
   tag: 'Budgets',
-  summary: 'Unfreezes a shared budget. Proofs from before the freeze stay void.',
+  summary: 'Unfreezes a shared budget. Proofs that the freeze voided stay void.',
   roles: ownerRoles,
   params: BudgetParams,
   responses: { 200: Budget },

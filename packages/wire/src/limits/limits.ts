@@ -155,10 +155,13 @@ export const LimitUsage = Type.Object({
   limit_id: described(Id, 'Id of the limit.'),
   scope: LimitScope,
   scope_id: described(Id, 'Id of the mandate or of the budget.'),
-  period_starts_at: described(Nullable(Timestamp), 'From when on payments count now; null for `lifetime`.'),
+  period_starts_at: described(
+    Nullable(Timestamp),
+    'Start of the time whose payments count now; null for `lifetime`.',
+  ),
   resets_at: described(
     Nullable(Timestamp),
-    'When the next of what counts now stops counting; null if nothing will.',
+    'When the next counted payment stops counting; null if none will.',
   ),
   committed: described(
     Nullable(Type.String({ maxLength: maxLengths.amount })),

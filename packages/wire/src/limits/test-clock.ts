@@ -44,7 +44,7 @@ export const advanceTestClock = endpoint({
   path: '/v1/test-clock/advance',
   tag: 'Accounts',
   summary:
-    "Advances the clock of the account's sandbox: proofs, limits, approvals, authorizations and mandates take it for the time. It never goes back. Production, and other accounts, keep the time of the service.",
+    "Advances the clock of the account's sandbox: proofs, limits, approvals, authorizations and mandates use it as the current time. It never goes back. Production, and other accounts, keep the time of the service.",
   roles: ownerRoles,
   body: TestClockAdvance,
   responses: { 200: TestClock },

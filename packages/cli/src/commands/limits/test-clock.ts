@@ -33,7 +33,7 @@ function advanceCommand(io: Io) {
   return clientCommand('advance')
     .summary('advance the clock of the sandbox, to try what a day or a month changes')
     .description(
-      "Advances the clock of the account's sandbox: proofs, limits, approvals, authorizations and mandates take it for the time. It never goes back. Production and other accounts keep the time of the service.",
+      "Advances the clock of the account's sandbox: proofs, limits, approvals, authorizations and mandates use it as the current time. It never goes back. Production and other accounts keep the time of the service.",
     )
     .argument('<duration>', 'how far: 30s, 15m, 12h or 90d', parseSeconds)
     .action(async (seconds, options) => {
