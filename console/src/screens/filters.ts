@@ -24,7 +24,7 @@ export function useFilters<const Name extends string>(names: readonly Name[]) {
   const url = parameters.toString()
   const { state } = useLocation() as { readonly state: { readonly change?: number } | null }
   const change = state?.change ?? 0
-  // A changed URL is rendered later, so a field that showed its value would lose what is typed meanwhile.
+  // A changed URL is rendered later, so a field that showed its value would lose what is typed in the meantime.
   const [filters, setFilters] = useState<SetFilters>({ text: url, url, shown: changes, made: changes })
   const { text, shown, made } = filters
   if (url !== filters.url || (change > shown && change <= made)) {

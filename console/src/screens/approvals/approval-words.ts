@@ -87,7 +87,7 @@ export function timeLeftInWords(leftMs: number): string {
   return `${Math.floor(leftMs / dayMs)} days left`
 }
 
-/** What became of a request that needs no decision any more; empty while it is pending. */
+/** The outcome of a request that needs no decision any more; empty while it is pending. */
 export function outcomeOf({ kind, status, nonce }: ApprovalRequest): string {
   switch (status) {
     case 'pending':

@@ -234,7 +234,7 @@ function draftOf({ name, limits }: Budget): BudgetDraft {
   return { name, parentId: '', limits: limits.map(limitDraftOf) }
 }
 
-/** What was typed over an earlier version, on the current one. */
+/** Applies what was typed over an earlier version to the current one. */
 function mergeDraft(typed: BudgetDraft, over: BudgetDraft, current: BudgetDraft): BudgetDraft {
   const isSame = JSON.stringify(typed.limits) === JSON.stringify(over.limits)
   return {

@@ -58,7 +58,7 @@ export function LimitFields({
 }: {
   readonly limits: readonly LimitDraft[]
   readonly onChange: (limits: readonly LimitDraft[]) => void
-  /** Whether a limit may count apart for each seller or URL: not those of shared budgets. */
+  /** Whether a limit may count separately for each seller or URL: not those of shared budgets. */
   readonly maySplit: boolean
   /** Whether to show what is missing: after an attempt to save. */
   readonly showsFaults: boolean

@@ -25,7 +25,7 @@ import { MandatePreview } from './mandate-preview.tsx'
 import './new-mandate.css'
 import { amendmentOf, changesOf, mergeDraft, termsOfMandate } from './term-changes.ts'
 
-/** Refresh interval: a change by somebody else shows while one edits. */
+/** Refresh interval: a change by somebody else appears while the user edits. */
 const refetchMs = 10_000
 
 /** Changes the terms of a mandate, after showing them before and after. */

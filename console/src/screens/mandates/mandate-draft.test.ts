@@ -140,6 +140,6 @@ test('A duplicated mandate allows what the original does, including a category o
   })
   assert.match(
     sentenceOf(draftLike(model, nowMs), 'ada', 'Team'),
-    /\. It pays at most 50\.00 USDC in the lifetime for each seller\. Its payments count in the shared budget Team\. A person must approve payments above 2\.00 USDC, or for the first purchase at a seller, by 2 people\. Only these URLs: .*\. No payment without an allowed category\.$/,
+    /\. It pays at most 50\.00 USDC in the lifetime for each seller\. Its payments count in the shared budget Team\. A person must approve payments above 2\.00 USDC, or for the first purchase from a seller, by 2 people\. Only these URLs: .*\. No payment without an allowed category\.$/,
   )
 })

@@ -193,7 +193,7 @@ export function sentenceOf(draft: MandateDraft, agentName: string | undefined, b
   return `${who} may spend up to ${amountOf(draft.total)} in total, at most ${amountOf(draft.cap)} per payment, at ${where}${what}, until ${until}.${rulesIn(draft, budgetName)}`
 }
 
-/** What restricts it besides: a sentence for each rule. */
+/** Its other restrictions: a sentence for each rule. */
 function rulesIn(draft: MandateDraft, budgetName: string | undefined): string {
   const limits = draft.limits.filter((limit) => Object.keys(limitFaults(limit)).length === 0)
   const approval = readMicro(draft.approvalAbove || '0') === undefined ? null : approvalOf(draft)

@@ -35,7 +35,7 @@ export function NewMandate() {
     parameters: [like],
     isEnabled: like !== null,
   })
-  // The form begins with an expiry in the account's time, which the first answer tells.
+  // The form begins with an expiry in the account's time, which the first answer has.
   if (state !== 'up' && answeredAtMs === 0) return <Loading title={title} />
   if (like === null) {
     return <MandateForm start={{ ...emptyDraft(now()), agentId: parameters.get('agent') ?? '' }} />

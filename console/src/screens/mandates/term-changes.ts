@@ -132,7 +132,7 @@ function asksLess(before: Terms['approval'], after: Terms['approval']): boolean 
   )
 }
 
-/** What was typed over earlier terms, on the current ones: a field that was not changed shows what is in force. */
+/** Applies what was typed over earlier terms to the current ones: a field that was not changed shows what is in force. */
 export function mergeDraft(typed: MandateDraft, over: MandateDraft, current: MandateDraft): MandateDraft {
   const fields = Object.keys(current) as (keyof MandateDraft)[]
   const changed = fields.filter((field) => JSON.stringify(typed[field]) !== JSON.stringify(over[field]))

@@ -69,7 +69,7 @@ function besideTermsNow(mandate: Mandate): readonly Column<ApprovalRequest>[] {
 
 const reasons = {
   above: 'over the amount that needs approval',
-  first_purchase_at_seller: 'first purchase at this seller',
+  first_purchase_at_seller: 'first purchase from this seller',
   limit: 'over a limit',
   increase: 'larger budget asked for',
 } as const satisfies Record<ApprovalRequest['reason']['code'], string>

@@ -83,7 +83,7 @@ function approvalCell(approval: Mandate['approval']): string {
   const { above, first_purchase_at_seller, required } = approval
   const when = [
     ...(above === null ? [] : [`above ${above}`]),
-    ...(first_purchase_at_seller ? ['first purchase at a seller'] : []),
+    ...(first_purchase_at_seller ? ['first purchase from a seller'] : []),
   ]
   return `${when.join(', ') || 'where a limit requires it'}${required > 1 ? `; by ${required} people` : ''}`
 }

@@ -186,7 +186,7 @@ function compareApproval({ transaction, mandate, refusedBy: by }: Decision, amou
   const terms = mandate?.approval
   const above = terms?.above ?? null
   if (by?.reason?.code === 'limit') return only(transaction.reasonDetail ?? '')
-  if (by?.reason?.code === 'first_purchase_at_seller') return only('first purchase at this seller')
+  if (by?.reason?.code === 'first_purchase_at_seller') return only('first purchase from this seller')
   if (above !== null && parseAmount(amountText) > parseAmount(above)) {
     if (by?.reason) return { value: amountText, relation: 'above', limits: [above] }
     const isApproved = transaction.status !== 'denied'
@@ -194,7 +194,7 @@ function compareApproval({ transaction, mandate, refusedBy: by }: Decision, amou
   }
   const needed = [
     ...(above === null ? [] : [`above ${above}`]),
-    ...(terms?.firstPurchaseAtSeller ? ['for a first purchase at a seller'] : []),
+    ...(terms?.firstPurchaseAtSeller ? ['for a first purchase from a seller'] : []),
     ...(mandate?.limits?.some(({ action }) => action === 'require_approval') ? ['beyond a limit'] : []),
   ]
   return only(`needed ${needed.join(', or ')}`)
