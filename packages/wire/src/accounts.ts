@@ -80,7 +80,7 @@ export const getAccount = endpoint({
   method: 'GET',
   path: '/accounts/{account_id}',
   tag: 'Accounts',
-  summary: 'Returns an account. Operators can read any account, owners only their own.',
+  summary: 'Returns an account. Operators can read any account, others only their own.',
   roles: readerRoles,
   params: accountParams,
   responses: { 200: Account },

@@ -8,7 +8,7 @@ export function ledgerCommand(io: Io) {
     new Command('check')
       .summary('recompute the whole ledger, and report inconsistencies')
       .description(
-        'Recomputes every mandate: its spent total from its payments, its held total from its open proofs, and compares every payment with its proof, its audit event and its copy in the other account. It reads a consistent snapshot and writes nothing, so the service can keep running. The exit code is 1 if something is inconsistent.',
+        'Recomputes the spent and held totals of every mandate, every limit and every shared budget from the payments, and compares every payment with its entries in the journal and the sums of the console with the journal. It reads a consistent snapshot and writes nothing, so the service can keep running. The exit code is 1 if something is inconsistent.',
       )
       .addOption(databaseOption())
       .option('--json', 'print one JSON document instead of text')

@@ -14,7 +14,7 @@ export function accounts(send: Send) {
     /** All accounts of the service, newest first; for operators. */
     list: (query?: PageQuery, options?: CallOptions): List<Account> =>
       listOf(send, '/accounts', query, options),
-    /** One account. Operators can read any account, owners only their own. */
+    /** One account. Operators can read any account, others only their own. */
     get: async (id: string, options?: CallOptions): Promise<Account> =>
       (await send({ method: 'GET', path: path`/accounts/${id}` }, options)).body as Account,
     /**
