@@ -54,12 +54,15 @@ export function isOfOtherAccount(kind: EntryKind): boolean {
 }
 
 /** Whether an entry counts in what the account spends. */
-export function isSpending(kind: EntryKind): boolean {
+function isSpending(kind: EntryKind): boolean {
   return kind === 'paid' || kind === 'refunded'
 }
 
-/** What the entries of a part have in common, except their category. */
-type PartHead = readonly [
+/**
+ * What some entries of one kind add to the sums, by mandate: its id (empty if none), the count, and the amount in
+ * millionths.
+ */
+export type ActivityPart = readonly [
   environment: Environment,
   quarterStartsAtMs: number,
   kind: EntryKind,
@@ -68,71 +71,34 @@ type PartHead = readonly [
   merchantDomain: string | null,
   /** Whether the payments are revenue of the account. */
   isRevenue: boolean,
+  mandates: readonly MandatePart[],
+  /** That of the payments, if they have one. */
+  category?: string,
 ]
-
-/**
- * What some entries of one kind add to the sums, by mandate: its id (empty if none), the count, and the amount in
- * millionths. The last item is the category of the payments, if they have one.
- */
-export type ActivityPart = readonly [...PartHead, mandates: readonly MandatePart[], category?: string]
 
 /** The agent is given for payments of the account and their refunds. */
 export type MandatePart = readonly [mandateId: string, count: number, micro: string, agentId?: string]
 
-type PartSubject = readonly [...PartHead, category: string | null]
-
-interface MandateSum extends Added {
-  readonly agentId: string | undefined
-}
-
-interface SubjectSums {
-  readonly subject: PartSubject
-  readonly byMandate: Map<string, MandateSum>
-}
-
-/** Adds up entries to parts: one for each subject, with each mandate once. */
-export class PartSums {
-  readonly #all = new Map<string, SubjectSums>()
-  #latest: SubjectSums | undefined
-
-  /** The sums of a subject, by mandate. */
-  of(subject: PartSubject): Map<string, MandateSum> {
-    // Consecutive entries are mostly alike.
-    if (!this.#latest?.subject.every((value, index) => value === subject[index])) {
-      const name = JSON.stringify(subject)
-      this.#latest = this.#all.get(name) ?? { subject, byMandate: new Map() }
-      this.#all.set(name, this.#latest)
-    }
-    return this.#latest.byMandate
-  }
-
-  add(subject: PartSubject, mandateId: string, added: MandateSum): void {
-    addSum(this.of(subject), mandateId, added)
-  }
-
-  get parts(): ActivityPart[] {
-    return [...this.#all.values()].map(({ subject, byMandate }) => {
-      const mandates = [...byMandate].map(([id, { count, micro, agentId }]): MandatePart =>
-        agentId === undefined ? [id, count, String(micro)] : [id, count, String(micro), agentId],
-      )
-      const [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, category] = subject
-      const part = [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, mandates] as const
-      return category === null ? part : [...part, category]
-    })
-  }
-}
-
-/** The same sums in fewer parts: each subject once, with each mandate once. */
+/** The same sums in fewer parts: one for all that differ only in their mandates, with each mandate once. */
 export function mergeParts(parts: Iterable<ActivityPart>): ActivityPart[] {
-  const merged = new PartSums()
-  for (const part of parts) {
-    const [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, mandates, category = null] = part
-    const sums = merged.of([environment, startsAtMs, kind, reason, merchantDomain, isRevenue, category])
-    for (const [id, count, micro, agentId] of mandates) {
-      addSum(sums, id, { count, micro: BigInt(micro), agentId })
-    }
+  const alike = Map.groupBy(
+    parts,
+    ([environment, startsAtMs, kind, reason, merchantDomain, isRevenue, , category]) =>
+      JSON.stringify([environment, startsAtMs, kind, reason, merchantDomain, isRevenue, category]),
+  )
+  return [...alike.values()].map((same) => {
+    const [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, , ...category] = same[0]!
+    const mandates = mergeMandates(same.flatMap(([, , , , , , mandates]) => mandates))
+    return [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, mandates, ...category]
+  })
+}
+
+function mergeMandates(mandates: readonly MandatePart[]): MandatePart[] {
+  const merged = new Map<string, Added & { readonly agent: readonly [agentId?: string] }>()
+  for (const [id, count, micro, ...agent] of mandates) {
+    addSum(merged, id, { count, micro: BigInt(micro), agent })
   }
-  return merged.parts
+  return [...merged].map(([id, { count, micro, agent }]) => [id, count, String(micro), ...agent])
 }
 
 export type ActivitySum = Sums & {

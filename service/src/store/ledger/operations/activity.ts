@@ -1,8 +1,6 @@
 import {
   isOfOtherAccount,
-  isSpending,
   mergeParts,
-  PartSums,
   quarterMs,
   sellersPaidIn,
   sumsOfParts,
@@ -10,6 +8,7 @@ import {
 } from '../activity.ts'
 import type { NetChange } from '../driver.ts'
 import { add, operation, range, remove } from '../operation.ts'
+import type { Row } from '../table.ts'
 import {
   activity,
   activityParts,
@@ -27,73 +26,39 @@ import {
  * entries. So each entry is counted exactly once, however late it is committed and whatever the clock says.
  */
 export function activityPartsOf(changes: readonly NetChange[]): NetChange[] {
-  const accounts = new Map<string, EntryRow[]>()
-  /** What the entries are about. */
-  const known = new Map<string, PaymentRow | EvaluationRow>()
+  /** What the entries are about, by the nonces of payments and the ids of evaluations. */
+  const known = new Map<unknown, Row>()
+  const added: EntryRow[] = []
   for (const { table, before, now } of changes) {
     if (!now) continue
-    if (table === payments) known.set(now['nonce'] as string, now as PaymentRow)
-    else if (table === evaluations) known.set(now['id'] as string, now as EvaluationRow)
-    else if (table === entries && !before) {
-      const entry = now as EntryRow
-      const own = accounts.get(entry.accountId)
-      if (own) own.push(entry)
-      else accounts.set(entry.accountId, [entry])
-    }
+    if (table === payments) known.set(now['nonce'], now)
+    else if (table === evaluations) known.set(now['id'], now)
+    else if (table === entries && !before) added.push(now as EntryRow)
   }
-  return [...accounts].map(([accountId, own]) => ({
+  return [...Map.groupBy(added, ({ accountId }) => accountId)].map(([accountId, own]) => ({
     table: activityParts,
     before: undefined,
     // No other batch adds the same entry.
-    now: { accountId, id: own[0]!.id, parts: partsOf(own, known) },
+    now: { accountId, id: own[0]!.id, parts: mergeParts(own.map((entry) => partOf(entry, known))) },
   }))
 }
 
-function partsOf(
-  own: readonly EntryRow[],
-  known: ReadonlyMap<string, PaymentRow | EvaluationRow>,
-): ActivityPart[] {
-  const sums = new PartSums()
-  for (const entry of own) {
-    const { environment, kind, mandateId, amountMicro, count, atMs } = entry
-    const { subjects, agentId } = aboutEntry(entry, known)
-    const id = isOfOtherAccount(kind) ? '' : (mandateId ?? '')
-    const micro = isMoney(kind) ? amountMicro : 0n
-    sums.add([environment, atMs - (atMs % quarterMs), kind, ...subjects], id, { count, micro, agentId })
-  }
-  return sums.parts
-}
-
-/** Whether the amount of an entry was charged or refunded, not only requested. */
-function isMoney(kind: EntryRow['kind']): boolean {
-  return kind === 'paid' || kind === 'refunded' || isOfOtherAccount(kind)
-}
-
-type Subjects = readonly [
-  reason: string | null,
-  merchantDomain: string | null,
-  isRevenue: boolean,
-  category: string | null,
-]
-
-/**
- * Why an entry was denied, its seller's domain, whether it is revenue of the entry's account, and what the account pays
- * for; and the agent, if it counts in the account's spending.
- */
-function aboutEntry(
-  { accountId, id, nonce, kind }: EntryRow,
-  known: ReadonlyMap<string, PaymentRow | EvaluationRow>,
-): { readonly subjects: Subjects; readonly agentId?: string | undefined } {
-  if (kind === 'more_denied') return { subjects: [null, null, false, null] }
-  if (kind === 'approved' || kind === 'denied') {
+/** What an entry adds to the sums; it is written together with its payment or its evaluation. */
+function partOf(entry: EntryRow, known: ReadonlyMap<unknown, Row>): ActivityPart {
+  const { accountId, id, environment, kind, nonce, mandateId, amountMicro, count, atMs } = entry
+  const head = [environment, atMs - (atMs % quarterMs), kind] as const
+  if (nonce === null) {
+    // Denials that are only counted have no evaluation. None of these has moved any money.
     const evaluation = known.get(id) as EvaluationRow | undefined
-    return { subjects: [evaluation?.reasonCode ?? null, evaluation?.merchantDomain ?? null, false, null] }
+    const { reasonCode = null, merchantDomain = null } = evaluation ?? {}
+    return [...head, reasonCode, merchantDomain, false, [[mandateId ?? '', count, '0']]]
   }
-  const payment = nonce === null ? undefined : (known.get(nonce) as PaymentRow | undefined)
-  const spent = isSpending(kind) ? payment : undefined
-  const isRevenue = payment?.sellerAccountId === accountId
-  const subjects = [null, payment?.merchantDomain ?? null, isRevenue, spent?.category ?? null] as const
-  return { subjects, agentId: spent?.agentId }
+  const { merchantDomain, sellerAccountId, agentId, category } = known.get(nonce) as PaymentRow
+  const paid = [...head, null, merchantDomain, sellerAccountId === accountId] as const
+  const micro = String(amountMicro)
+  if (isOfOtherAccount(kind)) return [...paid, [['', count, micro]]]
+  const mandates = [[mandateId ?? '', count, micro, agentId]] as const
+  return category === null ? [...paid, mandates] : [...paid, mandates, category]
 }
 
 /** What to add up: the parts of an account up to this one. */
