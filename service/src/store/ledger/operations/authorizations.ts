@@ -62,7 +62,7 @@ export const authorize = operation<Authorization & Payer & Recorded, AuthorizeOu
   decide(call, facts) {
     if (facts.written(auditEvents, eventOf(call))) {
       const payment = facts.row(payments, { accountId: call.payerId, nonce: call.nonce })!
-      return unchanged({ outcome: 'authorized', hold: toHold(payment, payment.epoch) })
+      return unchanged({ outcome: 'authorized', hold: toHold(payment) })
     }
     const checked = checkAttempt(call, facts, replayOfAuthorization)
     if ('outcome' in checked) return unchanged(checked)
@@ -79,7 +79,7 @@ export const authorize = operation<Authorization & Payer & Recorded, AuthorizeOu
       changes.push(put(authorizationPayers, { accountId: call.caller.accountId, nonce, payerId: accountId }))
     }
     changes.push(eventOfMerchant(call, authorized, nowMs))
-    return { outcome: { outcome: 'authorized', hold: toHold(authorized, authorized.epoch) }, changes }
+    return { outcome: { outcome: 'authorized', hold: toHold(authorized) }, changes }
   },
 })
 
@@ -105,12 +105,12 @@ function authorizedBy(
 }
 
 /** The answer to a retry: the same key, proof, idempotency key and merchant. None if all of it was refunded. */
-function replayOfAuthorization(payment: PaymentRow, call: AttemptCall, { epoch }: MandateRow) {
+function replayOfAuthorization(payment: PaymentRow, call: AttemptCall) {
   const isRetry =
     isRequestOf(call, { callerId: payment.authorizedBy, idempotencyKey: payment.authorizationKey }) &&
     payment.merchantDomain === normalizeHostName(call.merchantDomain) &&
     !isRefunded(payment)
-  return isRetry ? { outcome: 'replayed' as const, hold: toHold(payment, epoch) } : undefined
+  return isRetry ? { outcome: 'replayed' as const, hold: toHold(payment) } : undefined
 }
 
 function eventOf({ payerId: accountId, event: { id } }: Payer & Recorded) {
@@ -195,7 +195,7 @@ export const voidAuthorized = operation<VoidCall, VoidOutcome | PaidElsewhere>('
 })
 
 function ended(payment: PaymentRow): VoidOutcome {
-  return { outcome: 'ended', hold: toHold(payment, payment.epoch) }
+  return { outcome: 'ended', hold: toHold(payment) }
 }
 
 /** The event of a call, in the account that pays. */

@@ -78,7 +78,7 @@ interface Replay {
 }
 
 /** Recognizes a retry, which gets its answer again. */
-type ReplayOf<Found> = (payment: PaymentRow, call: AttemptCall, mandate: MandateRow) => Found | undefined
+type ReplayOf<Found> = (payment: PaymentRow, call: AttemptCall) => Found | undefined
 
 /** The payment of an attempt, with its mandate, unless it is a retry or names another payment. */
 function findPayment<Found extends Replay>(
@@ -94,7 +94,7 @@ function findPayment<Found extends Replay>(
   if (!isIssuedFor(payment, call)) return failed('invalid_signature')
   const mandate = facts.row(mandates, { accountId: call.payerId, id: call.mandateId })
   if (!mandate) return failed('proof_expired')
-  return replayOf(payment, call, mandate) ?? { payment, mandate }
+  return replayOf(payment, call) ?? { payment, mandate }
 }
 
 /** The payment that an attempt may collect now, or why it may not; shared by `capture` and `authorize`. */

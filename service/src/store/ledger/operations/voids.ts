@@ -20,7 +20,7 @@ export const voidProof = portOperation('voidProof', {
     const status = statusBelowBudgets(payment, mandate, event.createdAtMs, facts)
     // Also a payment that has expired holds its amount until it is released.
     const isHeld = payment.status === 'open' && (status === 'open' || status === 'expired')
-    if (!isHeld) return unchanged(toHold({ ...payment, status }, payment.epoch))
+    if (!isHeld) return unchanged(toHold({ ...payment, status }))
     const endedAs = status === 'open' ? 'voided' : 'expired'
     const bookings = new Bookings(mandate, facts)
     endPayment(bookings, payment, endedAs, facts)
@@ -28,7 +28,7 @@ export const voidProof = portOperation('voidProof', {
     if (status === 'open') {
       changes.push(put(auditEvents, { ...event, data: { ...event.data, ...eventDataOf(payment) } }))
     }
-    return { outcome: toHold({ ...payment, status: endedAs }, payment.epoch), changes }
+    return { outcome: toHold({ ...payment, status: endedAs }), changes }
   },
 })
 

@@ -5,12 +5,12 @@ import type { IdKind } from '../../../domain/type-id.ts'
 import type { ConsoleAgent, ConsoleReads } from '../../console/store.ts'
 import type { Table } from '../table.ts'
 import { agents, apiKeys, keyUses, mandates, payments, sellers } from '../tables.ts'
-import { endedByBudgets } from './ended-payments.ts'
+import { holdsOf } from './ended-payments.ts'
 import { isActiveMandate } from './console-figures.ts'
 import { consoleMandates, fitsMandate, holdsText, ofAgent } from './console-mandates.ts'
 import type { LedgerReader } from './ledger-reader.ts'
 import { findListed, listPage } from './pages.ts'
-import { toAgent, toApiKey, toHold } from './records.ts'
+import { toAgent, toApiKey } from './records.ts'
 import {
   columnsOf,
   findRecord,
@@ -86,12 +86,12 @@ export function prepareConsoleLists(db: LedgerReader) {
 
     async listOpenHolds(key, nowMs, limit) {
       const own = ofAccount(key.accountId)
-      const mandate = id('mandate', key.id)
+      const mandateId = id('mandate', key.id)
       const next = (source: Sql) => sql`
         select * from (
           select ${columnsOf(payments)} from ${source} p
-          where ${own} and mandate_id = ${mandate} and expires_at_ms > ${nowMs}
-            and epoch = (select epoch from ${from(mandates)} where ${own} and id = ${mandate})
+          where ${own} and mandate_id = ${mandateId} and expires_at_ms > ${nowMs}
+            and epoch = (select epoch from ${from(mandates)} where ${own} and id = ${mandateId})
           order by expires_at_ms limit ${sql.lit(maxPayments)}) next`
       const { indexedPayments, waitingPayments } = db
       // A payment may be in both.
@@ -103,13 +103,8 @@ export function prepareConsoleLists(db: LedgerReader) {
           where status = 'open' and environment = ${key.environment}
           order by expires_at_ms, nonce limit ${sql.lit(limit)}`,
       )
-      const found = rows.length === 0 ? undefined : await findRecord(db, mandates, key)
-      if (!found) return []
-      const ended = await endedByBudgets(db, found, rows)
-      return rows.map((row) => {
-        const hold = toHold(row, row.epoch)
-        return ended.has(row.nonce) ? { ...hold, status: 'voided' } : hold
-      })
+      const mandate = rows.length === 0 ? undefined : await findRecord(db, mandates, key)
+      return mandate ? holdsOf(db, mandate, rows) : []
     },
 
     async findNames(scope, { agents: agentIds, mandates: mandateIds, sellers: sellerIds }) {

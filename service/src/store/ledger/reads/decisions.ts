@@ -41,7 +41,7 @@ export function prepareDecisions(db: LedgerReader) {
         version: looked,
         budgets: budgets.filter((budget) => budget !== undefined),
         refusedBy: evaluation?.refusedBy ?? null,
-        hold: own && toHold(own, own.epoch),
+        hold: own && toHold(own),
         holdSpentBeforeMicro: own?.spentBeforeMicro ?? null,
         holdHeldBeforeMicro: own?.heldBeforeMicro ?? null,
         refunds: isPayment ? await findRefunds(accountId, payment) : [],

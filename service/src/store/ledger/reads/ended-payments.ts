@@ -1,19 +1,30 @@
+import type { Hold } from '../../../domain/records.ts'
 import type { Facts } from '../operation.ts'
 import { captureReads, isEndedByBudget, isEndedLater } from '../operations/bookings.ts'
 import { agents, budgets, type AgentRow, type MandateRow, type PaymentRow } from '../tables.ts'
+import { toHold } from './records.ts'
 import { findRecord, findRows, ids, ofAccount } from './rows.ts'
 import { sql, type Reader } from '../../sql.ts'
 
-/** Which open payments of a mandate have ended with a shared budget, by their nonces, although their rows are still open. */
-export async function endedByBudgets(
+/**
+ * Payments of a mandate as holds. Those that have ended together, with all of the mandate or below a shared budget, are void,
+ * although their rows are open.
+ */
+export async function holdsOf(
   db: Reader,
   mandate: MandateRow,
-  open: readonly PaymentRow[],
-): Promise<ReadonlySet<string>> {
+  payments: readonly PaymentRow[],
+): Promise<Hold[]> {
+  const open = payments.filter(({ status }) => status === 'open')
+  if (open.length === 0) return payments.map(toHold)
   const { agent, facts } = await readBudgetsOf(db, mandate, open)
   const isEnded = (payment: PaymentRow) =>
-    isEndedByBudget(mandate, facts) || isEndedLater(payment, mandate, agent, facts)
-  return new Set(open.filter(isEnded).map(({ nonce }) => nonce))
+    payment.epoch !== mandate.epoch ||
+    isEndedByBudget(mandate, facts) ||
+    isEndedLater(payment, mandate, agent, facts)
+  return payments.map((payment) =>
+    toHold(payment.status === 'open' && isEnded(payment) ? { ...payment, status: 'voided' } : payment),
+  )
 }
 
 /** The agent of a mandate, and what `captureReads` reads of the budgets for these payments. */

@@ -21,10 +21,10 @@ import {
   sellers,
   sessions,
 } from '../tables.ts'
-import { endedByBudgets } from './ended-payments.ts'
+import { holdsOf } from './ended-payments.ts'
 import { hasMetadata, type LedgerReader } from './ledger-reader.ts'
 import { findListed, listPage, listRows } from './pages.ts'
-import { toAccount, toAgent, toApiKey, toBudget, toHold, toMandate } from './records.ts'
+import { toAccount, toAgent, toApiKey, toBudget, toMandate } from './records.ts'
 import {
   columnsOf,
   countRows,
@@ -163,11 +163,7 @@ export function prepareRecordReads(db: LedgerReader) {
     const payment = await findRow(db, payments, isOwn)
     if (!payment) return undefined
     const mandate = await findRecord(db, mandates, { accountId, environment, id: payment.mandateId })
-    if (!mandate) return undefined
-    const hold = toHold(payment, mandate.epoch)
-    if (hold.status !== 'open') return hold
-    const ended = await endedByBudgets(db, mandate, [payment])
-    return ended.has(nonce) ? { ...hold, status: 'voided' } : hold
+    return mandate && (await holdsOf(db, mandate, [payment]))[0]
   }
 
   /**

@@ -37,9 +37,8 @@ export function capturedTextOf({
   return capturedMicro === null ? amountText : formatSum(capturedMicro)
 }
 
-/** A payment as a hold. One that was open when all payments of its mandate ended is void, whatever its row says. */
-export function toHold(payment: PaymentRow, mandateEpoch: number): Hold {
-  const { status, epoch } = payment
+/** A payment as a hold, with the status in its row: see `holdsOf`. */
+export function toHold(payment: PaymentRow): Hold {
   return {
     accountId: payment.accountId,
     environment: payment.environment,
@@ -50,11 +49,11 @@ export function toHold(payment: PaymentRow, mandateEpoch: number): Hold {
     amountMicro: payment.amountMicro,
     currency: payment.currency,
     resourceUrl: payment.resourceUrl,
-    status: status === 'open' && epoch !== mandateEpoch ? 'voided' : status,
+    status: payment.status,
     issuedAtMs: payment.issuedAtMs,
     expiresAtMs: payment.expiresAtMs,
     transactionId: payment.transactionId,
-    capturedText: status === 'captured' ? capturedTextOf(payment) : null,
+    capturedText: payment.status === 'captured' ? capturedTextOf(payment) : null,
     captureDeadlineMs: payment.captureDeadlineMs,
     orderId: payment.orderId,
     category: payment.category,
