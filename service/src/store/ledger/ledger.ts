@@ -418,12 +418,14 @@ export class Ledger {
   }
 
   #pauseAfter(earlierPauses: number): number {
-    return Math.min(maxPauseMs, minPauseMs * 2 ** earlierPauses) * (0.5 + this.#options.random())
+    return pauseAfter(earlierPauses, this.#options.random())
   }
 }
 
-const minPauseMs = 2
-const maxPauseMs = 500
+/** How long to wait before another attempt, from 1 ms to 0.75 s; `random` is from 0 to below 1. */
+export function pauseAfter(earlierPauses: number, random: number): number {
+  return Math.min(500, 2 ** (earlierPauses + 1)) * (0.5 + random)
+}
 
 /**
  * A read that depends on others needs a step for each. Beyond this, a batch leaves requests to the next one; for a

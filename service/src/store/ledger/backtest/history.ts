@@ -1,6 +1,7 @@
 import type { MicroUsdc } from '../../../domain/money.ts'
 import type { AuditEvent } from '../../../domain/records.ts'
 import { idBytes, type IdKind } from '../../../domain/type-id.ts'
+import { capturedOf } from '../operations/payment-rows.ts'
 import type { EntryRow, EvaluationRow, PaymentRow } from '../tables.ts'
 
 /** An event under a mandate, as far as it concerns decisions. */
@@ -64,7 +65,7 @@ function eventsOfPayment(payment: PaymentRow): TimedEvent[] {
     { atMs: issuedAtMs, order: orderOf('nonce', nonce), event: { kind: 'issued', payment } },
   ]
   if (capturedAtMs !== null && transactionId !== null) {
-    const amountMicro = payment.capturedMicro ?? payment.amountMicro
+    const amountMicro = capturedOf(payment)
     const order = orderOf('transaction', transactionId)
     events.push({ atMs: capturedAtMs, order, event: { kind: 'charged', payment, amountMicro } })
   } else if (captureDeadlineMs !== null) {

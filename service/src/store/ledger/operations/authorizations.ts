@@ -49,7 +49,7 @@ import {
   type Payer,
 } from './captures.ts'
 import { authorizationOf, endAuthorized, endPayment } from './ended-payments.ts'
-import { capturedOf, eventDataOf, isRefunded, statusOf } from './payment-rows.ts'
+import { capturedOf, collectorOf, eventDataOf, isRefunded, statusOf } from './payment-rows.ts'
 
 /** The event is recorded in the account that pays. */
 interface Recorded {
@@ -227,7 +227,7 @@ function findAuthorized(
   const isOwn =
     payment?.environment === caller.environment &&
     payment.captureDeadlineMs !== null &&
-    (payment.sellerAccountId ?? payment.accountId) === caller.accountId
+    collectorOf(payment) === caller.accountId
   if (!isOwn) return refused('not_found')
   const mandateKey = { accountId: payerId, id: payment.mandateId }
   facts.read([lock(mandates, mandateKey), look(authorizations, authorizationOf(payment))])

@@ -36,7 +36,7 @@ import {
   statusBelowBudgets,
 } from './bookings.ts'
 import { endPayment } from './ended-payments.ts'
-import { capturedOf, isIssuedFor, isRefunded } from './payment-rows.ts'
+import { capturedOf, collectorOf, isIssuedFor, isRefunded } from './payment-rows.ts'
 
 /** Who pays. */
 export interface Payer {
@@ -260,13 +260,11 @@ interface Party {
 }
 
 /** The account that pays, and the one that collects, if it is another. */
-export function partiesOf(
-  { accountId, sellerAccountId }: PaymentRow,
-  { payerMs, callerMs }: PartyTimes,
-): readonly Party[] {
+export function partiesOf(payment: PaymentRow, { payerMs, callerMs }: PartyTimes): readonly Party[] {
+  const { accountId } = payment
   const payer = { accountId, atMs: payerMs, isPayer: true }
-  if (sellerAccountId === null || sellerAccountId === accountId) return [payer]
-  return [payer, { accountId: sellerAccountId, atMs: callerMs, isPayer: false }]
+  const collector = { accountId: collectorOf(payment), atMs: callerMs, isPayer: false }
+  return collector.accountId === accountId ? [payer] : [payer, collector]
 }
 
 /** The journal entry of a payment in one account. */

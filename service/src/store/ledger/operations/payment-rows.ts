@@ -1,6 +1,6 @@
 import type { ProofStatus } from '@purser/wire/payments'
 
-import { addMicro, type MicroUsdc } from '../../../domain/money.ts'
+import { addMicro, subtractMicro, type MicroUsdc } from '../../../domain/money.ts'
 import type { ProofTerms } from '../../store.ts'
 import type { MandateRow, PaymentRow } from '../tables.ts'
 
@@ -31,6 +31,16 @@ export function capturedOf({
   capturedMicro,
 }: Pick<PaymentRow, 'amountMicro' | 'capturedMicro'>): MicroUsdc {
   return capturedMicro ?? amountMicro
+}
+
+/** What a captured payment has charged and not given back. */
+export function chargedOf(payment: PaymentRow): MicroUsdc {
+  return subtractMicro(capturedOf(payment), payment.refundedMicro ?? (0n as MicroUsdc))
+}
+
+/** The account that collects a payment: that of its seller, or the one that pays if nobody has registered the domain. */
+export function collectorOf({ accountId, sellerAccountId }: PaymentRow): string {
+  return sellerAccountId ?? accountId
 }
 
 /** Whether refunds have given back everything that a payment has charged: then nothing is delivered for it any more. */

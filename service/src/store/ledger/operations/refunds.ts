@@ -21,7 +21,7 @@ import {
   type PartyTimes,
   type Payer,
 } from './captures.ts'
-import { capturedOf, eventDataOf } from './payment-rows.ts'
+import { capturedOf, collectorOf, eventDataOf } from './payment-rows.ts'
 
 /** Max refunds of one payment. */
 export const maxRefunds = 100
@@ -53,8 +53,7 @@ export const refund = operation<RefundCall, RefundOutcome>('refund', {
       return unchanged({ outcome: 'refunded', mandateId: payment.mandateId, refundId })
     if (!mayCollect(caller, facts)) return refused('invalid_api_key')
     if (payment?.environment !== caller.environment) return refused('not_found')
-    if ((payment.sellerAccountId ?? payment.accountId) !== caller.accountId)
-      return refused('seller_not_yours')
+    if (collectorOf(payment) !== caller.accountId) return refused('seller_not_yours')
     const mandateKey = { accountId: payerId, id: payment.mandateId }
     facts.read([lock(mandates, mandateKey), refundsOf(call)])
     const mandate = facts.row(mandates, mandateKey)

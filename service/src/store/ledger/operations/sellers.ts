@@ -1,6 +1,6 @@
 import { clockOffsetOf } from '../../../domain/clock/test-clock.ts'
 import type { OwnDomain } from '../../store.ts'
-import { lock, look, portOperation, put, range, remove, unchanged, type Facts } from '../operation.ts'
+import { lock, look, portOperation, put, range, remove, unchanged } from '../operation.ts'
 import { accounts, auditEvents, sellerDomains, sellers } from '../tables.ts'
 
 export const createSeller = portOperation('createSeller', {
@@ -13,7 +13,7 @@ export const createSeller = portOperation('createSeller', {
   decide([{ isPending, ...seller }, event], facts) {
     if (facts.written(sellers, seller)) return unchanged('created')
     if (facts.row(sellerDomains, seller)) return unchanged('seller_exists')
-    if (isPending && ownIn(facts, seller)) return unchanged('seller_exists')
+    if (isPending && facts.rows(ownOf(seller)).length > 0) return unchanged('seller_exists')
     const { environment, domain, accountId, id: sellerId } = seller
     const registration = put(sellerDomains, { environment, domain, accountId, sellerId })
     return {
@@ -27,7 +27,7 @@ export const claimDomain = portOperation('claimDomain', {
   reads: ([own]) => [ownOf(own), look(sellerDomains, own)],
 
   decide([own, event], facts) {
-    const seller = ownIn(facts, own)
+    const [seller] = facts.rows(ownOf(own))
     if (!seller) return unchanged('not_found')
     const registered = facts.row(sellerDomains, own)
     if (registered) return unchanged(registered.accountId === own.accountId ? 'claimed' : 'seller_exists')
@@ -67,10 +67,6 @@ export const releaseDomain = portOperation('releaseDomain', {
     }
   },
 })
-
-function ownIn(facts: Facts, own: OwnDomain) {
-  return facts.rows(ownOf(own)).toSorted((left, right) => (left.id < right.id ? -1 : 1))[0]
-}
 
 /** The account's seller for a domain, pending or not. */
 function ownOf({ accountId, environment, domain }: OwnDomain) {

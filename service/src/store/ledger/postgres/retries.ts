@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { codeOf } from '../../error-code.ts'
 import { StoreUnavailableError } from '../../store.ts'
+import { pauseAfter } from '../ledger.ts'
 import { isExhausted, isPassing } from './errors.ts'
 
 export interface RetryOptions {
@@ -22,7 +23,7 @@ export async function withRetries<Result>(
   let lastError: unknown
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     if (attempt > 0) {
-      const pauseMs = Math.min(maxPauseMs, minPauseMs * 2 ** attempt) * (0.5 + random())
+      const pauseMs = pauseAfter(attempt, random())
       if (performance.now() + pauseMs > deadlineMs) break
       await sleep(pauseMs)
     }
@@ -40,8 +41,6 @@ export async function withRetries<Result>(
 }
 
 const maxAttempts = 24
-const minPauseMs = 2
-const maxPauseMs = 500
 
 function unavailable(error: unknown): StoreUnavailableError {
   if (error instanceof StoreUnavailableError) return error

@@ -1,6 +1,7 @@
 import type { Scope } from '../../../domain/records.ts'
 import type { ActivityQuestion, ConsoleReads } from '../../console/store.ts'
 import { mergeParts, sumsOfParts, totalsOf, type ActivityPart, type ActivitySum } from '../activity.ts'
+import { compare } from '../batch-facts.ts'
 import { sqlName, sumRows, type Table } from '../table.ts'
 import {
   activity,
@@ -238,10 +239,6 @@ export function waitingIn(
 function inWhole(name: 'paid' | 'refunded'): Sql {
   const [high, low] = [sql.ref(`${name}_high`), sql.ref(`${name}_low`)]
   return sql`(${high} * cast(4294967296 as double precision) + ${low})`
-}
-
-function compare(one: string, other: string): number {
-  return one === other ? 0 : one < other ? -1 : 1
 }
 
 /** The start of the bucket of a quarter. */

@@ -1,7 +1,6 @@
-import type { MicroUsdc } from '../../../domain/money.ts'
 import type { ConsoleReads } from '../../console/store.ts'
 import { isOfOtherAccount } from '../activity.ts'
-import { capturedOf } from '../operations/payment-rows.ts'
+import { chargedOf, collectorOf } from '../operations/payment-rows.ts'
 import type { LedgerReader } from './ledger-reader.ts'
 import { prepareRecordReads } from './lists.ts'
 import { toHold } from './records.ts'
@@ -45,10 +44,7 @@ export function prepareDecisions(db: LedgerReader) {
         holdSpentBeforeMicro: own?.spentBeforeMicro ?? null,
         holdHeldBeforeMicro: own?.heldBeforeMicro ?? null,
         refunds: isPayment ? await findRefunds(accountId, payment) : [],
-        refundableMicro:
-          isPayment && (payment.sellerAccountId ?? payment.accountId) === accountId
-            ? ((capturedOf(payment) - (payment.refundedMicro ?? 0n)) as MicroUsdc)
-            : null,
+        refundableMicro: isPayment && collectorOf(payment) === accountId ? chargedOf(payment) : null,
       }
     },
   } satisfies Partial<ConsoleReads>

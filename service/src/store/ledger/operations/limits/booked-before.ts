@@ -6,7 +6,7 @@ import {
   type LimitSubject,
   type Tally,
 } from '../../../../domain/limits.ts'
-import { subtractMicro } from '../../../../domain/money.ts'
+import { bytesFrom } from '../../../../domain/id-time.ts'
 import { clockOffsetOf } from '../../../../domain/clock/test-clock.ts'
 import { subjectOf } from '../../../../domain/subjects.ts'
 import { idText } from '../../../../domain/type-id.ts'
@@ -20,7 +20,7 @@ import {
   type MandateUsage,
   type PaymentRow,
 } from '../../tables.ts'
-import { capturedOf } from '../payment-rows.ts'
+import { chargedOf } from '../payment-rows.ts'
 
 // What a limit that is added later counts: earlier payments booked in its current period.
 
@@ -28,7 +28,7 @@ import { capturedOf } from '../payment-rows.ts'
 const maxRows = 50_000
 
 /** Max clock difference between two services. */
-const clockSlackMs = 3_600_000
+const maxClockDifferenceMs = 3_600_000
 
 /** A payment that commits an amount. */
 export interface Booked extends BookedPart {
@@ -91,7 +91,7 @@ function rangesOf(
   // The test clock was ahead by at most this when they were charged; ids are in the time of the machine.
   const offsetMs = clockOffsetOf(facts.row(accounts, { id: accountId }), environment)
   const where = { accountId, mandateId }
-  const after = firstIdAt(fromMs - offsetMs - clockSlackMs)
+  const after = idText('transaction', bytesFrom(fromMs - offsetMs - maxClockDifferenceMs))
   return {
     charged: range(entries, { where, orderBy: 'id', after, limit: maxRows }),
     authorized: range(authorizations, { where, orderBy: 'deadlineMs', limit: maxRows }),
@@ -104,21 +104,12 @@ function rangesOf(
   }
 }
 
-/** No transaction recorded at this time or later has a smaller id. */
-function firstIdAt(atMs: number): string {
-  const bytes = Buffer.alloc(16)
-  bytes.writeUIntBE(Math.max(0, atMs), 0, 6)
-  return idText('transaction', bytes)
-}
-
 function partOf(payment: PaymentRow, epochNow: number): Booked | undefined {
-  const { status, epoch, amountMicro, refundedMicro, bookedAtMs, issuedAtMs } = payment
+  const { status, epoch, amountMicro, bookedAtMs, issuedAtMs } = payment
   const isOpen = status === 'open' && epoch === epochNow
   const part = { payment, isOpen, bookedAtMs: bookedAtMs ?? issuedAtMs, count: 1 }
   if (isOpen || status === 'authorized') return { ...part, amountMicro }
-  if (status !== 'captured') return undefined
-  const captured = capturedOf(payment)
-  return { ...part, amountMicro: refundedMicro === null ? captured : subtractMicro(captured, refundedMicro) }
+  return status === 'captured' ? { ...part, amountMicro: chargedOf(payment) } : undefined
 }
 
 /** The tallies of limits, plus what some payments commit in their current periods. */
