@@ -3,13 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { auditEvent, dataOfStop } from '../../domain/audit.ts'
 import { timeIn } from '../../domain/clock/test-clock.ts'
 import type { IdKind } from '../../domain/type-id.ts'
-import {
-  StoreUnavailableError,
-  type AuthorizedPayment,
-  type Capture,
-  type CaptureAttempt,
-  type CaptureOutcome,
-} from '../store.ts'
+import { StoreUnavailableError, type AuthorizedPayment, type CaptureAttempt } from '../store.ts'
 import { issueProof, revokeAgent, voidAll } from './several-transactions.ts'
 import type { Ledger } from './ledger.ts'
 import type { Operation, PortOperation, PortOperations } from './operation.ts'
@@ -102,22 +96,14 @@ export function createLedgerOperations({
   let onIdle: (() => void) | undefined
 
   async function track<Outcome>(work: () => Promise<Outcome>): Promise<Outcome> {
-    begin()
+    if (isClosing) throw closedError()
+    underWay += 1
     try {
       return await work()
     } finally {
-      end()
+      underWay -= 1
+      if (underWay === 0) onIdle?.()
     }
-  }
-
-  function begin(): void {
-    if (isClosing) throw closedError()
-    underWay += 1
-  }
-
-  function end(): void {
-    underWay -= 1
-    if (underWay === 0) onIdle?.()
   }
 
   /** The same operations; `close` waits for those in progress, and refuses further ones. */
@@ -141,21 +127,10 @@ export function createLedgerOperations({
     return Object.fromEntries(entries) as Pick<PortOperations, Name>
   }
 
-  // With one promise instead of three, because most calls are captures.
-  async function captureOnce(attempt: Capture): Promise<CaptureOutcome> {
-    begin()
-    try {
-      const found = accountOfMandate(attempt.mandateId)
-      const call = withPayer(attempt, found instanceof Promise ? await found : found)
-      return await ledger.run(capture, call)
-    } finally {
-      end()
-    }
-  }
-
-  /** The attempt, with the account that pays. */
+  /** The attempt, with the account that pays. A proof of an unknown mandate has no payment. */
   async function payerOf<Attempt extends CaptureAttempt>(attempt: Attempt) {
-    return withPayer(attempt, await accountOfMandate(attempt.mandateId))
+    const payerId = (await accountOfMandate(attempt.mandateId)) ?? attempt.caller.accountId
+    return { ...attempt, payerId }
   }
 
   /** Runs an operation on an authorized payment for the account that pays, which may be another one. */
@@ -204,6 +179,7 @@ export function createLedgerOperations({
       const first = { nonce, issuedAtMs, expiresAtMs, status, transactionId, captureDeadlineMs }
       return { ...outcome, hold: { ...hold, ...first } }
     },
+    capture: async (attempt) => ledger.run(capture, await payerOf(attempt)),
     settleLate: async (attempt) => ledger.run(settleLate, await payerOf(attempt)),
     authorize: async (authorization, event) =>
       ledger.run(authorize, { ...(await payerOf(authorization)), event }),
@@ -247,17 +223,11 @@ export function createLedgerOperations({
     ...operations,
     ...methodsOf(ofKeys, (operation, args) => ledger.run(operation, args).finally(onKeysChanged)),
     ...methodsOf(plain),
-    capture: captureOnce,
     close: async () => {
       isClosing = true
       if (underWay > 0) await new Promise<void>((resolve) => (onIdle = resolve))
     },
   }
-}
-
-/** A proof of an unknown mandate has no payment. */
-function withPayer<Attempt extends CaptureAttempt>(attempt: Attempt, accountId: string | undefined) {
-  return { ...attempt, payerId: accountId ?? attempt.caller.accountId }
 }
 
 function isElsewhere(outcome: object): outcome is PaidElsewhere {

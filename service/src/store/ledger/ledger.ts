@@ -154,25 +154,13 @@ export class Ledger {
   run<Call, Outcome>(
     operation: Operation<Call, Outcome>,
     call: Call,
-    options?: RunOptions,
-  ): Promise<Outcome> {
-    return new Promise<Outcome>((resolve, reject) =>
-      this.submit(operation, call, { resolve, reject }, options),
-    )
-  }
-
-  /** Like `run`, with a callback instead of a promise. */
-  submit<Call, Outcome>(
-    operation: Operation<Call, Outcome>,
-    call: Call,
-    settle: Settle<Outcome>,
     { patienceMs = this.#options.patienceMs }: RunOptions = {},
-  ): void {
+  ): Promise<Outcome> {
     if (this.#waiting >= this.#options.maxWaiting) {
-      settle.reject(unavailable('too many calls wait for it'))
-      return
+      return Promise.reject(unavailable('too many calls wait for it'))
     }
     this.#waiting += 1
+    const { promise, ...settle } = Promise.withResolvers<Outcome>()
     this.#enqueue({
       operation: operation as Operation<unknown, unknown>,
       call,
@@ -183,6 +171,7 @@ export class Ledger {
       reads: [],
       requested: [],
     })
+    return promise
   }
 
   #reject(one: Waiting, error: unknown): void {

@@ -269,16 +269,17 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
   function take(message: Message): void {
     if (message === 'close') return close()
     unpacker.unpack(message, (label, number, value) => {
-      const settle = {
-        resolve: (outcome: unknown) => answer('done', number, outcome),
-        reject: (error: unknown) => answer('failed', number, failureOf(error)),
-      }
+      const resolve = (outcome: unknown) => answer('done', number, outcome)
+      const reject = (error: unknown) => answer('failed', number, failureOf(error))
       const operation = operationsByName.get(label)
-      if (operation) return ledger.submit(operation, value, settle)
+      if (operation) {
+        ledger.run(operation, value).then(resolve, reject)
+        return
+      }
       try {
-        settle.resolve(label === probeCommit ? probe() : driver.indexEntries(value as string[]))
+        resolve(label === probeCommit ? probe() : driver.indexEntries(value as string[]))
       } catch (error) {
-        settle.reject(explainFailure(error))
+        reject(explainFailure(error))
       }
     })
   }
