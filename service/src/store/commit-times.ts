@@ -1,5 +1,5 @@
 /** How many of the latest transactions are kept. */
-const mostRemembered = 1_024
+const maxRemembered = 1_024
 
 /** How long the latest transactions took to become durable. */
 export class CommitTimes {
@@ -16,7 +16,7 @@ export class CommitTimes {
   }
 
   add(tookMs: number): void {
-    this.#latestMs[this.#count % mostRemembered] = tookMs
+    this.#latestMs[this.#count % maxRemembered] = tookMs
     this.#count += 1
   }
 }

@@ -33,7 +33,7 @@ export function serveConsoleSystem(
       uptime_seconds: Math.floor((now() - startedAtMs) / 1_000),
       workers: system.workers,
       store: { kind: figures.kind, place: system.place, schema_version: figures.schemaVersion },
-      queue: { waiting: figures.waiting, most: figures.mostWaiting },
+      queue: { waiting: figures.waiting, most: figures.maxWaiting },
       commit: {
         count: figures.commits,
         p50_ms: percentile(sortedMs, 0.5),

@@ -257,7 +257,7 @@ export interface StoreFigures {
   readonly kind: 'sqlite' | 'postgres'
   readonly schemaVersion: number
   readonly waiting: number
-  readonly mostWaiting: number
+  readonly maxWaiting: number
   readonly commits: number
   /** The durations of the latest transactions. */
   readonly commitMs: readonly number[]

@@ -254,7 +254,7 @@ function createStore(
       kind: 'postgres',
       schemaVersion: ledgerSteps.length,
       waiting: ledger.waiting,
-      mostWaiting: maxWaiting,
+      maxWaiting,
       commits: commitTimes.count,
       commitMs: commitTimes.latestMs,
       ledgerBytes: await databaseBytes(askForConsole),

@@ -18,8 +18,7 @@ import {
   type MandateRow,
 } from '../tables.ts'
 import { toAgent, toMandate } from './records.ts'
-import { columnsOf, from, valueOf } from './rows.ts'
-import { clockSlackMs } from './transactions.ts'
+import { clockSlackMs, columnsOf, from, valueOf } from './rows.ts'
 import { sql, type Spelling, type Sql } from '../../sql.ts'
 
 /** How many of a mandate's latest transactions the risk signals use. */
@@ -36,10 +35,10 @@ type ValueOf = (asked: Asked, spelling: Spelling) => unknown
 
 const parameter = (valueOf: ValueOf): Sql => sql`${valueOf}`
 const idParameter = (kind: IdKind, textOf: (asked: Asked) => string): Sql =>
-  parameter((asked, spelling) => spelling.idParameter(idBytes(kind, textOf(asked)) ?? noId))
+  parameter((asked, spelling) => spelling.idParameter(idBytes(kind, textOf(asked)) ?? invalidId))
 
 /** Stands for an invalid id: no row has it. Citus cannot route a statement that compares with null. */
-const noId = Buffer.alloc(16)
+const invalidId = Buffer.alloc(16)
 
 const caller = idParameter('account', (asked) => asked.caller.accountId)
 const environment = parameter((asked) => asked.caller.environment)

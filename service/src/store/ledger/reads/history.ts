@@ -18,6 +18,7 @@ import {
 } from '../tables.ts'
 import type { LedgerReader } from './ledger-reader.ts'
 import {
+  clockSlackMs,
   columnsOf,
   findRecord,
   findRows,
@@ -30,7 +31,6 @@ import {
   rowsOf,
   type RawRow,
 } from './rows.ts'
-import { clockSlackMs } from './transactions.ts'
 import { sql } from '../../sql.ts'
 
 /** How many records a back-test replays, and how many of the account's payments it may look at for them. */

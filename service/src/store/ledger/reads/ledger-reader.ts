@@ -3,7 +3,7 @@ import { sql, type Reader, type Sql } from '../../sql.ts'
 
 /** A reader of a ledger, with what differs between databases. */
 export interface LedgerReader extends Reader {
-  /** A condition that ends a slow statement, for databases without a statement timeout. */
+  /** Ends a slow statement, for databases without a statement timeout: `and` with a condition, or empty. */
   readonly inTime: Sql
   /** Whether a column with a JSON object, or null, has a text under a name. */
   readonly hasText: (column: Sql, name: string, text: string) => Sql

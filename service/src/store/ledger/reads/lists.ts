@@ -26,6 +26,7 @@ import { hasMetadata, type LedgerReader } from './ledger-reader.ts'
 import { findListed, listPage, listRows } from './pages.ts'
 import { toAccount, toAgent, toApiKey, toBudget, toMandate } from './records.ts'
 import {
+  clockSlackMs,
   columnsOf,
   countRows,
   findRecord,
@@ -42,7 +43,6 @@ import {
   rowOf,
   type RawRow,
 } from './rows.ts'
-import { clockSlackMs } from './transactions.ts'
 import { sql, type Sql } from '../../sql.ts'
 
 /** How many mandates a page with a filter reads. */

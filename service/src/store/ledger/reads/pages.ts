@@ -4,7 +4,7 @@ import { columnsOf, firstId, from, idFrom, kindOf, rowOf, type RawRow, type Reco
 import { sql, type Reader, type Sql } from '../../sql.ts'
 
 /** Max rows that a page of a list with a filter reads, unless the list says otherwise. */
-const mostLookedAt = 5_000
+const defaultMaxLookedAt = 5_000
 
 /** A list of records, newest first: ids sort by time. */
 export interface List<Of extends RecordTable, Item> {
@@ -34,7 +34,7 @@ export async function findListed<Of extends RecordTable, Item>(
 /** A page of a list. */
 export async function listPage<Of extends RecordTable, Item>(
   db: Reader,
-  { table, where, fits, maxLookedAt = mostLookedAt, more, toItem }: List<Of, Item>,
+  { table, where, fits, maxLookedAt = defaultMaxLookedAt, more, toItem }: List<Of, Item>,
   { limit, olderThan }: Page,
 ): Promise<PageOf<Item>> {
   const kind = kindOf(table)

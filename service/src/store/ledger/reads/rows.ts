@@ -26,6 +26,9 @@ export function id(kind: IdKind | 'nonce', text: string): Sql {
   return bytes ? bytesOfId(bytes) : sql`null`
 }
 
+/** How far the time in an id may differ from the time of its record: clocks are set, and machines differ. */
+export const clockSlackMs = 10 * 60_000
+
 /** The smallest id or nonce of a time, as a parameter. */
 export function firstIdAt(ms: number): Sql {
   return bytesOfId(bytesFrom(ms))

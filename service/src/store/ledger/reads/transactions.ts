@@ -34,6 +34,7 @@ import { waitingIn } from './console-figures.ts'
 import { hasMetadata, type LedgerReader } from './ledger-reader.ts'
 import { capturedTextOf } from './records.ts'
 import {
+  clockSlackMs,
   columnsOf,
   findRows,
   firstId,
@@ -48,9 +49,6 @@ import {
   type RawRow,
 } from './rows.ts'
 import { sql, type Sql } from '../../sql.ts'
-
-/** How far the time in an id may differ from the time of its record: clocks are set, and machines differ. */
-export const clockSlackMs = 10 * 60_000
 
 /** How many entries are read for each item of a console page. */
 const lookedAtForEach = 6

@@ -21,7 +21,7 @@ interface Group<Item> {
 const defaultGenerationSize = 16_384
 
 /** Sorts after every id. */
-const noId = '~'
+const afterEveryId = '~'
 
 /**
  * An index of rows by their mandates. Writing an index entry with each row would change a separate page each
@@ -41,7 +41,7 @@ abstract class LateIndex<Item> {
   /** The last rows that were added, by mandate; how many they were, and an id that is not larger than theirs. */
   #young = new Map<string, Group<Item>>()
   #added = 0
-  #leastId = noId
+  #leastId = afterEveryId
   /** The rows that are being written into the index. */
   #old = new Map<string, Group<Item>>()
   #mark = ''
@@ -159,7 +159,7 @@ abstract class LateIndex<Item> {
     this.#old = this.#young
     this.#young = new Map()
     this.#added = 0
-    this.#leastId = noId
+    this.#leastId = afterEveryId
   }
 
   #begin(added: readonly FoundRow[]): void {

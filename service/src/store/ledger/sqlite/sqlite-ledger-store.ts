@@ -193,7 +193,7 @@ function createStore(
       kind: 'sqlite',
       schemaVersion: ledgerSteps.length,
       waiting: ledger.waiting,
-      mostWaiting: maxWaiting,
+      maxWaiting,
       commits: commitTimes.count,
       commitMs: commitTimes.latestMs,
       ledgerBytes: sizeOf(path),
