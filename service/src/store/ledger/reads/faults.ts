@@ -25,6 +25,7 @@ import {
 } from '../tables.ts'
 import { findLimitFaults } from './limit-faults.ts'
 import { from, idFrom } from './rows.ts'
+import { capturedMicro, chargedMicro } from './sums.ts'
 import { sql, type Reader, type Sql } from '../../sql.ts'
 
 /**
@@ -77,10 +78,7 @@ const sums = (condition: Sql, amount = sql`p.amount_micro`) => sql`
     where ${condition} group by p.account_id, p.mandate_id) s
   on s.account_id = m.account_id and s.mandate_id = m.id`
 
-const paid = sums(
-  sql`p.status = 'captured'`,
-  sql`coalesce(p.captured_micro, p.amount_micro) - coalesce(p.refunded_micro, 0)`,
-)
+const paid = sums(sql`p.status = 'captured'`, chargedMicro)
 const authorized = sums(sql`p.status = 'authorized'`)
 const open = sums(sql`p.status = 'open' and p.epoch = own.epoch`)
 
@@ -155,7 +153,7 @@ const faults: readonly Sql[] = [
       select account_id, nonce, sum(amount_micro) as sum_micro from ${from(refunds)}
       where account_id = payer_id group by account_id, nonce) s on s.account_id = p.account_id and s.nonce = p.nonce
     where coalesce(p.refunded_micro, 0) <> coalesce(s.sum_micro, 0)
-      or p.refunded_micro > coalesce(p.captured_micro, p.amount_micro)
+      or p.refunded_micro > ${capturedMicro}
       or (p.refunded_micro is not null and p.status <> 'captured')`,
   sql`select r.account_id, r.id, 'transaction', 'a refund without its entry' from ${from(refunds)} r
     left join ${from(entries)} e on e.account_id = r.account_id and e.id = r.id and e.nonce = r.nonce
@@ -171,12 +169,12 @@ const faults: readonly Sql[] = [
     where r.id is null`,
   sql`${ofPayment('captured without its entry')}
     left join ${from(entries)} e on e.account_id = p.account_id and e.id = p.transaction_id and e.kind = 'paid'
-      and e.nonce = p.nonce and e.amount_micro = coalesce(p.captured_micro, p.amount_micro) and e.mandate_id = p.mandate_id
+      and e.nonce = p.nonce and e.amount_micro = ${capturedMicro} and e.mandate_id = p.mandate_id
       and e.environment = p.environment and e.at_ms = p.captured_at_ms
     where p.status = 'captured' and e.id is null`,
   sql`select p.account_id, p.nonce, 'nonce', 'captured for another account without its entry there' from sold p
     left join received e on e.account_id = p.seller_account_id and e.id = p.transaction_id
-      and e.nonce = p.nonce and e.amount_micro = coalesce(p.captured_micro, p.amount_micro)
+      and e.nonce = p.nonce and e.amount_micro = ${capturedMicro}
       and e.environment = p.environment and ${isSameTime('e.at_ms', 'p.captured_at_ms', 'p.account_id', 'p.seller_account_id')}
     where e.id is null`,
   sql`${ofEntry('an entry without its captured payment')}

@@ -2,6 +2,7 @@ import type { LedgerFault } from '../../store.ts'
 import { budgets, budgetUsage, mandates, payments, subjectUsage } from '../tables.ts'
 import { findRows, from, rowOf, type RawRow } from './rows.ts'
 import { recountLimits, type CountedPayments } from './limit-recount.ts'
+import { chargedMicro } from './sums.ts'
 import { sql, type Reader, type Sql } from '../../sql.ts'
 
 /** Every limit whose counts differ from its payments, from a reader of one snapshot. */
@@ -31,8 +32,7 @@ async function countPayments(db: Reader): Promise<CountedPayments[]> {
     select p.account_id, p.mandate_id, p.budget_path,
       case when p.status = 'open' then 1 else 0 end as is_open,
       case when m.limits like '%"per":"%' then p.resource_url else '' end as resource_url,
-      case when p.status = 'captured' then coalesce(p.captured_micro, p.amount_micro) - coalesce(p.refunded_micro, 0)
-        else p.amount_micro end as amount_micro,
+      case when p.status = 'captured' then ${chargedMicro} else p.amount_micro end as amount_micro,
       case when ${bookedAtMs} >= l.last_ms - ${rollingMs}
           and (${isRolling(sql`m.limits`)} or r.account_id is not null) then ${bookedAtMs}
         else ${bookedAtMs} - ${bookedAtMs} % ${sameBucketMs} end as booked_at_ms

@@ -3,6 +3,12 @@ import { sumOfHalves } from '../activity.ts'
 import type { Int } from './rows.ts'
 import { sql, type Sql } from '../../sql.ts'
 
+/** What a captured payment `p` has charged: see `capturedOf`. */
+export const capturedMicro = sql`coalesce(p.captured_micro, p.amount_micro)`
+
+/** The same without what was refunded. */
+export const chargedMicro = sql`(${capturedMicro} - coalesce(p.refunded_micro, 0))`
+
 /** A row of sums by column. */
 export type Sums = Readonly<Record<string, Int | null>>
 
