@@ -103,6 +103,7 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
       assert.equal(await field.inputValue(), letters)
       await page.getByLabel('Status').selectOption('paused')
       await page.waitForURL(`**/mandates?q=${letters}&status=paused`)
+      await page.getByText('No mandates match your filters').waitFor()
       const shown = async () => [await field.inputValue(), await page.getByLabel('Status').inputValue()]
       await page.getByRole('link', { name: 'Mandates', exact: true }).click()
       await page.getByRole('row', { name: /Papers/ }).waitFor()
@@ -121,13 +122,14 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
     await page.getByRole('dialog', { name: 'Search and commands' }).waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    assert.ok(await field.evaluate((element) => element === document.activeElement))
+    const focused = page.locator(':focus')
+    await field.and(focused).waitFor()
     await page.keyboard.press('Control+k')
     await page.keyboard.type('audit')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    assert.equal(await page.evaluate(() => document.activeElement?.id), 'content')
+    await focused.and(page.locator('#content')).waitFor()
   })
 
   await chapter('An expired session says so, and keeps what was typed for the same account', async () => {
