@@ -89,8 +89,8 @@ function check(name: string): string {
   return name
 }
 
-/** A function that calls others as `f0`, `f1` and so on. Names from outside in its text must have been checked. */
-export function compile(others: readonly unknown[], text: string): unknown {
+/** A function that calls others as `f0`, `f1` and so on. */
+function compile(others: readonly unknown[], text: string): unknown {
   // eslint-disable-next-line typescript/no-implied-eval -- the text consists of checked names of columns
   const make = new Function(...others.map((_, index) => `f${index}`), `return ${text}`)
   return make(...others)

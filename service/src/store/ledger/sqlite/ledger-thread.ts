@@ -12,7 +12,6 @@ import { StoreUnavailableError } from '../../store.ts'
 import { Ledger, type Settle } from '../ledger.ts'
 import type { Operation } from '../operation.ts'
 import { operationsByName } from '../operations/by-name.ts'
-import { Packer, Unpacker, type Parcel } from './packing.ts'
 import { createSqliteDriver } from './sqlite-driver.ts'
 
 export interface SqliteLedgerOptions {
@@ -36,14 +35,21 @@ interface ThreadStart {
   readonly marks: SharedArrayBuffer
 }
 
-/** The thread's reply. */
-interface Replies extends Parcel {
+/** A call: the name of its operation, its number, and its value. */
+type Call = readonly [name: string, number: number, value: unknown]
+
+/** The answer to a call: its number, and its outcome or the reason of the failure. */
+type Reply = readonly [number: number, outcome: unknown, failure?: Failure]
+
+/** The thread's replies. */
+interface Replies {
+  readonly replies: readonly Reply[]
   /** The batch that the replies belong to, once it is durable. */
   readonly written?: Pick<WrittenBatch, 'size' | 'tookMs'> | undefined
 }
 
 /** A message to the thread. */
-type Message = Parcel | 'close'
+type Message = readonly Call[] | 'close'
 
 interface Waiting extends Settle<unknown> {
   readonly call: unknown
@@ -69,8 +75,8 @@ export class SqliteLedger {
   readonly #options: SqliteLedgerOptions
   readonly #marks = new CommitMarks()
   readonly #reads = new DurableReads(this.#marks)
-  readonly #packer = new Packer()
-  readonly #unpacker = new Unpacker()
+  /** Calls that are not sent yet. */
+  #unsent: Call[] = []
   /** The callers that wait, by the number of the call. */
   readonly #calls = new Map<number, Waiting>()
   #lastNumber = 0
@@ -113,7 +119,7 @@ export class SqliteLedger {
     await this.#ask(probeCommit, [])
   }
 
-  #ask(label: string, value: unknown): Promise<unknown> {
+  #ask(name: string, value: unknown): Promise<unknown> {
     if (this.#end) return Promise.reject(this.#end)
     const { waiting } = this
     if (waiting >= this.#options.maxWaiting) {
@@ -122,9 +128,9 @@ export class SqliteLedger {
       )
     }
     const number = ++this.#lastNumber
-    this.#packer.add(label, number, value)
-    if (this.#packer.count === 1) setImmediate(() => this.#send())
-    if (this.#packer.count === sentTogether) this.#send()
+    this.#unsent.push([name, number, value])
+    if (this.#unsent.length === 1) setImmediate(() => this.#send())
+    if (this.#unsent.length === sentTogether) this.#send()
     // A call in progress keeps the process alive; an idle thread does not.
     if (waiting === 0) this.#worker.ref()
     const sinceMs = this.#options.onWritten ? performance.now() : 0
@@ -152,24 +158,25 @@ export class SqliteLedger {
   }
 
   #send(): void {
-    if (this.#packer.count > 0) this.#worker.postMessage(this.#packer.take() satisfies Message)
+    if (this.#unsent.length > 0) this.#worker.postMessage(this.#unsent satisfies Message)
+    this.#unsent = []
   }
 
-  #settle(replies: Replies): void {
-    let { written } = replies
-    this.#unpacker.unpack(replies, (label, number, value) => {
+  #settle({ replies, written: batch }: Replies): void {
+    let written = batch
+    for (const [number, outcome, failure] of replies) {
       const waiting = this.#calls.get(number)
       // The thread has failed meanwhile.
-      if (!waiting) return
+      if (!waiting) continue
       this.#calls.delete(number)
       if (written) {
         const waitedMs = Math.max(0, performance.now() - written.tookMs - waiting.sinceMs)
         this.#options.onWritten?.({ ...written, waitedMs })
         written = undefined
       }
-      if (label === 'done') waiting.resolve(value)
-      else waiting.reject(this.#errorOf(value as Failure))
-    })
+      if (failure) waiting.reject(this.#errorOf(failure))
+      else waiting.resolve(outcome)
+    }
     this.#reads.letGo()
     this.#rest()
   }
@@ -230,13 +237,12 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
     maxWaiting: Infinity,
     onWritten: ({ size, tookMs }) => (written = { size, tookMs }),
     async afterBatch() {
-      reply()
+      send()
       takeArrived()
       await turn()
     },
   })
-  const packer = new Packer()
-  const unpacker = new Unpacker()
+  let replies: Reply[] = []
   let written: Replies['written']
 
   function sync(): void {
@@ -268,20 +274,20 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
 
   function take(message: Message): void {
     if (message === 'close') return close()
-    unpacker.unpack(message, (label, number, value) => {
-      const resolve = (outcome: unknown) => answer('done', number, outcome)
-      const reject = (error: unknown) => answer('failed', number, failureOf(error))
-      const operation = operationsByName.get(label)
+    for (const [name, number, value] of message) {
+      const resolve = (outcome: unknown) => answer([number, outcome])
+      const reject = (error: unknown) => answer([number, undefined, failureOf(error)])
+      const operation = operationsByName.get(name)
       if (operation) {
         ledger.run(operation, value).then(resolve, reject)
-        return
+        continue
       }
       try {
-        resolve(label === probeCommit ? probe() : driver.indexEntries(value as string[]))
+        resolve(name === probeCommit ? probe() : driver.indexEntries(value as string[]))
       } catch (error) {
         reject(explainFailure(error))
       }
-    })
+    }
   }
 
   function probe(): void {
@@ -290,13 +296,14 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
     sync()
   }
 
-  function answer(label: 'done' | 'failed', number: number, value: unknown): void {
-    packer.add(label, number, value)
-    if (packer.count === 1) setImmediate(reply)
+  function answer(reply: Reply): void {
+    replies.push(reply)
+    if (replies.length === 1) setImmediate(send)
   }
 
-  function reply(): void {
-    if (packer.count > 0) port.postMessage({ ...packer.take(), written } satisfies Replies)
+  function send(): void {
+    if (replies.length > 0) port.postMessage({ replies, written } satisfies Replies)
+    replies = []
     written = undefined
   }
 
@@ -315,7 +322,7 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
   })
 
   function close(): void {
-    if (ledger.waiting > 0 || packer.count > 0) return void setImmediate(close)
+    if (ledger.waiting > 0 || replies.length > 0) return void setImmediate(close)
     moves.stop()
     void checkpoints.stop().finally(() => {
       closeSync(log)
