@@ -15,8 +15,14 @@ export type Theft =
 /** A proxy to a PostgreSQL server on which commits get lost. */
 export interface CommitThief {
   readonly url: string
-  /** Steals the given number of next commits, after some that are let through. */
-  readonly steal: (theft: Theft, options?: { readonly count?: number; readonly after?: number }) => void
+  /**
+   * Steals the given number of next commits, after some that are let through. The connection of a late one breaks at
+   * once, or once a promise resolves.
+   */
+  readonly steal: (
+    theft: Theft,
+    options?: { readonly count?: number; readonly after?: number; readonly breaks?: Promise<unknown> },
+  ) => void
   /** Stops stealing. */
   readonly stop: () => void
   /** How many have been stolen. */
@@ -33,6 +39,7 @@ export async function openCommitThief(databaseUrl: string): Promise<CommitThief>
   const sockets = new Set<Socket>()
   const kept: (() => Promise<void>)[] = []
   let planned: (Theft | 'none')[] = []
+  let lateBreak: Promise<unknown> = Promise.resolve()
   let stolen = 0
 
   const proxy = createServer({ noDelay: true }, (client) => {
@@ -60,13 +67,16 @@ export async function openCommitThief(databaseUrl: string): Promise<CommitThief>
       },
       late: (bytes) => {
         isKept = true
+        // The server runs the statements before it, and holds their locks.
+        const at = Math.max(0, bytes.indexOf(commitMessage))
+        server.write(bytes.subarray(0, at))
         kept.push(async () => {
           const answered = once(server, 'data')
-          server.write(bytes)
+          server.write(bytes.subarray(at))
           await answered
           server.destroy()
         })
-        client.destroy()
+        void lateBreak.then(() => client.destroy())
       },
     }
     client.on('data', (bytes) => {
@@ -93,7 +103,8 @@ export async function openCommitThief(databaseUrl: string): Promise<CommitThief>
   url.port = String((proxy.address() as AddressInfo).port)
   return {
     url: url.href,
-    steal: (theft, { count = 1, after = 0 } = {}) => {
+    steal: (theft, { count = 1, after = 0, breaks = Promise.resolve() } = {}) => {
+      lateBreak = breaks
       const spared = Array.from({ length: after }, () => 'none' as const)
       planned = [...planned, ...spared, ...Array.from({ length: count }, () => theft)]
     },
@@ -113,14 +124,16 @@ export async function openCommitThief(databaseUrl: string): Promise<CommitThief>
   }
 }
 
-/** Whether what a client sends contains a commit: an unnamed statement of that one word. */
+/** An unnamed statement of that one word. */
+const commitMessage = Buffer.from('P\0\0\0\x0e\0commit\0')
+
+/** Whether what a client sends contains a commit. */
 function commitWatcher(): (bytes: Buffer) => boolean {
-  const commit = Buffer.from('P\0\0\0\x0e\0commit\0')
   let tail = Buffer.alloc(0)
   return (bytes) => {
     const seen = Buffer.concat([tail, bytes])
-    const found = seen.includes(commit)
-    tail = found ? Buffer.alloc(0) : seen.subarray(Math.max(0, seen.length - commit.length + 1))
+    const found = seen.includes(commitMessage)
+    tail = found ? Buffer.alloc(0) : seen.subarray(Math.max(0, seen.length - commitMessage.length + 1))
     return found
   }
 }

@@ -222,17 +222,17 @@ function findAuthorized(
   const key = { accountId: payerId, nonce }
   const elsewhere = payerId === caller.accountId && facts.row(authorizationPayers, key)
   if (elsewhere) return unchanged({ outcome: 'elsewhere', payerId: elsewhere.payerId })
-  if (!mayCollect(caller, facts)) return refused('invalid_api_key')
   const payment = facts.row(payments, key)
   const isOwn =
     payment?.environment === caller.environment &&
     payment.captureDeadlineMs !== null &&
     collectorOf(payment) === caller.accountId
-  if (!isOwn) return refused('not_found')
-  const mandateKey = { accountId: payerId, id: payment.mandateId }
-  facts.read([lock(mandates, mandateKey), look(authorizations, authorizationOf(payment))])
-  const mandate = facts.row(mandates, mandateKey)
-  return mandate ? { payment, mandate } : refused('not_found')
+  const mandateKey = { accountId: payerId, id: isOwn ? payment.mandateId : '' }
+  // The lock comes first: until this call has it, an earlier attempt whose response was lost may still take effect.
+  if (isOwn) facts.read([lock(mandates, mandateKey), look(authorizations, authorizationOf(payment))])
+  if (!mayCollect(caller, facts)) return refused('invalid_api_key')
+  const mandate = isOwn ? facts.row(mandates, mandateKey) : undefined
+  return isOwn && mandate ? { payment, mandate } : refused('not_found')
 }
 
 function settled(outcome: 'captured' | 'replayed', payment: PaymentRow): SettleOutcome {

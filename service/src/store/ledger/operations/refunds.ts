@@ -51,11 +51,13 @@ export const refund = operation<RefundCall, RefundOutcome>('refund', {
     // Refunded by an earlier attempt whose response was lost, whatever has changed since.
     if (payment && facts.written(refunds, { accountId: payerId, id: refundId }))
       return unchanged({ outcome: 'refunded', mandateId: payment.mandateId, refundId })
+    const mandateKey = { accountId: payerId, id: payment?.mandateId ?? '' }
+    // The lock comes first: until this call has it, an earlier attempt whose response was lost may still take effect.
+    if (payment && collectorOf(payment) === caller.accountId)
+      facts.read([lock(mandates, mandateKey), refundsOf(call)])
     if (!mayCollect(caller, facts)) return refused('invalid_api_key')
     if (payment?.environment !== caller.environment) return refused('not_found')
     if (collectorOf(payment) !== caller.accountId) return refused('seller_not_yours')
-    const mandateKey = { accountId: payerId, id: payment.mandateId }
-    facts.read([lock(mandates, mandateKey), refundsOf(call)])
     const mandate = facts.row(mandates, mandateKey)
     if (payment.status !== 'captured' || !mandate) return refused('not_refundable')
     const earlier = facts.rows(refundsOf(call))

@@ -6,7 +6,7 @@ import { openCommitThief, type CommitThief } from '../../../../testing/commit-th
 import { postgres18 } from '../../../../testing/postgres.ts'
 import { holdLifeMs, StoreLedger } from '../../../../testing/store-ledger.ts'
 import { hashApiKey } from '../../../domain/api-key.ts'
-import type { Agent, Hold, Mandate } from '../../../domain/records.ts'
+import type { Agent, Caller, Hold, Mandate } from '../../../domain/records.ts'
 import { createIdsOfTimes } from '../../../ids.ts'
 import { StoreUnavailableError } from '../../store.ts'
 import { openPostgresLedgerStore } from './postgres-ledger-store.ts'
@@ -227,6 +227,68 @@ for (const name of ['stop', 'resumption'] as const) {
         assert.deepEqual(await ledger.store.findLedgerFaults(), [])
       }
     }
+  })
+}
+
+/** Calls of a merchant's key for a proof, or for what an earlier call has made of it. */
+const merchantActs: readonly {
+  readonly name: string
+  readonly prepare?: (ledger: StoreLedger, caller: Caller, hold: Hold) => Promise<unknown>
+  readonly run: (
+    ledger: StoreLedger,
+    caller: Caller,
+    hold: Hold,
+    prepared: never,
+  ) => Promise<{ readonly outcome: string }>
+  readonly succeeds: string
+  /** Commits before its own. */
+  readonly earlierCommits?: number
+}[] = [
+  { name: 'a capture', run: (ledger, caller, hold) => ledger.capture(caller, hold), succeeds: 'captured' },
+  {
+    name: 'an authorization',
+    run: (ledger, caller, hold) => ledger.authorize(caller, hold),
+    succeeds: 'authorized',
+  },
+  {
+    name: 'a capture of an authorized payment',
+    prepare: (ledger, caller, hold) => ledger.authorized(caller, hold),
+    run: (ledger, caller, hold) => ledger.settle(caller, hold),
+    succeeds: 'captured',
+  },
+  {
+    name: 'a void of an authorized payment',
+    prepare: (ledger, caller, hold) => ledger.authorized(caller, hold),
+    run: (ledger, caller, hold) => ledger.voidAuthorized(caller, hold),
+    succeeds: 'ended',
+  },
+  {
+    name: 'a refund',
+    prepare: (ledger, caller, hold) => ledger.pay(caller, hold),
+    run: (ledger, caller, _hold, transactionId: string) => ledger.refund(caller, transactionId, '0.50'),
+    succeeds: 'refunded',
+    // That of finding who paid.
+    earlierCommits: 1,
+  },
+]
+
+for (const { name, prepare, run, succeeds, earlierCommits = 0 } of merchantActs) {
+  test(`The answer to ${name} is correct if its key is revoked before its first commit arrives`, async (context) => {
+    const { ledger, thief } = await open(context)
+    const { caller: owner, hold } = await preparePurchase(ledger)
+    const caller = await ledger.key(owner, 'merchant')
+    const prepared = await prepare?.(ledger, caller, hold)
+    const revoked = Promise.withResolvers<void>()
+    thief.steal('late', { after: earlierCommits, breaks: revoked.promise })
+    const done = run(ledger, caller, hold, prepared as never)
+    while (thief.stolen() === 0) await new Promise(setImmediate)
+    await ledger.revokeKey(caller, caller.environment)
+    revoked.resolve()
+    // By now another attempt has seen that the key is revoked.
+    await sleep(100)
+    await thief.deliver()
+    assert.equal((await done).outcome, succeeds)
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 }
 
