@@ -40,13 +40,17 @@ export interface FaultyDriverOptions {
   readonly faultPercent: number
   /** Whether the service has crashed: then its transactions end without an answer. */
   readonly isCrashed: () => boolean
-  /** Called when a transaction has been committed, even if the answer is lost. */
-  readonly onCommitted?: (changes: readonly NetChange[]) => void
+  readonly nowMs: () => number
+  /**
+   * Called when a transaction has been committed, even if the answer is lost, with the time when the server had checked
+   * it and only the commit was missing.
+   */
+  readonly onCommitted?: (changes: readonly NetChange[], checkedAtMs: number) => void
 }
 
 /** A driver over tables in memory whose connections fail like those over a network. */
 export function createFaultyDriver(options: FaultyDriverOptions): Driver {
-  const { database, earlierRows, random, sleep, faultPercent, isCrashed, onCommitted } = options
+  const { database, earlierRows, random, sleep, faultPercent, isCrashed, nowMs, onCommitted } = options
 
   return {
     begin({ avoidsCache = false } = {}) {
@@ -75,12 +79,15 @@ export function createFaultyDriver(options: FaultyDriverOptions): Driver {
           if (fate === 'rolled back') throw new RolledBackError('two transactions met')
           if (fate === 'commit lost') throw new OutcomeUnknownError('the connection has ended')
           if (fate === 'commit late') {
+            session.prepare(changes)
             isLate = true
-            void commitLate(session, changes)
+            void commitLate(session, changes, nowMs())
             await sleep(random.below(1_000))
             throw new OutcomeUnknownError('no answer in time')
           }
-          write(session, changes)
+          session.prepare(changes)
+          write(changes, nowMs())
+          session.rollBack()
           if (isCrashed()) await never()
           await pause()
           if (fate === 'answer lost') throw new OutcomeUnknownError('the connection has ended')
@@ -101,10 +108,10 @@ export function createFaultyDriver(options: FaultyDriverOptions): Driver {
     })
   }
 
-  function write(session: MemorySession, changes: readonly NetChange[]): void {
-    session.commit(changes)
+  function write(changes: readonly NetChange[], checkedAtMs: number): void {
+    database.write(changes)
     for (const { table, before } of changes) if (before) earlierRows.set(table, before, before)
-    onCommitted?.(changes)
+    onCommitted?.(changes, checkedAtMs)
   }
 
   function pause(): Promise<void> {
@@ -112,11 +119,15 @@ export function createFaultyDriver(options: FaultyDriverOptions): Driver {
   }
 
   /** The server holds the transaction's locks until its commit arrives, or until a timeout. */
-  async function commitLate(session: MemorySession, changes: readonly NetChange[]): Promise<void> {
+  async function commitLate(
+    session: MemorySession,
+    changes: readonly NetChange[],
+    checkedAtMs: number,
+  ): Promise<void> {
     await sleep(random.below(4_000))
     try {
       if (random.below(3) === 0) return
-      write(session, changes)
+      write(changes, checkedAtMs)
     } catch {
       // Another transaction has written one of the rows meanwhile: the server rolls back, and no client is
       // there to be told.

@@ -503,7 +503,9 @@ export class SimulatedService {
     const { random, time, database, earlierRows, faultPercent, changeDriver } = this.#world
     const life = this.#life
     const isCrashed = () => life.isOver
-    const onCommitted = (changes: readonly NetChange[]) => noteWritten(this.#world, changes)
+    const nowMs = () => time.nowMs + this.#world.clockOffsetMs()
+    const onCommitted = (changes: readonly NetChange[], checkedAtMs: number) =>
+      noteWritten(this.#world, changes, { nowMs: nowMs(), checkedAtMs })
     return new Ledger({
       driver: changeDriver(
         createFaultyDriver({
@@ -513,6 +515,7 @@ export class SimulatedService {
           sleep: time.sleep,
           faultPercent,
           isCrashed,
+          nowMs,
           onCommitted,
         }),
       ),
@@ -551,12 +554,17 @@ function noteDenied<Call, Outcome>(
   }
 }
 
-/** Records when proofs were written and released, by their nonces, and captures, by their transactions. */
-function noteWritten(world: World, changes: readonly NetChange[]): void {
-  const { writtenAtMs, releasedAtMs, time, database, clockOffsetMs } = world
-  const atMs = time.nowMs + clockOffsetMs()
+/**
+ * Records when proofs were released and written, by their nonces, and captures, by their transactions. What was written
+ * counts from when the server had checked it: a commit may arrive later.
+ */
+function noteWritten(
+  { writtenAtMs, releasedAtMs, database }: World,
+  changes: readonly NetChange[],
+  { nowMs, checkedAtMs }: { readonly nowMs: number; readonly checkedAtMs: number },
+): void {
   const release = ({ nonce }: PaymentRow) => {
-    if (!releasedAtMs.has(nonce)) releasedAtMs.set(nonce, atMs)
+    if (!releasedAtMs.has(nonce)) releasedAtMs.set(nonce, nowMs)
   }
   for (const { table, before, now } of changes) {
     if (table === mandates && before?.['epoch'] !== now?.['epoch']) {
@@ -569,8 +577,9 @@ function noteWritten(world: World, changes: readonly NetChange[]): void {
     if (table !== payments || !now) continue
     const payment = now as unknown as PaymentRow
     const { nonce, status, transactionId } = payment
-    if (!before) writtenAtMs.set(nonce, atMs)
-    if (transactionId !== null && before?.['transactionId'] === null) writtenAtMs.set(transactionId, atMs)
+    if (!before) writtenAtMs.set(nonce, checkedAtMs)
+    if (transactionId !== null && before?.['transactionId'] === null)
+      writtenAtMs.set(transactionId, checkedAtMs)
     if (status === 'expired' || status === 'voided') release(payment)
   }
 }

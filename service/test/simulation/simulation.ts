@@ -255,6 +255,7 @@ async function openAccount(
       earlierRows,
       random: seededRandom(0),
       sleep: time.sleep,
+      nowMs: () => time.nowMs,
       faultPercent: 0,
       isCrashed: () => false,
     }),

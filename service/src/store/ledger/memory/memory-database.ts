@@ -183,18 +183,23 @@ export class MemorySession implements DriverTransaction {
   }
 
   commit(changes: readonly NetChange[]): void {
-    if (this.#isOver) throw new RolledBackError('the connection has ended')
     try {
-      for (const [read, row] of this.#looked) {
-        if (this.#database.row(read.table, read.key) !== row) throw new RolledBackError('a row has changed')
-      }
-      for (const { table, before } of changes) {
-        if (before && !this.#guards(table, before))
-          throw new Error(`a row of ${table.name} changes without a lock`)
-      }
+      this.prepare(changes)
       this.#database.write(changes)
     } finally {
       this.rollBack()
+    }
+  }
+
+  /** What a server checks before it receives the commit. */
+  prepare(changes: readonly NetChange[]): void {
+    if (this.#isOver) throw new RolledBackError('the connection has ended')
+    for (const [read, row] of this.#looked) {
+      if (this.#database.row(read.table, read.key) !== row) throw new RolledBackError('a row has changed')
+    }
+    for (const { table, before } of changes) {
+      if (before && !this.#guards(table, before))
+        throw new Error(`a row of ${table.name} changes without a lock`)
     }
   }
 
