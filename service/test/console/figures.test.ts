@@ -128,6 +128,13 @@ for (const { name, missing, open } of serviceStores) {
           [spend.spent_before, ...spend.buckets.map(({ paid_total }) => paid_total)],
           ['20.00', '0.00', '0.00', '15.00'],
         )
+        const [next] = (
+          await purser.console.mandates.spend(past.data.id, { starts_at: '9999-12-31T23:59:59Z', buckets: 1 })
+        ).buckets
+        assert.equal(
+          next?.starts_at,
+          new Date(later.clock.nowMs - (later.clock.nowMs % 900_000)).toISOString(),
+        )
       })
 
       await context.test('An agent: its spending, and what revoking it would stop', async () => {

@@ -117,7 +117,7 @@ export const getMandateSpend = endpoint({
         format: 'date-time',
         maxLength: maxLengths.timestamp,
         description:
-          'Start of the first bucket, as a time with a time zone, rounded down to a quarter of an hour. By default, the last bucket is the current one.',
+          'Start of the first bucket, as a time with a time zone, rounded down to a quarter of an hour; at the latest now. By default, the last bucket is the current one.',
       }),
     ),
     step: Type.Optional(described(SpendStep, 'Width of a bucket; `day` by default.')),

@@ -82,7 +82,7 @@ export function serveConsoleMandates(
     const startsAtMs = quarterStart(
       query.starts_at === undefined
         ? quarterStart(nowMs) - (quarterStart(nowMs) % widthMs) - (count - 1) * widthMs
-        : Math.max(0, readDateTime(query.starts_at)),
+        : Math.min(nowMs, Math.max(0, readDateTime(query.starts_at))),
     )
     const subjects = [mandate.id]
     const parts = await store.readActivity(caller, {
