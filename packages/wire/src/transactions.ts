@@ -64,7 +64,9 @@ export type Transaction = Static<typeof Transaction>
 /** The filters of a list of transactions. */
 export const TransactionsQuery = Type.Object({
   agent_id: Type.Optional(described(Id, 'Only transactions of this agent.')),
-  mandate_id: Type.Optional(described(Id, 'Only transactions under this mandate.')),
+  mandate_id: Type.Optional(
+    described(Id, 'Only transactions under this mandate, without requests of other agents.'),
+  ),
   status: Type.Optional(described(TransactionStatus, 'Only transactions with this status.')),
   merchant_domain: Type.Optional(described(Domain, 'Only transactions with this domain.')),
   created_from: Type.Optional(

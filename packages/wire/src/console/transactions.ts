@@ -48,7 +48,9 @@ export type NamedTransaction = Static<typeof NamedTransaction>
 
 const filters = {
   agent_id: Type.Optional(described(Id, 'Only transactions of this agent.')),
-  mandate_id: Type.Optional(described(Id, 'Only transactions under this mandate.')),
+  mandate_id: Type.Optional(
+    described(Id, 'Only transactions under this mandate, without requests of other agents.'),
+  ),
   status: Type.Optional(described(TransactionStatus, 'Only transactions with this status.')),
   merchant_domain: Type.Optional(described(Domain, 'Only transactions with this domain.')),
   direction: Type.Optional(
