@@ -133,7 +133,7 @@ export const remedies: Readonly<Record<Word, string>> = {
     'Open the console at its own URL; pages of other sites cannot use your session. Programs use an API key.',
   csrf_token_missing:
     'Send the `csrf_token` of the session, from `GET /v1/console/session`, in `X-Purser-Console`. Programs use an API key.',
-  environment_not_in_session: 'Use an environment of the session, or sign in with a key of the other one.',
+  environment_not_in_session: 'Name the environment of the session or key, or use a key of the other one.',
   set_up_link_spent:
     'Sign in with an owner or operator key; the link works once, soon after the first start.',
   invalid_session: 'Sign in again: sessions end after a while, with their key, and when you sign out.',

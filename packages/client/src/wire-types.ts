@@ -822,7 +822,7 @@ export interface MandateSpend {
 }
 
 export interface GetMandateSpendQuery {
-  /** Start of the first bucket, as a time with a time zone, rounded down to a quarter of an hour. By default, the last bucket is the current one. */
+  /** Start of the first bucket, as a time with a time zone, rounded down to a quarter of an hour; at the latest now. By default, the last bucket is the current one. */
   starts_at?: string
   /** Width of a bucket; `day` by default. */
   step?: 'hour' | 'day'
@@ -1385,7 +1385,7 @@ export interface ExportTransactionsQuery {
   environment?: Environment
   /** Only transactions of this agent. */
   agent_id?: string
-  /** Only transactions under this mandate. */
+  /** Only transactions under this mandate, without requests of other agents. */
   mandate_id?: string
   /** Only transactions with this status. */
   status?: TransactionStatus
@@ -1421,7 +1421,7 @@ export interface ListConsoleTransactionsQuery {
   cursor?: string
   /** Only transactions of this agent. */
   agent_id?: string
-  /** Only transactions under this mandate. */
+  /** Only transactions under this mandate, without requests of other agents. */
   mandate_id?: string
   /** Only transactions with this status. */
   status?: TransactionStatus
@@ -2325,7 +2325,7 @@ export interface Transaction {
 export interface TransactionsQuery {
   /** Only transactions of this agent. */
   agent_id?: string
-  /** Only transactions under this mandate. */
+  /** Only transactions under this mandate, without requests of other agents. */
   mandate_id?: string
   /** Only transactions with this status. */
   status?: TransactionStatus
@@ -2346,7 +2346,7 @@ export interface ListTransactionsQuery {
   cursor?: string
   /** Only transactions of this agent. */
   agent_id?: string
-  /** Only transactions under this mandate. */
+  /** Only transactions under this mandate, without requests of other agents. */
   mandate_id?: string
   /** Only transactions with this status. */
   status?: TransactionStatus

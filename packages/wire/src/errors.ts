@@ -135,7 +135,7 @@ export const errorAnswers = {
   },
   environment_not_in_session: {
     status: 403,
-    when: 'the session has no access to the environment in X-Purser-Environment',
+    when: 'the session or the key has no access to the environment that the request names',
   },
   set_up_link_spent: { status: 403, when: 'the set-up link was used, has expired, or never existed' },
   invalid_session: {

@@ -227,6 +227,16 @@ test('Agents and merchants cannot sign in, and a wrong key reveals nothing', asy
   assert.deepEqual([forged.status, forged.body], [403, { detail: 'cross_site_request' }])
 })
 
+test('A key is told if it asks a stream for the environment that it does not have', async (t) => {
+  const service = await startTestService(t)
+  for (const path of ['transactions.csv', 'feed']) {
+    const ask = (environment: string) => service.call('GET', `/v1/console/${path}?environment=${environment}`)
+    assert.equal((await ask('sandbox')).status, 200)
+    const there = await ask('production')
+    assert.deepEqual([there.status, there.body], [403, { detail: 'environment_not_in_session' }])
+  }
+})
+
 test('A session sees only the environment of its key, and one from the set-up link sees both', async (t) => {
   const service = await startTestService(t)
   const browser = await signIn(service)

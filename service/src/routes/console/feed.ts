@@ -52,6 +52,8 @@ export function serveConsoleFeed(serve: Serve, { store, now }: Pick<RouteContext
   })
 
   serve(streamTransactions, async ({ caller, query, header, isStillLetIn, takeTurn }) => {
+    if ((query.environment ?? caller.environment) !== caller.environment)
+      return refuse('environment_not_in_session')
     const stream = new FeedStream()
     if (!slots.take(caller.accountId, stream)) return refuse('too_many_streams')
     streams.add(stream)

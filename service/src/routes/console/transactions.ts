@@ -37,6 +37,8 @@ export function serveConsoleTransactions(
   )
 
   serve(exportTransactions, async ({ caller, query, isStillLetIn, takeTurn }) => {
+    if ((query.environment ?? caller.environment) !== caller.environment)
+      return refuse('environment_not_in_session')
     const filter = filterOf(query)
     const readPage = (page: Page) => readNamed(caller, filter, page)
     return answerExport({ caller, columns: namedCsvColumns, readPage, isStillLetIn, takeTurn })
