@@ -162,6 +162,11 @@ export function timeInWords(timeMs: number, timeZone = 'UTC'): string {
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
+/** The name of a time zone, however it is spelled: `europe/berlin` is `Europe/Berlin`, and `Etc/UTC` is `UTC`. */
+export function zoneName(timeZone: string): string {
+  return formatterOf(timeZone).resolvedOptions().timeZone
+}
+
 const formatters = new Map<string, Intl.DateTimeFormat>()
 
 function formatterOf(timeZone: string): Intl.DateTimeFormat {

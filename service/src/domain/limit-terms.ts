@@ -1,18 +1,31 @@
 import type { Limit as WireLimit, LimitWindow as WireWindow } from '@purser/wire/limits/limits'
 
+import { zoneName } from './calendar.ts'
 import type { Limit, LimitAction, LimitWindow } from './limits.ts'
 
 /** A requested limit, without an id. */
 export type LimitTerms = Omit<Limit, 'id'>
 
-/** The requested limits: one that counts the same as an earlier limit keeps its id, and so its counts. */
+/**
+ * The requested limits: one that counts the same as an earlier limit keeps its id, and so its counts. An unchanged limit
+ * keeps its own, wherever it is in the list.
+ */
 export function keepIds(wanted: readonly Limit[], before: readonly Limit[]): readonly Limit[] {
-  const left = [...before]
-  return wanted.map((limit) => {
-    const index = left.findIndex((old) => countsSame(old, limit))
-    const [same] = index < 0 ? [] : left.splice(index, 1)
-    return same ? { ...limit, id: same.id } : limit
-  })
+  const left = new Set(before)
+  const take = (limit: Limit, isLike: (one: LimitTerms, other: LimitTerms) => boolean) => {
+    const like = [...left].find((old) => isLike(old, limit))
+    if (like) left.delete(like)
+    return like?.id
+  }
+  const unchanged = wanted.map((limit) => take(limit, isSame))
+  return wanted.map((limit, index) => ({
+    ...limit,
+    id: unchanged[index] ?? take(limit, countsSame) ?? limit.id,
+  }))
+}
+
+function isSame(one: LimitTerms, other: LimitTerms): boolean {
+  return countsSame(one, other) && isWithin(one, other) && isWithin(other, one)
 }
 
 function countsSame(one: LimitTerms, other: LimitTerms): boolean {
@@ -25,7 +38,7 @@ function windowText(window: LimitWindow): string {
   if ('rollingSeconds' in window) return `${window.rollingSeconds} s`
   const { calendar, timeZone, weekStart = 'monday', dayOfMonth = 1 } = window
   const start = calendar === 'week' ? weekStart : calendar === 'month' ? dayOfMonth : ''
-  return `${calendar} ${start} ${timeZone}`
+  return `${calendar} ${start} ${zoneName(timeZone)}`
 }
 
 /** Whether limits allow anything that earlier ones did not. A limit may be added, and a max lowered. */
