@@ -168,3 +168,44 @@ test('After a freeze, the console shows the open proofs below the budget as void
   assert.equal((await service.call('POST', `/v1/budgets/${id}/freeze`)).status, 200)
   assert.deepEqual(await statuses(), shownAs('voided'))
 })
+
+for (const how of ['unfreeze', 'agent leaves', 'mandate leaves', 'end_holds'] as const) {
+  test(`A proof from before a freeze stays void if the clock of the freezing machine is slow: ${how}`, async () => {
+    const service = await shareTestService()
+    const { id } = await createBudget(service, [])
+    const purchase = await preparePurchase(service)
+    service.clock.nowMs += 3_000
+    const proof = await issueProof(service, purchase)
+    service.clock.nowMs -= 3_000
+    const assign = (budgetId: string | null, version: number) =>
+      how === 'mandate leaves'
+        ? service.call('PATCH', `/v1/mandates/${purchase.mandateId}`, {
+            body: { budget_id: budgetId },
+            headers: { 'if-match': `"${version}"` },
+          })
+        : service.call('PATCH', `/v1/agents/${purchase.agentId}`, { body: { budget_id: budgetId } })
+    assert.equal((await assign(id, 1)).status, 200)
+    if (how === 'end_holds') assert.equal((await change(service, id, 1, { end_holds: true })).status, 200)
+    else assert.equal((await service.call('POST', `/v1/budgets/${id}/freeze`)).status, 200)
+    if (how === 'unfreeze') await service.call('POST', `/v1/budgets/${id}/unfreeze`)
+    else if (how !== 'end_holds') assert.equal((await assign(null, 2)).status, 200)
+    service.clock.nowMs += 3_000
+    const refused = await verifyProof(service, proof)
+    assert.deepEqual([refused.status, refused.body.reason], [402, 'proof_expired'])
+  })
+}
+
+test('A proof that is issued after its agent left a frozen budget is charged, also by a slow clock', async () => {
+  const service = await shareTestService()
+  const { id } = await createBudget(service, [])
+  const purchase = await preparePurchase(service)
+  const assign = (budget_id: string | null) =>
+    service.call('PATCH', `/v1/agents/${purchase.agentId}`, { body: { budget_id } })
+  await assign(id)
+  await service.call('POST', `/v1/budgets/${id}/freeze`)
+  service.clock.nowMs += 5_000
+  assert.equal((await assign(null)).status, 200)
+  service.clock.nowMs -= 5_000
+  const proof = await issueProof(service, purchase)
+  assert.equal((await verifyProof(service, proof)).status, 200)
+})

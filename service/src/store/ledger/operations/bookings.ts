@@ -133,7 +133,8 @@ export function statusToCharge(
 
 /**
  * Whether an open payment has ended with a budget in which it does not count, because the mandate or its agent was assigned to
- * the budget later: the budget is frozen, or was frozen after the payment was issued, even if the agent has left it.
+ * the budget later: the budget is frozen, or was frozen after the payment was issued, even if the agent has left it. Another
+ * machine may have issued it.
  */
 export function isEndedLater(
   payment: BookedPayment,
@@ -142,16 +143,18 @@ export function isEndedLater(
   facts: Pick<Facts, 'row'>,
 ): boolean {
   const { accountId } = mandate
-  const issuedAtMs = payment.bookedAtMs ?? payment.issuedAtMs
-  if (issuedAtMs <= (agent?.endedAtMs ?? 0)) return true
+  const bookedAtMs = payment.bookedAtMs ?? payment.issuedAtMs
+  const isUpTo = (endedAtMs: number) => endedAtMs > 0 && bookedAtMs <= endedAtMs + maxClockGapMs
+  if (isUpTo(agent?.endedAtMs ?? 0)) return true
   return budgetPathOf(mandate, agent).some((id) => {
     if (payment.budgetPath?.includes(id)) return false
     const budget = facts.row(budgets, { accountId, id })
-    return (
-      budget !== undefined && (budget.frozenAtMs !== null || issuedAtMs <= (budget.endedAtMs ?? -Infinity))
-    )
+    return budget !== undefined && (budget.frozenAtMs !== null || isUpTo(budget.endedAtMs ?? 0))
   })
 }
+
+/** Max difference between the clocks of two machines. */
+const maxClockGapMs = 10_000
 
 /** Whether payments of a mandate count in anything except its total budget. */
 export function isCounted(mandate: MandateRow, agent?: Agent): boolean {
@@ -224,8 +227,13 @@ export class Bookings {
     ]
   }
 
-  /** When a payment is booked now: never before the last one, whatever the clock says. */
-  bookingTimeAt(nowMs: number, agent: Agent | undefined): number {
+  /**
+   * When a payment is booked now: never before the last one, and after those that have ended with budgets that the agent has
+   * left, whatever the clock says.
+   */
+  bookingTimeAt(wishedMs: number, agent: Agent | undefined): number {
+    const endedAtMs = agent?.endedAtMs ?? 0
+    const nowMs = endedAtMs > 0 ? Math.max(wishedMs, endedAtMs + maxClockGapMs + 1) : wishedMs
     if (!isCounted(this.#mandate, agent)) return nowMs
     const budgetTimes = budgetPathOf(this.#mandate, agent).map((id) => this.#budgetUsage(id).bookedAtMs)
     return Math.max(nowMs, this.#usage.bookedAtMs, ...budgetTimes)
@@ -279,7 +287,8 @@ export class Bookings {
       // It may be the next one to expire.
       releasedUntilMs: openPayments === 0 ? expiresAtMs - 1 : Math.min(releasedUntilMs, expiresAtMs - 1),
     }
-    if (!isCounted(this.#mandate, agent)) return { bookedAtMs: null, budgetPath: null }
+    const bookedAtMs = atMs === payment.issuedAtMs ? null : atMs
+    if (!isCounted(this.#mandate, agent)) return { bookedAtMs, budgetPath: null }
     // The epochs of budgets matter only for open payments.
     const shares = openPayments > 0 ? { ...this.#usage.budgets } : {}
     for (const id of path) {
@@ -291,10 +300,7 @@ export class Bookings {
     this.#usage = { ...this.#usage, bookedAtMs: atMs, budgets: shares }
     const add: TallyChange = (tally, limit) => addToTally(tally, limit, atMs, { amountMicro, count: 1 })
     this.#changeTallies(payment.resourceUrl, path, { counted: add, open: add })
-    return {
-      bookedAtMs: atMs === payment.issuedAtMs ? null : atMs,
-      budgetPath: path.length === 0 ? null : path,
-    }
+    return { bookedAtMs, budgetPath: path.length === 0 ? null : path }
   }
 
   /**

@@ -49,7 +49,7 @@ export const freezeBudget = portOperation('freezeBudget', {
 
 /** The budget after all open payments below it have ended: those of an earlier epoch cannot be captured. */
 export function endOpen(budget: BudgetRow, atMs: number): BudgetRow {
-  return { ...budget, epoch: budget.epoch + 1, endedAtMs: atMs }
+  return { ...budget, epoch: budget.epoch + 1, endedAtMs: Math.max(atMs, budget.endedAtMs ?? 0) }
 }
 
 /**
