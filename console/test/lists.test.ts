@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { Purser } from '@purser/client'
 
 import { readCsv } from '../../service/testing/http/read-csv.ts'
-import { startTestService } from '../../service/testing/service.ts'
+import { preparePurchase, startTestService } from '../../service/testing/service.ts'
 import { downloadCsv } from './download.ts'
 import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
@@ -240,5 +240,28 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
     await page.getByText(text, { exact: true }).waitFor({ state: 'detached' })
   })
 
+  await visitor.leave()
+})
+
+test('The lists of mandates and agents show what others change', async (context) => {
+  const service = await startTestService(context)
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const { agentId, mandateId } = await preparePurchase(service)
+  const visitor = await visit(await shareBrowser(), service)
+  const { page } = visitor
+  await visitor.signIn(service.sandboxKey)
+  await page.clock.install()
+  await visitor.go('sandbox/mandates')
+  const mandate = page.getByRole('row', { name: /Buy research data/ })
+  await mandate.getByText('active').waitFor()
+  await purser.mandates.pause(mandateId)
+  await page.clock.fastForward(15_000)
+  await mandate.getByText('paused').waitFor()
+  await visitor.show('sandbox/agents')
+  const agent = page.getByRole('row', { name: /research-bot/ })
+  await agent.getByText('active').waitFor()
+  await purser.agents.revoke(agentId)
+  await page.clock.fastForward(15_000)
+  await agent.getByText('revoked').waitFor()
   await visitor.leave()
 })

@@ -93,7 +93,7 @@ export function useReadPages<Item>(
   {
     isEnabled = true,
     refetchMs = false,
-  }: { readonly isEnabled?: boolean; readonly refetchMs?: number | false } = {},
+  }: { readonly isEnabled?: boolean; readonly refetchMs?: RefetchMs<InfiniteData<Page<Item>>> } = {},
 ): ReadPages<Item> {
   const { purser, environment } = useSeen()
   return useInfiniteQuery({
@@ -106,6 +106,13 @@ export function useReadPages<Item>(
     placeholderData: keepPreviousData,
   })
 }
+
+/** Refreshes a list while only its first page is read: each refresh reads all of them. */
+export function refetchFirstPage(latest: { readonly pages: readonly unknown[] } | undefined): number {
+  return (latest?.pages.length ?? 0) > 1 ? 0 : firstPageMs
+}
+
+const firstPageMs = 15_000
 
 /** The number of rows per step, and how long to collect them before the user is asked to continue. */
 const rowsAtOnce = 50

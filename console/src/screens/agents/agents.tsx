@@ -1,6 +1,6 @@
 import type { AgentSummary } from '@purser/client'
 
-import { useReadPages } from '../../api/queries.ts'
+import { refetchFirstPage, useReadPages } from '../../api/queries.ts'
 import { Go } from '../../shell/go.tsx'
 import { Amount } from '../../ui/amount.tsx'
 import { StatusBadge } from '../../ui/badge.tsx'
@@ -29,7 +29,7 @@ const columns: readonly Column<AgentSummary>[] = [
   { title: 'Keys', figures: true, isMinor: true, cell: ({ working_keys }) => working_keys },
   { title: 'Spent', unit: 'USDC', figures: true, cell: ({ spent_total }) => <Amount value={spent_total} /> },
   {
-    title: 'Left',
+    title: 'Unspent',
     unit: 'USDC',
     figures: true,
     cell: ({ remaining_budget }) => <Amount value={remaining_budget} />,
@@ -39,8 +39,11 @@ const columns: readonly Column<AgentSummary>[] = [
 /** The list of agents with their spend. */
 export function Agents() {
   const creating = useAddressFlag('new')
-  const query = useReadPages('agents', (purser, cursor, signal) =>
-    purser.console.agents.list(cursor ? { cursor } : {}, { signal }).page(),
+  const query = useReadPages(
+    'agents',
+    (purser, cursor, signal) => purser.console.agents.list(cursor ? { cursor } : {}, { signal }).page(),
+    [],
+    { refetchMs: refetchFirstPage },
   )
   const create = (
     <Button look="main" icon="plus" onClick={creating.set}>
