@@ -9,8 +9,8 @@ import { TextField } from './field.tsx'
 import { Notice } from './notice.tsx'
 
 /**
- * A modal dialog. Focus starts at its first field; Escape and a click outside close it, and focus returns to
- * where it was.
+ * A modal dialog. Focus starts at its first field; Escape closes it, and so does a click outside until something is
+ * typed. Then focus returns to where it was.
  */
 export function Dialog({
   title,
@@ -29,17 +29,29 @@ export function Dialog({
   readonly closesByButtonOnly?: boolean
 }) {
   const popup = useRef<HTMLDivElement>(null)
+  const isTyped = useRef(false)
+  useEffect(() => {
+    isTyped.current = false
+  }, [isOpen])
   const firstField = () => popup.current?.querySelector<HTMLElement>('input, select, textarea') ?? true
   return (
     <BaseDialog.Root
       open={isOpen}
-      onOpenChange={(open) => {
-        if (!open && !closesByButtonOnly) onClose()
+      onOpenChange={(open, { reason }) => {
+        if (open || closesByButtonOnly || (reason === 'outside-press' && isTyped.current)) return
+        onClose()
       }}
     >
       <BaseDialog.Portal>
         <BaseDialog.Backdrop className="dialog-veil" />
-        <BaseDialog.Popup ref={popup} className={isWide ? 'dialog wide' : 'dialog'} initialFocus={firstField}>
+        <BaseDialog.Popup
+          ref={popup}
+          className={isWide ? 'dialog wide' : 'dialog'}
+          initialFocus={firstField}
+          onInput={() => {
+            isTyped.current = true
+          }}
+        >
           <header className="dialog-head">
             <BaseDialog.Title className="dialog-title">{title}</BaseDialog.Title>
             <IconButton label="Close" icon="close" onClick={onClose} />
