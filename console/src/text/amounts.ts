@@ -9,7 +9,8 @@ export function readMicro(text: string): bigint | undefined {
 }
 
 /** The text under a field with an invalid amount. */
-export const invalidAmount = 'An amount above zero such as 20.00, with at most six decimals.'
+export const invalidAmount =
+  'An amount above zero such as 1000.00, without separators, with at most six decimals.'
 
 /** A sum that may be negative, in millionths; 0 if it is invalid. */
 export function readSignedMicro(text: string): bigint {
