@@ -96,11 +96,11 @@ test('Tile, verdict and list count the same denials of the last 24 hours, proofs
 
   await visitor.go(`sandbox/mandates/${mandate.id}`)
   await factOf(page, 'Of that, held by open proofs').filter({ hasText: '0.25' }).waitFor()
-  await factOf(page, 'Authorized, to be captured by merchants').filter({ hasText: '0.50' }).waitFor()
+  await factOf(page, 'Of that, authorized, to be captured by merchants').filter({ hasText: '0.50' }).waitFor()
   // Its agent shows the same, and revoking it leaves what is authorized.
   await visitor.go(`sandbox/agents/${agent.id}`)
   await factOf(page, 'Of that, held by 1 open proof').filter({ hasText: '0.25' }).waitFor()
-  const authorized = factOf(page, 'Authorized in 1 payment, to be captured by merchants')
+  const authorized = factOf(page, 'Of that, authorized in 1 payment, to be captured by merchants')
   await authorized.filter({ hasText: '0.50' }).waitFor()
   await page.getByRole('button', { name: 'Revoke', exact: true }).click()
   await page.getByText('1 authorized payment of 0.50 USDC can still be charged').waitFor()

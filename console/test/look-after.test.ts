@@ -73,7 +73,7 @@ test('Managing agents, mandates and sellers: each screen does what it says', asy
       await page.getByRole('heading', { name: 'Open holds (1)' }).waitFor()
       await page.getByRole('table', { name: 'Open holds' }).getByText('1.50').waitFor()
       await page.getByRole('img', { name: /^4\.00 of 20\.00 USDC spent/ }).waitFor()
-      await factOf(page, 'Left').filter({ hasText: '16.00' }).waitFor()
+      await factOf(page, 'Unspent').filter({ hasText: '16.00' }).waitFor()
       await page.reload()
       await page.getByRole('table', { name: 'Transactions' }).getByText('4.00').waitFor()
     },
@@ -224,14 +224,14 @@ test('Managing agents, mandates and sellers: each screen does what it says', asy
   })
 
   await chapter('No screen shows available money in a mandate of a revoked agent', async () => {
-    await page.getByText('Remaining in 0 active mandates').waitFor()
+    await page.getByText('Unspent in 0 active mandates').waitFor()
     const row = page.getByRole('row', { name: /^Market reports, again/ })
     await row.getByText('agent revoked', { exact: true }).waitFor()
     assert.match((await row.getByRole('cell').allInnerTexts()).join('|'), /\|–\|/)
     await row.getByRole('link', { name: 'Market reports, again' }).click()
     await page.getByRole('heading', { level: 1 }).getByText('agent revoked', { exact: true }).waitFor()
     await page.getByText('Its agent is revoked, so nothing can be spent.').waitFor()
-    await factOf(page, 'Left').filter({ hasText: '–' }).waitFor()
+    await factOf(page, 'Unspent').filter({ hasText: '–' }).waitFor()
     assert.equal(await page.getByRole('button', { name: 'Pause' }).count(), 0)
     await page.getByRole('button', { name: /^Actions for/ }).click()
     await page.getByRole('menuitem', { name: 'Duplicate' }).waitFor()

@@ -156,7 +156,9 @@ test('A payment above the threshold is refused, its owner approves it in the inb
     await dialog.getByText('This is more than what is left of the payment.').waitFor()
     assert.ok(await dialog.getByRole('button', { name: 'Refund' }).isDisabled())
     await dialog.getByLabel('Amount (USDC)').fill('12,50')
-    await dialog.getByText('An amount above zero such as 20.00, with at most six decimals.').waitFor()
+    await dialog
+      .getByText('An amount above zero such as 1000.00, without separators, with at most six decimals.')
+      .waitFor()
     await dialog.getByLabel('Amount (USDC)').fill('12.50')
     await dialog.getByLabel('Reason (optional)').fill('One chapter was missing')
     await dialog.getByRole('button', { name: 'Refund' }).click()
@@ -229,6 +231,7 @@ test('A payment above the threshold is refused, its owner approves it in the inb
     await visitor.go(`sandbox/approvals/${increase.id}`)
     const table = page.getByRole('table', { name: 'Terms before and after' })
     const row = table.getByRole('row', { name: /Total/ })
+    await row.getByText('150.00 USDC').waitFor()
     assert.deepEqual(await row.getByRole('cell').allInnerTexts(), ['150.00 USDC', '400.00 USDC'])
     const limits = table.getByRole('row', { name: /Limits over time/ }).getByRole('cell')
     assert.match((await limits.nth(0).innerText()) ?? '', /at most 120\.00 USDC in a day \(Europe\/Berlin\)/)

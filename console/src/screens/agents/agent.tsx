@@ -74,7 +74,7 @@ function AgentScreen({ agent }: { readonly agent: AgentSummary }) {
           <Fact name="Total spent">
             <Amount value={agent.spent_total} currency="USDC" />
           </Fact>
-          <Fact name={`Remaining in ${counted(agent.active_mandates, 'active mandate')}`}>
+          <Fact name={`Unspent in ${counted(agent.active_mandates, 'active mandate')}`}>
             <Amount value={agent.remaining_budget} currency="USDC" />
           </Fact>
           <Fact name={`Of that, held by ${counted(agent.open_holds, 'open proof')}`}>
@@ -82,7 +82,7 @@ function AgentScreen({ agent }: { readonly agent: AgentSummary }) {
           </Fact>
           {agent.authorized_payments > 0 && (
             <Fact
-              name={`Authorized in ${counted(agent.authorized_payments, 'payment')}, to be captured by merchants`}
+              name={`Of that, authorized in ${counted(agent.authorized_payments, 'payment')}, to be captured by merchants`}
             >
               <Amount value={agent.authorized_total} currency="USDC" />
             </Fact>

@@ -43,7 +43,7 @@ export function mandateColumns({
       ),
     },
     {
-      title: 'Left',
+      title: 'Unspent',
       unit: 'USDC',
       figures: true,
       cell: (mandate) => <Left mandate={mandate} />,

@@ -102,7 +102,7 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
             <Fact name="Spent" mark="paid">
               <Amount value={mandate.spent_total} currency={mandate.currency} />
             </Fact>
-            <Fact name="Left">
+            <Fact name="Unspent">
               {isOver(mandate, nowMs) ? (
                 '–'
               ) : (
@@ -116,7 +116,10 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
               <Amount value={mandate.held_total} currency={mandate.currency} />
             </Fact>
             {readMicro(mandate.authorized_total) !== 0n && (
-              <Fact name="Authorized, to be captured by merchants" mark="held">
+              <Fact
+                name={`${isOver(mandate, nowMs) ? 'Authorized' : 'Of that, authorized'}, to be captured by merchants`}
+                mark="held"
+              >
                 <Amount value={mandate.authorized_total} currency={mandate.currency} />
               </Fact>
             )}

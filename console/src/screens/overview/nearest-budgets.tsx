@@ -21,7 +21,7 @@ export function NearestBudgets({ budgets }: { readonly budgets: readonly NearBud
               {budget.purpose || 'No purpose given'}
             </Go>
             <span className="figures">
-              <Amount value={budget.remaining_budget} /> <span className="quiet">left</span>
+              <Amount value={budget.remaining_budget} /> <span className="quiet">unspent</span>
             </span>
           </div>
           <span className="small quiet one-line">{budget.agent_name}</span>

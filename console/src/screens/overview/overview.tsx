@@ -98,7 +98,7 @@ function Tiles({ figures }: { readonly figures: OverviewFigures }) {
         }
       />
       <Tile
-        name="Remaining in active mandates"
+        name="Unspent in active mandates"
         figure={<Amount value={figures.remaining} currency="USDC" />}
         more={counted(figures.active_mandates, 'active mandate')}
       />
