@@ -230,7 +230,7 @@ const refusals: readonly Refusal[] = [
   },
   {
     what: 'a folder in place of the file',
-    says: /data cannot be opened for writing \(\w+\); choose a location that this user can write to/,
+    says: /data cannot be opened for writing \(\w+\); let this user write there/,
     make: (folder) => {
       mkdirSync(join(folder, 'data'))
       return { settings: { PURSER_DATABASE: 'sqlite:./data' } }

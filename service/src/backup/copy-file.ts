@@ -48,7 +48,8 @@ export function removeSqliteFile(path: string): void {
 }
 
 function explain(message: string, { from, to }: Pick<CopyFileOptions, 'from' | 'to'>): StoreOpenError {
-  if (message.startsWith('SQLITE_FULL')) return new StoreOpenError('no_room', { place: to })
+  if (message.startsWith('SQLITE_FULL'))
+    return new StoreOpenError('no_room', { place: to, cause: 'SQLITE_FULL' })
   if (message.startsWith('SQLITE_CORRUPT') || message.startsWith('SQLITE_NOTADB')) {
     return new StoreOpenError('source_damaged', { place: from, cause: message })
   }

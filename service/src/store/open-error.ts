@@ -86,7 +86,7 @@ const sentences = {
   ],
   lock_not_writable: [
     '{place} cannot be written ({cause})',
-    'choose a location that this user can write to, with {file}/path/purser.db',
+    'let this user write there, or choose a location for a new ledger, with {file}/path/purser.db',
   ],
   file_forbidden: [
     'This user may not read {place} ({cause})',
@@ -94,7 +94,7 @@ const sentences = {
   ],
   file_not_writable: [
     '{place} cannot be opened for writing ({cause})',
-    'choose a location that this user can write to, with {file}/path/purser.db',
+    'let this user write there, or choose a location for a new ledger, with {file}/path/purser.db',
   ],
   foreign_file: [
     '{place} is a database of another program, and was left untouched',
@@ -153,8 +153,8 @@ const sentences = {
     'choose a file in a folder that this user can write to',
   ],
   no_room: [
-    'There is not enough disk space for {place} (SQLITE_FULL)',
-    'free some space, or choose a file on another disk',
+    'There is not enough disk space for {place} ({cause})',
+    'free some space, or move the file to another disk',
   ],
   source_damaged: [
     '{place} is damaged ({cause}) and cannot be copied',
@@ -181,13 +181,17 @@ const sentences = {
     '{place} already contains a ledger',
     'create an empty database, restore to that, and keep this one until everything works',
   ],
+  restore_copied: [
+    '{place} contains a restore that was interrupted after its copy',
+    'finish it with {purser} restore --recovered',
+  ],
   nothing_recovered: [
     '{place} contains no ledger',
     'set the recovered database with --database; without --recovered, {purser} restore needs a backup file',
   ],
   restore_unfinished: [
     '{place} contains an unfinished restore',
-    'run {purser} restore again: with the backup and an empty database, or with --recovered after a base backup',
+    'run the same {purser} restore again, or with --recovered if the database already contains the ledger',
   ],
   database_in_use: ['A Purser service is using {place}', 'stop every service first'],
 

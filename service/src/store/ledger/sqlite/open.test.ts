@@ -24,13 +24,13 @@ import Database from 'better-sqlite3'
 
 import { hashApiKey } from '../../../domain/api-key.ts'
 import { StoreLedger } from '../../../../testing/store-ledger.ts'
-import { applicationId, openSqliteFile } from './open.ts'
+import { applicationId, explainOpenFailure, openSqliteFile } from './open.ts'
 import { ledgerSteps } from './schema.ts'
 import { createIdsOfTimes } from '../../../ids.ts'
 import { openSqliteLedgerStore } from './sqlite-ledger-store.ts'
 
 const writableRemedy =
-  'choose a location that this user can write to, with PURSER_DATABASE=sqlite:/path/purser.db'
+  'let this user write there, or choose a location for a new ledger, with PURSER_DATABASE=sqlite:/path/purser.db'
 
 test("A new file is created with its folders, readable only by this user, and marked as Purser's", (context) => {
   const path = join(folderFor(context), 'deep', 'er', 'purser.db')
@@ -268,11 +268,11 @@ test('A folder that cannot be created is named, with a remedy', (context) => {
   writeFileSync(file, '')
   assert.throws(() => openSqliteFile(join(file, 'purser.db')), {
     name: 'StoreOpenError',
-    message: `The folder ${file} cannot be created (EEXIST); ${writableRemedy}`,
+    message: `The folder ${file} cannot be created (EEXIST); choose a location that this user can write to, with PURSER_DATABASE=sqlite:/path/purser.db`,
   })
   assert.throws(() => openSqliteFile(join(file, 'below', 'purser.db')), {
     name: 'StoreOpenError',
-    message: `The folder ${join(file, 'below')} cannot be created (ENOTDIR); ${writableRemedy}`,
+    message: `The folder ${join(file, 'below')} cannot be created (ENOTDIR); choose a location that this user can write to, with PURSER_DATABASE=sqlite:/path/purser.db`,
   })
 })
 
@@ -385,4 +385,11 @@ test('A file may also have tables, indexes and statistics that its owner added',
   openSqliteFile(path).close()
   byHand(path, 'create table notes (text); create index of_owner on accounts (email); analyze')
   openSqliteFile(path).close()
+})
+
+test('A disk that is full at the start is named, so that nobody starts an empty ledger elsewhere', () => {
+  for (const code of ['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE']) {
+    const explained = explainOpenFailure(Object.assign(new Error('disk'), { code }), '/data/purser.db')
+    assert.match(String(explained), /not enough disk space for \/data\/purser\.db .*; free some space/)
+  }
 })

@@ -104,7 +104,8 @@ export function lockFile(place: string, path: string): SqliteDatabase {
     if (codeOf(error).startsWith('SQLITE_BUSY')) {
       throw new StoreOpenError('file_in_use', { place: path })
     }
-    throw new StoreOpenError('lock_not_writable', { place: lockPath, cause: codeOf(error) })
+    const cause = codeOf(error)
+    throw new StoreOpenError(isFull(cause) ? 'no_room' : 'lock_not_writable', { place: lockPath, cause })
   }
 }
 
@@ -232,6 +233,11 @@ function migrate(database: SqliteDatabase, path: string): void {
     .immediate()
 }
 
+/** Whether a disk is full; the file that the processes of a ledger share has a code of its own. */
+function isFull(code: string): boolean {
+  return /^SQLITE_(FULL|IOERR_SHMSIZE)/.test(code)
+}
+
 /** SQLite's error about a file as a `StoreOpenError`, if the file is the cause. */
 export function explainOpenFailure(error: unknown, path: string): unknown {
   if (error instanceof StoreOpenError) return error
@@ -239,7 +245,7 @@ export function explainOpenFailure(error: unknown, path: string): unknown {
   if (code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_CORRUPT')) {
     return new StoreOpenError('no_sqlite_file', { place: path, cause: code })
   }
-  if (code.startsWith('SQLITE_FULL')) return new StoreOpenError('no_room', { place: path })
+  if (isFull(code)) return new StoreOpenError('no_room', { place: path, cause: code })
   if (code === 'unknown') return error
   return new StoreOpenError('file_not_writable', { place: path, cause: code })
 }
