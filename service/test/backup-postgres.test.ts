@@ -48,6 +48,11 @@ test(
     const refused = await purser(before.url, 'restore', 'purser.dump')
     assert.equal(refused.code, 1)
     assert.match(refused.errors, /already contains a ledger; create an empty database/)
+    const inUse = await purser(empty.url, 'restore', 'purser.dump', '--replaces', before.url)
+    assert.equal(inUse.code, 1)
+    assert.match(inUse.errors, /A Purser service is using .*; stop every service first/)
+    assert.deepEqual(await execute(empty.url, tablesThere), [])
+    await service.stop()
     const restored = await purser(empty.url, 'restore', 'purser.dump', '--replaces', before.url, '--json')
     assert.deepEqual([restored.code, restored.errors], [0, ''])
     const report = JSON.parse(restored.output)
@@ -57,7 +62,6 @@ test(
       [stolen],
     )
 
-    await service.stop()
     const again = await startTestService(context, onPostgres(empty.url))
     const answer = await again.call('POST', '/v1/payments/verify', {
       key: service.sandboxKey,
@@ -137,14 +141,14 @@ test('No service starts on an interrupted restore', { skip: missing }, async (co
   context.after(() => execute(url, 'drop table purser_restore'))
   await assert.rejects(
     startTestService(context, { PURSER_DATABASE: url, PURSER_WORKERS: '1' }),
-    /contains an unfinished restore; run purser restore again: with the backup and an empty database, or with --recovered after a base backup/,
+    /contains an unfinished restore; run the same purser restore again, or with --recovered if the database already contains the ledger/,
   )
   const { purserWith } = testCommand(context)
   const status = await purserWith({ environment: onPostgres(url) }, 'migrate', 'status')
   assert.equal(status.code, 1)
   assert.match(
     status.output,
-    /a restore that was interrupted: run purser restore again, with the backup and an empty database, or with --recovered/,
+    /a restore that was interrupted: run the same purser restore again, or with --recovered/,
   )
   const up = await purserWith({ environment: onPostgres(url) }, 'migrate', 'up')
   assert.deepEqual([up.code, up.output], [1, ''])
@@ -161,6 +165,9 @@ test(
     assert.match(restored.errors, /pg_restore: error: .*server closed the connection/)
 
     await assert.rejects(startTestService(context, onPostgres(url)), /contains an unfinished restore/)
+    const again = await purser(url, 'restore', 'purser.dump')
+    assert.equal(again.code, 1)
+    assert.match(again.errors, /interrupted after its copy; finish it with purser restore --recovered/)
     const finished = await purser(url, 'restore', '--recovered', '--json')
     assert.deepEqual([finished.code, finished.errors], [0, ''])
     assert.equal(JSON.parse(finished.output).ended_proofs, 1)

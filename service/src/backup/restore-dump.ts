@@ -43,8 +43,10 @@ export async function restoreDump(
   // A file that is no archive is refused before the database is marked.
   await runProgram(program, { url, flags: ['--list', archive], environment, signal })
   const database = await withClient(url, async (client, place) => {
-    if ((await readSchemaVersion(client)) > 0) throw new StoreOpenError('restore_not_empty', { place })
-    if ((await readUnfinished(client)) !== 'restore') {
+    const isMarked = (await readUnfinished(client)) === 'restore'
+    if ((await readSchemaVersion(client)) > 0)
+      throw new StoreOpenError(isMarked ? 'restore_copied' : 'restore_not_empty', { place })
+    if (!isMarked) {
       await refuseForeignTables(client, place)
       await client.query(`create table ${restoreMark} ()`)
     }
@@ -88,6 +90,14 @@ export async function adoptRecovered(url: string): Promise<RestoredDump> {
     await client.query('commit')
   })
   return forgetWhatWasOpen(url)
+}
+
+/** Throws a `StoreOpenError` if a service uses the ledger in a database. */
+export function refuseInUse(url: string): Promise<void> {
+  return withClient(url, async (client, place) => {
+    const distribution = await readDistribution(client)
+    await refuseRunningService(client, place, (distribution?.distributed.length ?? 0) > 0)
+  })
 }
 
 /** How long the connections of a service that has just stopped may take to end. */

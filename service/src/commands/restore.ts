@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 
 import { readVariables } from '../settings/sources.ts'
 import { placeOfLedger } from '../start/open-store.ts'
-import { adoptRecovered, restoreDump } from '../backup/restore-dump.ts'
+import { adoptRecovered, refuseInUse, restoreDump } from '../backup/restore-dump.ts'
 import {
   findRevived,
   listWorkingKeys,
@@ -88,7 +88,11 @@ async function restorePostgres(
   if (before && before.kind !== 'postgres') {
     throw new UsageError('--replaces must be the address of a PostgreSQL database')
   }
-  if (before) await refuseUnreadable(before)
+  if (before) {
+    await refuseUnreadable(before)
+    // What it accepts after the comparison would be missing from the report, and both would spend the same budgets.
+    await refuseInUse(before.url)
+  }
   const outcome =
     backup === undefined
       ? await adoptRecovered(url)

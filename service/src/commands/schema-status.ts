@@ -47,7 +47,7 @@ export async function readSchemaStatus(database: Database): Promise<SchemaStatus
 export function adviseUnfinished(unfinished: NonNullable<Unfinished>, calledAs: string): string {
   return unfinished === 'copy'
     ? `the ledger is a copy that was interrupted: run the same ${calledAs} migrate copy again`
-    : `the ledger is a restore that was interrupted: run ${calledAs} restore again, with the backup and an empty database, or with --recovered after a base backup`
+    : `the ledger is a restore that was interrupted: run the same ${calledAs} restore again, or with --recovered if the database already contains the ledger`
 }
 
 /** Runs the missing steps, under the lock of the ledger. Throws a `StoreOpenError` if it cannot. */
