@@ -42,6 +42,18 @@ const cases: readonly (readonly [
     ['http://127.0.0.1:8080', 'svc_sand_x'],
   ],
   [
+    'the port of the service in this folder',
+    undefined,
+    { PURSER_API_KEY: 'svc_sand_x', PURSER_PORT: '18080' },
+    ['http://127.0.0.1:18080', 'svc_sand_x'],
+  ],
+  [
+    'the default URL if that port is another one at each start',
+    undefined,
+    { PURSER_API_KEY: 'svc_sand_x', PURSER_PORT: '0' },
+    ['http://127.0.0.1:8080', 'svc_sand_x'],
+  ],
+  [
     "the current profile's key for its own address in the environment",
     undefined,
     { PURSER_URL: 'http://127.0.0.1:1/' },
@@ -175,6 +187,7 @@ function placeWithProfiles(context: TestContext, environment: Record<string, str
     calledAs: 'purser',
     environment: { ...environment, XDG_CONFIG_HOME: join(folder, 'config') },
     homeFolder: folder,
+    folder,
   }
   writeProfiles(place, profiles)
   return place

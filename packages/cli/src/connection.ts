@@ -1,3 +1,7 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+
 import { Purser } from '@purser/client'
 
 import { CommandError } from './exit-codes.ts'
@@ -5,7 +9,17 @@ import { profilesPath, readProfiles, type Place, type Profile } from './profiles
 import type { Io } from './io.ts'
 
 /** The default URL of the service. */
-export const standardUrl = 'http://127.0.0.1:8080'
+const standardUrl = 'http://127.0.0.1:8080'
+
+/** The port of a service that runs in this folder; undefined if it is another one at each start. */
+export function portHere({ environment, folder }: Pick<Io, 'environment' | 'folder'>): number | undefined {
+  const settings = join(folder, '.env')
+  const { PURSER_PORT: port = new URL(standardUrl).port } = {
+    ...(existsSync(settings) && parseEnv(readFileSync(settings, 'utf8'))),
+    ...environment,
+  }
+  return /^[1-9]\d{0,4}$/.test(port) ? Number(port) : undefined
+}
 
 /** A service and a key, and where both came from. */
 export interface Connection extends Profile {
@@ -51,7 +65,7 @@ export function keyRemedy(io: Place): string {
 /** Like `findConnection`, but without a prompt: the key is undefined if there is none. */
 export function findKnownConnection(
   profile: string | undefined,
-  io: Place,
+  io: Place & Pick<Io, 'folder'>,
 ): Omit<Connection, 'key'> & { readonly key: string | undefined } {
   if (profile !== undefined) return { ...namedProfile(profile, io), source: `profile ${profile}` }
   const { PURSER_API_KEY: key, PURSER_URL: address } = io.environment
@@ -62,12 +76,14 @@ export function findKnownConnection(
     )
   }
   const url = address ? checkedUrl(address, 'PURSER_URL') : undefined
-  if (key) return { url: url ?? standardUrl, key, source: 'environment' }
+  const port = portHere(io)
+  const here = port === undefined ? standardUrl : `http://127.0.0.1:${port}`
+  if (key) return { url: url ?? here, key, source: 'environment' }
   const { current, profiles } = readProfiles(io)
   const kept = current === null ? undefined : profiles[current]
   if (kept && (url === undefined || url === kept.url)) return { ...kept, source: `profile ${current}` }
   return url === undefined
-    ? { url: standardUrl, key: undefined, source: 'standard address' }
+    ? { url: here, key: undefined, source: 'standard address' }
     : { url, key: undefined, source: 'environment' }
 }
 

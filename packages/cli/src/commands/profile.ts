@@ -1,10 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { parseEnv } from 'node:util'
-
 import { Command } from '@commander-js/extra-typings'
 
-import { checkedUrl, isExposed, standardUrl } from '../connection.ts'
+import { checkedUrl, isExposed, portHere } from '../connection.ts'
 import { CommandError } from '../exit-codes.ts'
 import { harmlessJson } from '../output/harmless.ts'
 import { showList } from '../output/show.ts'
@@ -87,20 +83,12 @@ function addCommand(io: Io) {
 }
 
 /** The service that PURSER_URL names, or that `purser serve` starts in this folder. */
-function defaultUrl({ environment, folder }: Io): string {
-  const { PURSER_URL: url } = environment
+function defaultUrl(io: Io): string {
+  const { PURSER_URL: url } = io.environment
   if (url) return checkedUrl(url, 'PURSER_URL')
-  const settings = join(folder, '.env')
-  const { PURSER_PORT: port } = {
-    ...(existsSync(settings) && parseEnv(readFileSync(settings, 'utf8'))),
-    ...environment,
-  }
-  if (port === undefined) return standardUrl
-  if (/^[1-9]\d*$/.test(port)) return checkedUrl(`http://127.0.0.1:${port}`, 'PURSER_PORT')
-  throw new CommandError(
-    `PURSER_PORT is ${port}, which is not a fixed port; name the service with --url`,
-    'usage',
-  )
+  const port = portHere(io)
+  if (port !== undefined) return `http://127.0.0.1:${port}`
+  throw new CommandError('PURSER_PORT is not a fixed port; name the service with --url', 'usage')
 }
 
 function listProfilesCommand(io: Io) {
