@@ -13,6 +13,7 @@ import {
 } from './driver.ts'
 import { LaterLocks } from './later-locks.ts'
 import { readText, type Operation, type Read } from './operation.ts'
+import { pauseAfter } from './pause-after.ts'
 import { activityPartsOf } from './operations/activity.ts'
 
 /** A monotonic clock, independent of the date. */
@@ -409,11 +410,6 @@ export class Ledger {
   #pauseAfter(earlierPauses: number): number {
     return pauseAfter(earlierPauses, this.#options.random())
   }
-}
-
-/** How long to wait before another attempt, from 1 ms to 0.75 s; `random` is from 0 to below 1. */
-export function pauseAfter(earlierPauses: number, random: number): number {
-  return Math.min(500, 2 ** (earlierPauses + 1)) * (0.5 + random)
 }
 
 /**

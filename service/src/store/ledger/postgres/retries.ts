@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { codeOf } from '../../error-code.ts'
 import { StoreUnavailableError } from '../../store.ts'
-import { pauseAfter } from '../ledger.ts'
+import { pauseAfter } from '../pause-after.ts'
 import { isExhausted, isPassing } from './errors.ts'
 
 export interface RetryOptions {
