@@ -6,7 +6,7 @@ const { PURSER_SANDBOX_KEY: apiKey, PURSER_URL: baseUrl } = process.env
 // Never send an owner's key to a default URL, where another program may be listening.
 if (!apiKey || !baseUrl) {
   console.error(
-    'Set PURSER_URL and PURSER_SANDBOX_KEY: paste both lines that the service printed at its first start.',
+    'Set PURSER_URL and PURSER_SANDBOX_KEY: paste both lines that the service printed at its first start. If the key is lost, stop the service, and `npx purser keys issue --operator` prints another one.',
   )
   process.exit(1)
 }
