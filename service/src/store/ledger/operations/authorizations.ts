@@ -227,12 +227,13 @@ function findAuthorized(
     payment?.environment === caller.environment &&
     payment.captureDeadlineMs !== null &&
     collectorOf(payment) === caller.accountId
-  const mandateKey = { accountId: payerId, id: isOwn ? payment.mandateId : '' }
+  if (!isOwn) return refused(mayCollect(caller, facts) ? 'not_found' : 'invalid_api_key')
+  const mandateKey = { accountId: payerId, id: payment.mandateId }
   // The lock comes first: until this call has it, an earlier attempt whose response was lost may still take effect.
-  if (isOwn) facts.read([lock(mandates, mandateKey), look(authorizations, authorizationOf(payment))])
+  facts.read([lock(mandates, mandateKey), look(authorizations, authorizationOf(payment))])
   if (!mayCollect(caller, facts)) return refused('invalid_api_key')
-  const mandate = isOwn ? facts.row(mandates, mandateKey) : undefined
-  return isOwn && mandate ? { payment, mandate } : refused('not_found')
+  const mandate = facts.row(mandates, mandateKey)
+  return mandate ? { payment, mandate } : refused('not_found')
 }
 
 function settled(outcome: 'captured' | 'replayed', payment: PaymentRow): SettleOutcome {

@@ -231,9 +231,9 @@ export class Bookings {
    * When a payment is booked now: never before the last one, and after those that have ended with budgets that the agent has
    * left, whatever the clock says.
    */
-  bookingTimeAt(wishedMs: number, agent: Agent | undefined): number {
+  bookingTimeAt(clockMs: number, agent: Agent | undefined): number {
     const endedAtMs = agent?.endedAtMs ?? 0
-    const nowMs = endedAtMs > 0 ? Math.max(wishedMs, endedAtMs + maxClockGapMs + 1) : wishedMs
+    const nowMs = endedAtMs > 0 ? Math.max(clockMs, endedAtMs + maxClockGapMs + 1) : clockMs
     if (!isCounted(this.#mandate, agent)) return nowMs
     const budgetTimes = budgetPathOf(this.#mandate, agent).map((id) => this.#budgetUsage(id).bookedAtMs)
     return Math.max(nowMs, this.#usage.bookedAtMs, ...budgetTimes)
