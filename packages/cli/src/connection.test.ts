@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
@@ -84,6 +85,12 @@ for (const [what, profile, environment, [url, key]] of cases) {
     assert.deepEqual([found.url, found.key], [url, key])
   })
 }
+
+test('A file of settings that cannot be read does not matter', (context) => {
+  const place = placeWithProfiles(context, { PURSER_API_KEY: 'svc_sand_x' })
+  mkdirSync(join(place.folder, '.env'))
+  assert.equal(findKnownConnection(undefined, place).url, 'http://127.0.0.1:8080')
+})
 
 test('An unknown profile is reported, with the existing ones', async (context) => {
   const { environment, purser } = testCommand(context)

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 
@@ -13,12 +13,17 @@ const standardUrl = 'http://127.0.0.1:8080'
 
 /** The port of a service that runs in this folder; undefined if it is another one at each start. */
 export function portHere({ environment, folder }: Pick<Io, 'environment' | 'folder'>): number | undefined {
-  const settings = join(folder, '.env')
-  const { PURSER_PORT: port = new URL(standardUrl).port } = {
-    ...(existsSync(settings) && parseEnv(readFileSync(settings, 'utf8'))),
-    ...environment,
-  }
+  const { PURSER_PORT: port = new URL(standardUrl).port } = { ...settingsIn(folder), ...environment }
   return /^[1-9]\d{0,4}$/.test(port) ? Number(port) : undefined
+}
+
+/** The settings in the folder's file; none if there is no file, or only the service's user may read it. */
+function settingsIn(folder: string): Readonly<Record<string, string | undefined>> {
+  try {
+    return parseEnv(readFileSync(join(folder, '.env'), 'utf8'))
+  } catch {
+    return {}
+  }
 }
 
 /** A service and a key, and where both came from. */
