@@ -2,11 +2,11 @@ import { closeSync, fdatasyncSync, openSync } from 'node:fs'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, receiveMessageOnPort, Worker, workerData, type MessagePort } from 'node:worker_threads'
 
-import { startCheckpoints } from './checkpoints.ts'
+import { Checkpoints } from './checkpoints.ts'
 import { CommitMarks, DurableReads } from './commit-marks.ts'
 import { explainFailure } from './explain-failure.ts'
 import { watchForMoves } from './moved-files.ts'
-import { connect, extendLog } from './open.ts'
+import { connect } from './open.ts'
 import type { WrittenBatch } from '../../store-metrics.ts'
 import { StoreUnavailableError } from '../../store.ts'
 import { Ledger, type Settle } from '../ledger.ts'
@@ -224,9 +224,8 @@ function endThread(error: unknown): void {
 function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }: ThreadStart): void {
   const marks = new CommitMarks(shared)
   const database = connect(path)
-  extendLog(path)
   const log = openSync(`${path}-wal`, 'r+')
-  const checkpoints = startCheckpoints(path, copyRest)
+  const checkpoints = new Checkpoints(path, copyRest)
   const moves = watchForMoves([path, `${path}-wal`], refuseMove)
   const driver = createSqliteDriver({ database, sync, marks, onForeignWrite: endThread })
   const ledger = new Ledger({
@@ -253,6 +252,7 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
       throw error
     }
     marks.durable = marks.begun
+    checkpoints.committed()
   }
 
   /** Ends the thread at once: nothing more is acknowledged that a restart would not find. */
