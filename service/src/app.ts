@@ -78,6 +78,8 @@ import { serveVerifyAgent } from './routes/verify-agent.ts'
 export interface AppLimits {
   readonly connections?: ConnectionLimits
   readonly rateLimits?: RateLimitSettings | 'off'
+  /** The reverse proxies that name the address of their clients; none by default. */
+  readonly trustedProxies?: readonly string[]
   /** Max concurrent list and figure reads of one account. */
   readonly reads?: TurnLimits
 }
@@ -102,9 +104,10 @@ export interface AppOptions extends RouteContext, AppLimits {
 
 /** The HTTP application, ready to listen: interface 0.1.0 over a store. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { connections = connectionLimits } = options
+  const { connections = connectionLimits, trustedProxies = [] } = options
   const app = fastify({
     bodyLimit: maxBodyBytes,
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     http: arrivalOptions(connections),
     requestTimeout: connections.arriveTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
@@ -148,7 +151,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     ...options.site,
     store,
     now: options.now,
-    mayGuess: (address) => !rateLimits?.takeForAddress(address),
+    mayGuess: (request) => !rateLimits?.takeForAddress(request),
   })
   const serve = createServe(app, {
     rateLimits,

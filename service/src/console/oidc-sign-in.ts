@@ -50,7 +50,7 @@ export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): voi
 
   /** Refuses an address with too many sign-ins: each may cost a request to the identity provider. */
   function isLimited(request: FastifyRequest, reply: FastifyReply): boolean {
-    const limited = options.rateLimits?.takeForAddress(request.raw.socket.remoteAddress ?? '')
+    const limited = options.rateLimits?.takeForAddress(request)
     if (limited) sendPage(reply.headers({ ...limited.headers }), limited.status, tooMany)
     return limited !== undefined
   }

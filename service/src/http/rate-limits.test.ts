@@ -77,6 +77,38 @@ test('Wrong keys and sign-ins are limited by address; keys in use keep working',
   assert.equal((await service.call('GET', '/healthz', { key: null })).status, 200)
 })
 
+test('The clients of a trusted proxy are limited by the addresses that it names, and nobody else can name one', async (t) => {
+  const behind = await startTestService(t, {
+    PURSER_RATE_LIMIT_ADDRESS: '3/1000',
+    PURSER_TRUSTED_PROXIES: '127.0.0.0/8, 10.1.2.3',
+  })
+  const direct = await startTestService(t, { PURSER_RATE_LIMIT_ADDRESS: '3/1000' })
+  const guesses = async (service: typeof behind, forwarded: readonly string[]) => {
+    const statuses: number[] = []
+    for (const one of forwarded) {
+      const headers = { 'x-forwarded-for': one }
+      statuses.push(
+        (await service.call('GET', '/agents', { key: mintApiKey('sandbox', randomBytes), headers })).status,
+      )
+    }
+    return statuses
+  }
+  // What a client names itself is before what the proxies have added.
+  const stranger = ['203.0.113.7', '198.51.100.1, 203.0.113.7', '203.0.113.7, 10.1.2.3', '203.0.113.7:4711']
+  assert.deepEqual(await guesses(behind, stranger), [401, 401, 401, 429])
+  assert.deepEqual(
+    await guesses(behind, ['203.0.113.8', '[2001:db8::1]:443', '2001:db8::2']),
+    [401, 401, 401],
+  )
+  // What is no address counts as the proxy.
+  const nonsense = ['unknown', '_hidden', 'x'.repeat(5_000), 'another']
+  assert.deepEqual(await guesses(behind, nonsense), [401, 401, 401, 429])
+  assert.deepEqual(
+    await guesses(direct, ['203.0.113.1', '203.0.113.2', '203.0.113.3', '203.0.113.4']),
+    [401, 401, 401, 429],
+  )
+})
+
 test('Forged sessions are limited by address, also at the same time; sessions in use keep working', async (t) => {
   const service = await startTestService(t, { PURSER_RATE_LIMIT_ADDRESS: '10/1000' })
   const used = await signIn(service)

@@ -1,3 +1,7 @@
+import { isIP } from 'node:net'
+
+import type { FastifyRequest } from 'fastify'
+
 import type { Caller } from '../domain/records.ts'
 import { refuse, type Answer } from './answers.ts'
 import { networkOf, TokenBuckets, type Quota } from './token-buckets.ts'
@@ -33,18 +37,27 @@ export class RateLimits {
     return { headers: headersOf(this.#keys, keyId, nowMs) }
   }
 
-  /** Whether an address may try a key that is not cached. */
-  mayTry(address: string): boolean {
-    return this.#addresses.isEmpty || this.#addresses.hasToken(networkOf(address), performance.now())
+  /** Whether the address of a request may try a key that is not cached. */
+  mayTry(request: FastifyRequest): boolean {
+    if (this.#addresses.isEmpty) return true
+    return this.#addresses.hasToken(networkOf(clientAddressOf(request)), performance.now())
   }
 
-  /** Counts a wrong key, or a start of a session. The refusal, if the address has no token left. */
-  takeForAddress(address: string): Answer | undefined {
-    const network = networkOf(address)
+  /** Counts a wrong key, or a start of a session. The refusal, if the address of the request has no token left. */
+  takeForAddress(request: FastifyRequest): Answer | undefined {
+    const network = networkOf(clientAddressOf(request))
     const nowMs = performance.now()
     if (this.#addresses.take(network, nowMs)) return undefined
     return refused(this.#addresses, network, nowMs).refusal
   }
+}
+
+/** The address of a client: the one that a trusted proxy names, or else that of the connection. */
+function clientAddressOf(request: FastifyRequest): string {
+  // A closed connection has no address, and some proxies add the port.
+  const ip = request.ip as string | undefined
+  const address = ip?.replace(/^([\d.]+):\d+$|^\[(.+)\](:\d+)?$/, '$1$2') ?? ''
+  return isIP(address) === 0 ? (request.raw.socket.remoteAddress ?? '') : address
 }
 
 function refused(buckets: TokenBuckets, id: string, nowMs: number) {

@@ -133,11 +133,10 @@ export function createServe(
     const readsMany = endpoint.errors.includes('query_too_slow') || endpoint.query?.properties['cursor']
 
     function letIn(request: FastifyRequest, reply: FastifyReply): MaybePromise<Answer | undefined> {
-      const { remoteAddress = '' } = request.raw.socket
-      if (roles === 'public') return isSignIn ? rateLimits?.takeForAddress(remoteAddress) : undefined
+      if (roles === 'public') return isSignIn ? rateLimits?.takeForAddress(request) : undefined
       const authentication = authenticate(request, {
         mayBeRemembered: confirmsCaller && hasFitBody(request),
-        mustBeKnown: rateLimits?.mayTry(remoteAddress) === false,
+        mustBeKnown: rateLimits?.mayTry(request) === false,
         isRecheck: isPolled,
       })
       return andThen(authentication, (found) => admit(found, request, reply))
@@ -150,9 +149,8 @@ export function createServe(
     ): MaybePromise<Answer | undefined> {
       if ('refusal' in authentication) {
         const { refusal } = authentication
-        const { remoteAddress = '' } = request.raw.socket
         const isGuess = refusal === 'invalid_api_key' || refusal === 'rate_limited'
-        return (isGuess && rateLimits?.takeForAddress(remoteAddress)) || refuse(refusal)
+        return (isGuess && rateLimits?.takeForAddress(request)) || refuse(refusal)
       }
       const limited = rateLimits?.takeFor(authentication.caller)
       if (limited) void reply.headers(limited.headers)

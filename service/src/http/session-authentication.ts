@@ -19,8 +19,8 @@ import { isSecureRequest, sessionTokenOf, type SiteOptions } from './session-coo
 export interface SessionAuthenticationOptions extends SiteOptions {
   readonly store: Pick<Store, 'findSession' | 'touchSession'>
   readonly now: () => number
-  /** Whether an address may try a session that is not known to be in use; counts the attempt. */
-  readonly mayGuess: (address: string) => boolean
+  /** Whether a request may try a session that is not known to be in use; counts the attempt. */
+  readonly mayGuess: (request: FastifyRequest) => boolean
 }
 
 /** Max number of sessions known to be in use. */
@@ -50,7 +50,7 @@ export function createSessionAuthentication({
     const token = readSessionToken(text)
     if (!token) return { refusal: 'invalid_session' }
     // Counted before the look-up, so that not even requests at the same time exceed the limit.
-    if (!known.get(text) && !mayGuess(request.raw.socket.remoteAddress ?? '')) {
+    if (!known.get(text) && !mayGuess(request)) {
       return { refusal: 'rate_limited' }
     }
     const session = await liveSession(token)

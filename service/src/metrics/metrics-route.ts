@@ -19,9 +19,8 @@ export function serveMetrics(
   rateLimits: RateLimits | undefined,
 ): void {
   app.get(metricsPath, async (request, reply) => {
-    const { remoteAddress = '' } = request.raw.socket
     if (!showsToken(request.headers.authorization, token)) {
-      const limited = rateLimits?.takeForAddress(remoteAddress)
+      const limited = rateLimits?.takeForAddress(request)
       return send(reply, limited ?? refuse('Not authenticated'))
     }
     const text = await scrape().catch((error: unknown) => {

@@ -29,6 +29,7 @@ test('Without settings, the defaults apply', (context) => {
     requiresVerifiedSellers: false,
     maxConnections: 10_000,
     rateLimits: defaultRateLimits,
+    trustedProxies: [],
     workers: 1,
     publicUrl: undefined,
     oidc: undefined,
@@ -120,6 +121,13 @@ const settings: readonly Setting[] = [
     given: ['https://purser.example.com', 'https://purser.example.com'],
     other: ['http://127.0.0.1:9000/', 'http://127.0.0.1:9000/'],
     read: ({ publicUrl }) => publicUrl,
+  },
+  {
+    variable: 'PURSER_TRUSTED_PROXIES',
+    flag: '--trusted-proxies',
+    given: ['127.0.0.1, 10.0.0.0/8', ['127.0.0.1', '10.0.0.0/8']],
+    other: ['2001:db8::/32', ['2001:db8::/32']],
+    read: ({ trustedProxies }) => trustedProxies,
   },
   {
     variable: 'PURSER_LOG_LEVEL',
@@ -377,6 +385,13 @@ const wrong: readonly (readonly [environment: Record<string, string>, fault: str
     { PURSER_LOG_LEVEL: 'INFO' },
     'PURSER_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "INFO"',
   ],
+  ...['proxy.example.com', '10.0.0.0/33', '10.0.0', '10.0.0.1/', '::/129', '10.0.0.1:80', 'all'].map(
+    (proxy) =>
+      [
+        { PURSER_TRUSTED_PROXIES: `127.0.0.1,${proxy}` },
+        `PURSER_TRUSTED_PROXIES must be IP addresses or ranges, such as 127.0.0.1,10.0.0.0/8; "${proxy}" is neither`,
+      ] as const,
+  ),
   [{ PURSER_WORKERS: '0' }, 'PURSER_WORKERS must be a whole number from 1 to 1024, not "0"'],
   [{ PURSER_WORKERS: 'many' }, 'PURSER_WORKERS must be a whole number from 1 to 1024, not "many"'],
   [

@@ -1,4 +1,5 @@
 // Longer than 400 lines: it reads every setting, and explains what is wrong with each.
+import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 
@@ -34,6 +35,8 @@ export interface Config {
   readonly allowWeakKeys: boolean
   readonly logLevel: LogLevel
   readonly rateLimits: RateLimitSettings | 'off'
+  /** The reverse proxies whose `X-Forwarded-For` names the client, as IP addresses or ranges such as 10.0.0.0/8. */
+  readonly trustedProxies: readonly string[]
   /** Max open connections of each process. */
   readonly maxConnections: number
   /** Number of worker processes on this machine. */
@@ -111,6 +114,7 @@ export function readConfig(
     },
     logLevel: logLevel(text('logLevel'), faults),
     rateLimits: rateLimits(text, faults),
+    trustedProxies: trustedProxies(text('trustedProxies'), faults),
     maxConnections: wholeNumber(
       text('maxConnections'),
       settings.maxConnections,
@@ -229,6 +233,23 @@ function quota(text: string, { name, standard }: SettingFlag, faults: string[]):
     faults.push(`${name} must be requests/seconds, such as ${standard}, not ${JSON.stringify(text)}`)
   }
   return { requests: Number(requests), seconds: Number(seconds) }
+}
+
+function trustedProxies(text: string, faults: string[]): string[] {
+  const proxies = text.split(',').flatMap((proxy) => proxy.trim() || [])
+  for (const proxy of proxies.filter((proxy) => !isAddressRange(proxy))) {
+    faults.push(
+      `${settings.trustedProxies.name} must be IP addresses or ranges, such as 127.0.0.1,10.0.0.0/8; ${JSON.stringify(proxy)} is neither`,
+    )
+  }
+  return proxies
+}
+
+/** Whether a text is an IP address, or one with the length of a prefix. */
+function isAddressRange(text: string): boolean {
+  const [, address = '', length = '0'] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const version = isIP(address)
+  return version !== 0 && Number(length) <= (version === 4 ? 32 : 128)
 }
 
 function database(

@@ -90,6 +90,13 @@ export const settings = {
     standard: '2000/40',
     meaning: 'wrong keys, unknown sessions and sign-ins from one address (IPv6: one /64), in the same format',
   },
+  trustedProxies: {
+    name: 'PURSER_TRUSTED_PROXIES',
+    flag: 'trusted-proxies',
+    standard: '',
+    meaning:
+      'addresses of reverse proxies, comma-separated, such as 127.0.0.1,10.0.0.0/8: their X-Forwarded-For names the client',
+  },
   maxConnections: {
     name: 'PURSER_MAX_CONNECTIONS',
     flag: 'max-connections',

@@ -108,6 +108,7 @@ export async function startService(
       chosenKeys: chosenKeys(config),
       connections: { ...connectionLimits, maxConnections: config.maxConnections },
       rateLimits: config.rateLimits,
+      trustedProxies: config.trustedProxies,
       ...limits,
       system,
       accessLog: config.accessLog,
