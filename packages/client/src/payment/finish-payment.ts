@@ -6,7 +6,14 @@ import type { ProofRecord } from '../wire-types.ts'
 import { bytesOf, paidAnswer, shortAnswer, withBytes } from './paid-answer.ts'
 import { chargedAmountOf, withResult, type PaymentResult } from './payment-result.ts'
 import { readReceipt } from './receipt.ts'
-import { headersOf, methodOf, redirectModeOf, settingsOf, type FetchArguments } from './repeatable-request.ts'
+import {
+  headersOf,
+  isRequest,
+  methodOf,
+  redirectModeOf,
+  settingsOf,
+  type FetchArguments,
+} from './repeatable-request.ts'
 import { defaultTimeoutMs, sendPaidRequest, type PaidAttempt, type ShownProof } from './send-paid-request.ts'
 import { failedPayment, type PaymentFailure, type ShownPayment } from './uncertain-payment.ts'
 
@@ -84,10 +91,12 @@ function sendAttempt(
   const headers = headersOf(request)
   for (const [name, value] of Object.entries(proofHeaders)) headers.set(name, value)
   if (!withBody) for (const name of bodyHeaders) headers.delete(name)
-  const { body, ...settings } = settingsOf(request)
-  const init: RequestInit = { ...settings, method, headers, redirect: 'manual', signal }
-  if (withBody && body !== undefined && body !== null) init.body = body
-  return fetch(url, init)
+  const settings = settingsOf(request)
+  const body = (withBody && settings.body) || null
+  const init: RequestInit = { ...settings, method, headers, body, redirect: 'manual', signal }
+  const { input } = request
+  // A `Request` may have settings that cannot be read, such as the dispatcher of a proxy.
+  return fetch(withBody && isRequest(input) && input.url === url ? input : url, init)
 }
 
 const bodyHeaders = [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 
@@ -42,11 +42,51 @@ test(
   },
 )
 
+for (const how of ['its init', 'a Request'] as const) {
+  test(`The paid request uses the dispatcher of ${how}, such as a proxy`, async (context) => {
+    const { merchant, pay } = await openMarket(context, service)
+    await fetch(merchant.url)
+    const platform = Reflect.get(globalThis, Symbol.for('undici.globalDispatcher.1')) as Dispatcher
+    const sent: boolean[] = []
+    const dispatcher: Dispatcher = {
+      dispatch: (options, handler) => {
+        sent.push(new Headers(options.headers).has('x-payment-proof'))
+        return platform.dispatch(options, handler)
+      },
+    }
+    const url = `${merchant.url}/data`
+    const init = { dispatcher, method: 'POST', body: 'question' } as RequestInit
+    const { status } = await (how === 'its init' ? pay()(url, init) : pay()(new Request(url, init)))
+    assert.equal(status, 200)
+    assert.deepEqual(sent, [false, true])
+    const bodies = merchant.visits.slice(-2).map(({ body }) => body)
+    assert.deepEqual(bodies, ['question', 'question'])
+  })
+}
+
+test('A Request that redirects to itself as GET is paid without its body', async (context) => {
+  const { pay } = await openMarket(context, service)
+  const url = await startImpatientMerchant(context, (request, response) => {
+    if (request.headers['x-payment-proof'] === undefined) return false
+    if (request.method === 'POST') response.writeHead(303, { location: '/data' }).end()
+    else response.end('goods')
+    return true
+  })
+  const answer = await pay()(new Request(url, { method: 'POST', body: 'question' }))
+  assert.equal(await answer.text(), 'goods')
+})
+
+interface Dispatcher {
+  readonly dispatch: (options: { readonly headers?: HeadersInit }, handler: unknown) => boolean
+}
+
 /** The URL of a merchant that requests a payment before it has read the body. */
-async function startImpatientMerchant(context: {
-  readonly after: (stop: () => Promise<void>) => void
-}): Promise<string> {
-  const server = createServer((_request, response) => {
+async function startImpatientMerchant(
+  context: { readonly after: (stop: () => Promise<void>) => void },
+  answers: (request: IncomingMessage, response: ServerResponse) => boolean = () => false,
+): Promise<string> {
+  const server = createServer((request, response) => {
+    if (answers(request, response)) return
     const offer = { amount: '4.00', currency: 'USDC', resource: url, merchant_domain: merchantDomain }
     const challenge = JSON.stringify({ scheme: 'svc-sandbox', network: 'sandbox', ...offer })
     response.writeHead(402, { 'x-payment-challenge': Buffer.from(challenge).toString('base64url') }).end()

@@ -77,7 +77,7 @@ function kept(request: FetchArguments | undefined): KeptRequest {
 /** Whether the request can be repeated without a copy. */
 export function isRepeatableRequest({ input, init }: FetchArguments): boolean {
   const body = init?.body ?? null
-  if (body === null) return !isRequest(input) || input.body === null || init?.body === null
+  if (body === null) return !isRequest(input) || input.body === null
   return (
     typeof body === 'string' ||
     body instanceof ArrayBuffer ||
@@ -111,6 +111,6 @@ async function readUpTo(
 }
 
 /** Checks the shape, because the platform's fetch also accepts a library's `Request`. */
-function isRequest(input: FetchArguments['input']): input is Request {
+export function isRequest(input: FetchArguments['input']): input is Request {
   return typeof input === 'object' && !(input instanceof URL)
 }
