@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { createServer, type ServerResponse } from 'node:http'
 import { test } from 'node:test'
 
+import { Hono } from 'hono'
+
 import { requirePayment as forFetch } from '@purser/merchant/fetch'
+import { requirePayment as forHono } from '@purser/merchant/hono'
 import { paymentOf, requirePayment as forNode } from '@purser/merchant/node'
 
 import { shareTestService } from '../../../service/testing/shared-service.ts'
@@ -65,6 +68,29 @@ for (const [refund, next] of [
     assert.equal(status, next)
     if (next === 402) assert.equal(challenge.reason, 'nonce_reused')
     assert.equal(await spent(), refund === '4.00' ? '0.00' : '3.00')
+  })
+}
+
+for (const capture of ['after', 'metered'] as const) {
+  test(`An error that onError of Hono answers with 200 is not charged (capture ${capture})`, async (context) => {
+    const adapter = {
+      name: 'Hono',
+      open: (options: Parameters<typeof forHono>[0]) => {
+        const app = new Hono()
+        app.onError((_error, answer) => answer.json({ error: 'sorry' }, 200))
+        app.get('/data', forHono(options), () => {
+          throw new Error('the log is full')
+        })
+        return listenWithFetch(app.fetch)
+      },
+    }
+    const { proofFor, pay, spent } = await openShop(context, service, adapter, { capture })
+    const proof = await proofFor('/data')
+    const { text } = await pay('/data', proof)
+    assert.equal(text, '{"error":"sorry"}')
+    assert.equal(await spent(), '0.00')
+    const { body } = await service.call('GET', `/v1/payments/proofs/${proof.nonce}`)
+    assert.equal(body.status, 'voided')
   })
 }
 

@@ -30,8 +30,10 @@ export async function deliver(
   try {
     const answer = await handle()
     isDelivered = statusOf(answer) < 500 && !signal.aborted
-    isWatched = isDelivered && answer.body !== null && paid.redeliversUnfinished
-    return isWatched ? watchBody(answer, signal, paid) : answer
+    if (!isDelivered || answer.body === null || !paid.redeliversUnfinished) return answer
+    const watched = watchBody(answer, signal, paid)
+    isWatched = true
+    return watched
   } catch (thrown) {
     isDelivered = isAnswer(thrown)
     throw thrown

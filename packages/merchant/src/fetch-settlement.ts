@@ -28,7 +28,7 @@ export async function deliverAuthorized(
   signal.addEventListener('abort', onGone, { once: true })
   let answer: Response
   try {
-    answer = await handle()
+    answer = sendable(await handle())
     if (signal.aborted) return toNobody()
   } catch (thrown) {
     const status = statusOfThrown?.(thrown)
@@ -148,6 +148,11 @@ async function endedWithin(milliseconds: number, work: Promise<unknown>): Promis
   const late = new Promise((resolve) => (timer = setTimeout(resolve, milliseconds)))
   await Promise.race([work, late])
   clearTimeout(timer)
+}
+
+/** A copy, made before the charge: a response that cannot be sent, such as a used one, is a failure of the handler. */
+function sendable(answer: Response): Response {
+  return answer.status < 200 ? answer : new Response(answer.body, answer)
 }
 
 function headOf(answer: Response): HandlerResponse {

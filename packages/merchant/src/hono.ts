@@ -14,6 +14,8 @@ interface Context {
     readonly matchedRoutes: readonly { readonly path: string; readonly basePath?: string }[]
   }
   readonly env: unknown
+  /** What the handler has thrown, if `onError` has answered it. */
+  readonly error: Error | undefined
   get res(): Response
   set res(response: Response | undefined)
   header(name: string, value: string): void
@@ -42,6 +44,7 @@ export function requirePayment<C extends Context>(options: PaymentOptions<C>) {
     if (decision.outcome === 'authorized') {
       const settled = await deliverAuthorized(decision, raw, async () => {
         await next()
+        if (context.error) await decision.void()
         return context.res
       })
       // Otherwise Hono adds the headers of the earlier response, which may be withheld.

@@ -34,7 +34,9 @@ export function beginDelivery(response: ServerResponse, paid: Paid): boolean {
     void paid.notStarted()
     return false
   }
-  for (const [name, value] of Object.entries(paid.headers)) response.setHeader(name, value)
+  // The application may have begun the response while the payment was verified.
+  const headers = response.headersSent ? {} : paid.headers
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
   let hasAllLeft = false
   response.prependOnceListener('finish', () => (hasAllLeft = isWhole(response)))
   response.once('close', () => {

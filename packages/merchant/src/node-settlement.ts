@@ -16,7 +16,8 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
   const { socket } = response
   const isMetered = authorized.capture === 'metered'
   // Its head may leave before the receipt's headers are known.
-  if (isMetered && !response.hasHeader('cache-control')) response.setHeader('cache-control', 'private')
+  const isOpen = isMetered && !response.headersSent && !response.hasHeader('cache-control')
+  if (isOpen) response.setHeader('cache-control', 'private')
   const real = {
     writeHead: response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse,
     write: response.write.bind(response) as (...args: unknown[]) => boolean,
@@ -47,9 +48,7 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
       if (rest.length === 0 && status === response.statusCode) return response
       throw alreadySent()
     }
-    if (!(Number.isInteger(status) && status >= 100 && status <= 999)) {
-      throw new RangeError(`Invalid status code: ${status}`)
-    }
+    assertStatus(status, undefined)
     response.statusCode = status
     const headers = typeof rest[0] === 'string' ? rest[1] : rest[0]
     if (typeof rest[0] === 'string') response.statusMessage = rest[0]
@@ -75,8 +74,8 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
     if (state === 'passing') return real.end(...args)
     if (isEndHeld) return response
     if (typeof args[0] !== 'function' && args[0] !== undefined && args[0] !== null) assertChunk(args[0])
-    isEndHeld = true
     hold(() => real.end(...args))
+    isEndHeld = true
     return response
   }
   response.destroy = (error?: Error) => {
@@ -103,6 +102,8 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
   }
 
   function hold(call: () => unknown): void {
+    // What Node refuses is an error of the handler, and must not be charged first.
+    if (!settling && !response.headersSent) assertStatus(response.statusCode, response.statusMessage)
     isHeadHeld = true
     held.push(call)
     if (!settling) void settle().then(release)
@@ -127,7 +128,12 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
       }
     }
     let hasRoom = true
-    for (const call of held.splice(0)) hasRoom = call() !== false
+    try {
+      for (const call of held.splice(0)) hasRoom = call() !== false
+    } catch (error) {
+      // The handler has returned, so it cannot answer this error: cut the response off.
+      return void real.destroy(error as Error)
+    }
     // The handler was told to wait.
     if (hasRoom && !response.writableEnded) response.emit('drain')
   }
@@ -195,6 +201,16 @@ function assertChunk(chunk: unknown): void {
   if (typeof chunk === 'string' || chunk instanceof Uint8Array) return
   const message = `The chunk must be a string, a Buffer or a Uint8Array, not ${typeof chunk}`
   throw Object.assign(new TypeError(message), { code: 'ERR_INVALID_ARG_TYPE' })
+}
+
+function assertStatus(status: number, message: string | undefined): void {
+  if (!(Number.isInteger(status) && status >= 100 && status <= 999)) {
+    const error = new RangeError(`Invalid status code: ${status}`)
+    throw Object.assign(error, { code: 'ERR_HTTP_INVALID_STATUS_CODE' })
+  }
+  if (message !== undefined && !/^[\t\x20-\x7e\x80-\xff]*$/.test(message)) {
+    throw Object.assign(new TypeError('Invalid character in statusMessage'), { code: 'ERR_INVALID_CHAR' })
+  }
 }
 
 function alreadySent(): Error {

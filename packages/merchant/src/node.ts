@@ -42,7 +42,8 @@ export function requirePayment(
       onError(error)
       // A response that has started cannot be undone: abort it, so that the customer notices.
       if (response.headersSent) response.destroy()
-      else response.writeHead(500).end()
+      // Without a reason phrase of the handler, which may be the error.
+      else response.writeHead(500, 'Internal Server Error').end()
     })
   }
 

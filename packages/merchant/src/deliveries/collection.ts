@@ -99,6 +99,7 @@ export function createCollector(options: CollectorOptions) {
 
   async function collect(shown: Shown, claim: Claim, signal: AbortSignal): Promise<Collection> {
     const { proof, offer, preflight, capturesLater, reportsDelivery } = shown
+    let mayBePaid = claim.isResumed
     try {
       // A delivery that may already be paid needs no pre-flight check.
       if (preflight && !claim.isResumed) {
@@ -115,6 +116,7 @@ export function createCollector(options: CollectorOptions) {
         expected_currency: currency,
       }
       const callOptions = { idempotencyKey: claim.key, signal, timeout: Math.ceil(timeout / 3) }
+      mayBePaid = true
       if (capturesLater) {
         if (!canCapture(client)) throw new TypeError('client has no methods authorize, capture and void')
         const seconds = captureSeconds === undefined ? {} : { capture_seconds: captureSeconds }
@@ -137,8 +139,9 @@ export function createCollector(options: CollectorOptions) {
       return { outcome: 'charged', transactionId, delivered, notDelivered, notStarted }
     } catch (error) {
       const refusal = refusalOf(error)
-      // Anyone can send many refused requests, so nothing is stored for them.
-      if (hasChargedNothing(error) && !claim.isResumed) await claim.forget()
+      // Anyone can send many refused requests, so nothing is stored for them. After a pre-flight check without an answer,
+      // the next request must check again.
+      if (!mayBePaid || (hasChargedNothing(error) && !claim.isResumed)) await claim.forget()
       else await claim.inDoubt()
       if (refusal?.isForMerchant !== false) onError(error)
       return refusal

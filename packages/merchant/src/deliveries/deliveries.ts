@@ -103,10 +103,38 @@ export function createDeliveries({ store = keepInProcess(), leaseMs, onError }: 
     // Only Node's timers keep a process alive.
     if (typeof timer === 'object') timer.unref()
 
+    /** What this claim has tried to store: a store may have changed it, although its answer was lost. */
+    const tried = new Set([current])
+
+    /** Replaces the record of this claim; false if there is another one, or none. */
+    async function put(next: KeptDelivery | undefined): Promise<boolean> {
+      if (next) tried.add(next.text)
+      const isReplaced = async () => await inTime(store.replace(id, current, next))
+      let lost: { readonly error: unknown } | undefined
+      let isMade = await isReplaced().catch((error: unknown) => {
+        lost = { error }
+        return false
+      })
+      if (!isMade) {
+        const text = await inTime(store.read(id))
+        isMade = text === next?.text && (text !== undefined || lost !== undefined)
+        if (!isMade && text !== undefined && tried.has(text)) {
+          current = text
+          isMade = await isReplaced()
+        } else if (!isMade && lost) throw lost.error
+      }
+      if (isMade && next) {
+        current = next.text
+        tried.clear()
+        tried.add(current)
+      }
+      return isMade
+    }
+
     async function renew(): Promise<void> {
       const next = kept(claimed({ key, runs, amount, isAccepted }))
       try {
-        if (!isOver && (await inTime(store.replace(id, current, next)))) current = next.text
+        if (!isOver) await put(next)
       } catch (error) {
         onError(error)
       }
@@ -115,9 +143,8 @@ export function createDeliveries({ store = keepInProcess(), leaseMs, onError }: 
     async function take(toCapture: string | undefined): Promise<boolean> {
       if (isOver) return false
       const next = kept(claimed({ key, runs, amount: amount ?? toCapture, isAccepted }))
-      const isReplaced = await inTime(store.replace(id, current, next))
       // A full store may have dropped it.
-      if (!isReplaced && !(await inTime(store.replace(id, undefined, next)))) return false
+      if (!(await put(next)) && !(await inTime(store.replace(id, undefined, next)))) return false
       current = next.text
       amount ??= toCapture
       return true
@@ -131,7 +158,7 @@ export function createDeliveries({ store = keepInProcess(), leaseMs, onError }: 
       await renewal
       try {
         const to = record && kept(record)
-        const isReplaced = await inTime(store.replace(id, current, to))
+        const isReplaced = await put(to)
         if (!isReplaced && to) await inTime(store.replace(id, undefined, to))
       } catch (error) {
         onError(error)

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { Purser, wrapFetchWithPayment } from '@purser/client'
+import { createPaymentGate } from '@purser/merchant'
 
+import { issueKey, issueProof, merchantDomain, preparePurchase } from '../../../../service/testing/service.ts'
 import { shareTestService } from '../../../../service/testing/shared-service.ts'
 import { adapters } from '../../testing/adapters.ts'
-import { openShop, type Purchase } from '../../testing/purchase.ts'
+import { encode, openShop, price, type Purchase } from '../../testing/purchase.ts'
+import { keepInProcess, type DeliveryStore } from './delivery-store.ts'
 
 const service = await shareTestService()
 const purchases = 80
@@ -88,6 +92,52 @@ test('A paying fetch gets the goods of a payment that could not be confirmed at 
   assert.deepEqual([answer.status, (await answer.json()).goods], [200, 'rows'])
   assert.deepEqual([shop.runs, await spent()], [1, '4.00'])
 })
+
+const leaseTimeout = 600
+
+for (const loss of ['rejects', 'says that nothing was changed'] as const) {
+  for (const [change, what] of [
+    [2, 'a renewal'],
+    [4, 'the end'],
+  ] as const) {
+    test(`A proof is delivered once if the delivery store makes ${what} but ${loss}`, async () => {
+      const apiKey = await issueKey(service, { role: 'merchant' })
+      const gate = createPaymentGate({
+        client: new Purser({ apiKey, baseUrl: service.url }),
+        merchantDomain,
+        price,
+        leaseTimeout,
+        deliveries: losing({ change, loss }),
+        onError: () => undefined,
+      })
+      const proof = await issueProof(service, await preparePurchase(service), price)
+      const ask = () =>
+        gate({ method: 'GET', target: '/data', proof: encode(proof), request: {}, reportsDelivery: true })
+      const first = await ask()
+      assert(first.outcome === 'paid')
+      // It is renewed twice.
+      await sleep(leaseTimeout * 0.85)
+      await first.delivered()
+      await sleep(leaseTimeout * 1.2)
+      assert.equal((await ask()).outcome, 'refused')
+    })
+  }
+}
+
+/** A store over a network that loses the answer to one change. */
+function losing({ change, loss }: { readonly change: number; readonly loss: string }): DeliveryStore {
+  const store = keepInProcess()
+  let changes = 0
+  return {
+    read: (id) => store.read(id),
+    replace: async (id, from, to) => {
+      const isMade = await store.replace(id, from, to)
+      if (!isMade || ++changes !== change) return isMade
+      if (loss === 'rejects') throw new Error('the connection to the store broke')
+      return false
+    },
+  }
+}
 
 /** The service's own record: one payment per resource. */
 async function chargedOnceEach({ mandateId }: Purchase): Promise<void> {
