@@ -66,12 +66,15 @@ export async function deliverAuthorized(
 
 /**
  * The same response, whose end is sent only once it is settled. If the customer disconnects after the first
- * byte, the amount so far is charged; if the handler fails, nothing is.
+ * byte, the amount so far is charged; if the handler fails while the customer reads, nothing is.
  */
 function meterBody(answer: Response, signal: AbortSignal, authorized: Authorized): Response {
   const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
   let hasSent = false
   let isOver = false
+  /** When the last piece was sent, and when the customer last asked for one after a pause. */
+  let sentAtMs = Infinity
+  let waitedAtMs = -Infinity
   /** The settlement of a stalled stream. */
   let cutting: Promise<unknown> | undefined
 
@@ -107,11 +110,12 @@ function meterBody(answer: Response, signal: AbortSignal, authorized: Authorized
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
+        if (performance.now() - sentAtMs >= pauseMs) waitedAtMs = performance.now()
         let piece: ReadableStreamReadResult<Uint8Array>
         try {
           piece = await reader.read()
         } catch (error) {
-          await end('failed')
+          await end(performance.now() - waitedAtMs < blamedForMs ? 'gone' : 'failed')
           return controller.error(error)
         }
         if (cutting) {
@@ -120,6 +124,7 @@ function meterBody(answer: Response, signal: AbortSignal, authorized: Authorized
         }
         if (!piece.done) {
           hasSent = true
+          sentAtMs = performance.now()
           return controller.enqueue(piece.value)
         }
         if (await end('whole')) controller.close()
@@ -133,6 +138,13 @@ function meterBody(answer: Response, signal: AbortSignal, authorized: Authorized
   dropped.register(body, onGone)
   return withReceipt(new Response(body, answer), { headers: { 'cache-control': 'private' } })
 }
+
+/**
+ * If the customer has paused this long, and the stream fails soon afterwards, a time limit may have passed in the pause: then the
+ * amount so far is charged.
+ */
+const pauseMs = 100
+const blamedForMs = 1_000
 
 /** If a layer above discards the body unread, its end would never be reported. */
 const dropped = new FinalizationRegistry<() => void>((onGone) => onGone())

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect, constants, createServer, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
+import {
+  connect,
+  constants,
+  createServer,
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  type Http2ServerResponse,
+} from 'node:http2'
 import { text } from 'node:stream/consumers'
 import { test, type TestContext } from 'node:test'
 
@@ -156,6 +163,23 @@ for (const adapter of adapters) {
     })
   }
 }
+
+test('A response that is charged after its handler pushes no other one before', async (context) => {
+  const pushing: Adapter = {
+    name: 'node:http2',
+    open: (options) => {
+      const sell = forNode(options, (_request, response) => {
+        const { createPushResponse } = response as unknown as Http2ServerResponse
+        createPushResponse.call(response, { ':path': '/more' }, (error) => response.end(error?.message))
+      })
+      return listen(createServer(sell as never))
+    },
+  }
+  const { proofFor, buy } = await open(context, pushing, { capture: 'after' })
+  const { status, text: body } = await buy('/data', await proofFor('/data'))
+  const refusal = 'A response that is charged after its handler cannot push another one'
+  assert.deepEqual([status, body], [200, refusal])
+})
 
 /** Opens a shop over HTTP/2. */
 async function open(context: TestContext, adapter: Adapter, options: Partial<PaymentOptions>) {

@@ -15,8 +15,9 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
   }
   const { socket } = response
   const isMetered = authorized.capture === 'metered'
-  // Its head may leave before the receipt's headers are known.
-  const isOpen = isMetered && !response.headersSent && !response.hasHeader('cache-control')
+  // A metered head may leave before the receipt's headers are known, and file servers make a file public by default. The
+  // application may have begun the response while the payment was verified.
+  const isOpen = !response.headersSent && !response.hasHeader('cache-control')
   if (isOpen) response.setHeader('cache-control', 'private')
   const real = {
     writeHead: response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse,
@@ -25,6 +26,8 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
     flushHeaders: response.flushHeaders.bind(response),
     destroy: response.destroy.bind(response),
   }
+  // A pushed response of HTTP/2 would leave before the charge.
+  if ('createPushResponse' in response) Object.assign(response, { createPushResponse: refusePush })
   const held: (() => unknown)[] = []
   let state: 'holding' | 'passing' | 'discarding' = 'holding'
   let isHeadHeld = false
@@ -33,6 +36,8 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
   let hasAllLeft = false
   let isCut = false
   let isDestroyedByHandler = false
+  /** Whether the customer is slower than the handler: what ends the response then may be a time limit that it has caused. */
+  let isStalled = false
 
   // What a handler sees of a response that it has begun or ended.
   Object.defineProperties(response, {
@@ -79,6 +84,7 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
     return response
   }
   response.destroy = (error?: Error) => {
+    isStalled ||= response.writableNeedDrain
     // A handler may also destroy a response because the customer has left.
     isDestroyedByHandler ||= !isClosed(response) && !isClosedFromOutside(response, socket)
     // Over HTTP/2, a response that ends without an error looks complete.
@@ -89,6 +95,10 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
   response.once('close', () => void onClose())
   if (isMetered) {
     response.once('close', settleInTime(authorized.settleWithinMs, cutOff))
+    // The server's timeout for an idle connection destroys it without an error.
+    const onTimeout = () => (isStalled = true)
+    socket?.once('timeout', onTimeout)
+    response.once('close', () => socket?.off('timeout', onTimeout))
   }
   return true
 
@@ -151,7 +161,7 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
 
   async function onClose(): Promise<void> {
     if (!settling) {
-      if (!isCut && (isDestroyedByHandler || !isClosedFromOutside(response, socket)))
+      if (!isCut && !isStalled && (isDestroyedByHandler || !isClosedFromOutside(response, socket)))
         return void (await authorized.void())
       // Without a byte the customer has nothing, and may come again.
       if (!(isMetered && hasLeft(response))) return authorized.notDelivered()
@@ -211,6 +221,10 @@ function assertStatus(status: number, message: string | undefined): void {
   if (message !== undefined && !/^[\t\x20-\x7e\x80-\xff]*$/.test(message)) {
     throw Object.assign(new TypeError('Invalid character in statusMessage'), { code: 'ERR_INVALID_CHAR' })
   }
+}
+
+function refusePush(_headers: unknown, callback: (error: Error) => void): void {
+  callback(new Error('A response that is charged after its handler cannot push another one'))
 }
 
 function alreadySent(): Error {

@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 
 import type { Proof } from '@purser/client'
+import type { Payment } from '@purser/merchant'
+import { paymentOf as ofExpress, requirePayment as forExpress } from '@purser/merchant/express'
+import { paymentOf as ofFastify, requirePayment as forFastify } from '@purser/merchant/fastify'
 import { paymentOf as ofFetch, requirePayment as forFetch } from '@purser/merchant/fetch'
 import { paymentOf as ofNode, requirePayment as forNode } from '@purser/merchant/node'
+import express from 'express'
+import fastify from 'fastify'
 
 import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { adapters, listenWithFetch, type Adapter } from '../testing/adapters.ts'
@@ -120,6 +128,110 @@ for (const how of ['stalls', 'disconnects'] as const) {
     await until(async () => (await fateOf(proof)).status !== 'authorized')
     assert.deepEqual([(await fateOf(proof)).status, await spent()], ['captured', '0.75'])
     if (how === 'stalls') await assert.rejects(reader.read())
+  })
+}
+
+const filmBytes = 24_000_000
+const pieceBytes = 65_536
+
+async function* film(payment: Payment | undefined): AsyncGenerator<Uint8Array> {
+  for (let sent = pieceBytes; sent < filmBytes; sent += pieceBytes) {
+    payment?.meter(((4 * sent) / filmBytes).toFixed(2))
+    yield new Uint8Array(pieceBytes)
+  }
+}
+
+/** Handlers with a time limit for the whole stream, which passes while the customer does not read. */
+const limited: readonly Adapter[] = [
+  {
+    name: 'node:http',
+    open: (all) =>
+      listen(
+        createServer(
+          forNode(all, async (request, response) => {
+            const frames = Readable.from(film(ofNode(request)), { objectMode: false })
+            await pipeline(frames, response, { signal: timeLimit() }).catch(() => undefined)
+          }),
+        ),
+      ),
+  },
+  {
+    name: 'Express',
+    open: (all) => {
+      const app = express().set('env', 'test')
+      app.get('/film', forExpress(all), async (request, response) => {
+        const frames = Readable.from(film(ofExpress(request)), { objectMode: false })
+        await pipeline(frames, response, { signal: timeLimit() })
+      })
+      return listen(createServer(app))
+    },
+  },
+  {
+    name: 'Fastify',
+    open: async (all) => {
+      const app = fastify()
+      app.get('/film', { preHandler: forFastify(all) }, (request, reply) =>
+        reply.send(Readable.from(film(ofFastify(request)), { objectMode: false, signal: timeLimit() })),
+      )
+      await app.ready()
+      return listen(app.server)
+    },
+  },
+  {
+    name: 'Fetch style',
+    open: (all) =>
+      listenWithFetch(
+        forFetch(all, (request) => {
+          const frames = ReadableStream.from(film(ofFetch(request)))
+          return new Response(frames.pipeThrough(new TransformStream(), { signal: timeLimit() }))
+        }),
+      ),
+  },
+  {
+    name: 'node:http, a transformed upload and server.timeout',
+    open: async (all) => {
+      const server = createServer(
+        forNode(all, async (request, response) => {
+          let bytes = 0
+          const copy = new Transform({
+            transform(piece: Buffer, _encoding, done) {
+              bytes += piece.length
+              ofNode(request)?.meter((bytes / 1_000_000).toFixed(2))
+              done(null, piece)
+            },
+          })
+          await pipeline(request, copy, response).catch(() => undefined)
+        }),
+      )
+      server.timeout = timeLimitMs
+      return listen(server)
+    },
+  },
+]
+const timeLimitMs = 1_000
+const timeLimit = () => AbortSignal.timeout(timeLimitMs)
+
+for (const adapter of limited) {
+  test(`A customer who stalls until a time limit of the merchant ends the stream pays for what was sent (${adapter.name})`, async (context) => {
+    const purchase = await openShop(context, service, adapter, { capture: 'metered' })
+    const proof = await purchase.proofFor('/film')
+    const { hostname, port } = new URL(purchase.urlOf('/'))
+    const socket = connect(Number(port), hostname).on('error', () => undefined)
+    context.after(() => socket.destroy())
+    const head = `Host: x\r\nX-Payment-Proof: ${encode(proof)}\r\n`
+    if (adapter.name.includes('upload')) {
+      // All but the last byte.
+      socket.write(`POST /film HTTP/1.1\r\n${head}Content-Length: 2000001\r\n\r\n${'x'.repeat(2_000_000)}`)
+      socket.resume()
+    } else {
+      socket.write(`GET /film HTTP/1.1\r\n${head}\r\n`)
+      await once(socket, 'readable')
+      await setTimeout(timeLimitMs * 1.5)
+      socket.resume()
+    }
+    await until(async () => !['open', 'authorized'].includes((await fateOf(proof)).status))
+    assert.equal((await fateOf(proof)).status, 'captured')
+    assert.notEqual(await purchase.spent(), '0.00')
   })
 }
 

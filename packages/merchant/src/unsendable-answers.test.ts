@@ -35,7 +35,7 @@ const withResponses: readonly Adapter[] = [
     name: 'Hono',
     open: (options) => listenWithFetch(new Hono().get('/*', forHono(options), usedResponse).fetch),
   },
-  { name: 'Next', open: (options) => listenWithFetch(forNext(options, usedResponse) as never) },
+  { name: 'Next', open: (options) => listenWithFetch(forNext(options, usedResponse)) },
 ]
 for (const adapter of withResponses) {
   for (const capture of captures) {
