@@ -364,3 +364,70 @@ test('A refusal promises room only if there will be some', async () => {
     [null, '0.00 committed + 5.01 > 5.00, a limit of the mandate; it never has room for this payment.'],
   )
 })
+
+for (const [name, window, startMs] of [
+  ['a rolling minute', { rolling_seconds: 60 }, Date.UTC(2026, 10, 20, 12)],
+  ['a day', { calendar: 'day', time_zone: 'UTC' }, Date.UTC(2026, 10, 20, 23, 59)],
+] as const) {
+  test(`A limit over ${name} holds just after an agent has left a frozen budget`, async (t) => {
+    const service = await startTestService(t)
+    service.clock.nowMs = startMs
+    const limits = [{ window, max_amount: '5.00' }]
+    const shared = await service.call('POST', '/v1/budgets', { body: { name: 'Shared', limits } })
+    const { body: frozen } = await service.call('POST', '/v1/budgets', {
+      body: { name: 'Frozen', limits: [] },
+    })
+    const own = await preparePurchase(service, { limits })
+    const [leaving, other] = [
+      await preparePurchase(service, { budget_id: shared.body.id }),
+      await preparePurchase(service, { budget_id: shared.body.id }),
+    ]
+    const assign = async ({ agentId }: Purchase, budgetId: string | null) => {
+      const body = { budget_id: budgetId }
+      assert.equal((await service.call('PATCH', `/v1/agents/${agentId}`, { body })).status, 200)
+    }
+    for (const purchase of [own, leaving]) await assign(purchase, frozen.id)
+    for (const purchase of [own, other]) {
+      assert.equal((await verifyProof(service, await issueProof(service, purchase, '5.00'))).status, 200)
+    }
+    service.clock.nowMs += 54_000
+    assert.equal((await service.call('POST', `/v1/budgets/${frozen.id}/freeze`)).status, 200)
+    for (const purchase of [own, leaving]) await assign(purchase, null)
+    service.clock.nowMs += 2_000
+    for (const purchase of [own, leaving, other]) {
+      const { status, body } = await askForProof(service, purchase, '0.01')
+      assert.equal(status, 402, body.reason_code)
+    }
+    service.clock.nowMs += 10_000
+    for (const purchase of [own, leaving]) {
+      assert.equal((await verifyProof(service, await issueProof(service, purchase, '0.01'))).status, 200)
+    }
+  })
+}
+
+test('A proof stays void after its agent has left two budgets that were frozen, the later one by a slow clock', async (t) => {
+  const service = await startTestService(t)
+  const purchase = await preparePurchase(service)
+  const budgets: string[] = []
+  for (const name of ['First', 'Second']) {
+    budgets.push((await service.call('POST', '/v1/budgets', { body: { name, limits: [] } })).body.id)
+  }
+  const assign = async (budgetId: string | null) => {
+    const body = { budget_id: budgetId }
+    assert.equal((await service.call('PATCH', `/v1/agents/${purchase.agentId}`, { body })).status, 200)
+  }
+  const freezeAndLeave = async (budgetId = '') => {
+    await assign(budgetId)
+    for (const action of ['freeze', 'unfreeze']) {
+      assert.equal((await service.call('POST', `/v1/budgets/${budgetId}/${action}`)).status, 200)
+    }
+    await assign(null)
+  }
+  await freezeAndLeave(budgets[0])
+  const proof = await issueProof(service, purchase)
+  service.clock.nowMs -= 5_000
+  await freezeAndLeave(budgets[1])
+  service.clock.nowMs += 6_000
+  assert.equal((await verifyProof(service, proof)).body.reason, 'proof_expired')
+  assert.equal((await verifyProof(service, await issueProof(service, purchase))).status, 200)
+})

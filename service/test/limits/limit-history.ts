@@ -312,6 +312,7 @@ class LimitHistory {
         resourceUrl,
         bookedAtMs: isCounted ? bookedAtMs : nowMs,
         budgetIds: chain.map(({ id }) => id),
+        agentEndedAtMs: this.#model.endedAtMsOf(mandate.agentId),
         amountMicro,
         state: 'open',
         expiresAtMs: hold.expiresAtMs,

@@ -9,6 +9,8 @@ export interface ModelPayment {
   readonly bookedAtMs: number
   /** The shared budgets that it counts in. */
   readonly budgetIds: readonly string[]
+  /** What had ended below budgets that its agent had left when it was issued: `endedAtMsOf`. */
+  readonly agentEndedAtMs: number
   readonly amountMicro: bigint
   /** `stopped`: an open one that a freeze has ended, and that may still be counted until it is released. */
   state: 'open' | 'stopped' | 'authorized' | 'captured' | 'ended'
@@ -55,6 +57,9 @@ export interface JudgedCheck {
   readonly verdict: Verdict
 }
 
+/** Max difference between the clocks of two machines. */
+const maxClockGapMs = 10_000
+
 /** Limits and shared budgets by brute force: every question recounts all payments. */
 export class LimitModel {
   readonly payments: ModelPayment[] = []
@@ -83,20 +88,24 @@ export class LimitModel {
     for (const budget of this.#pathOf(this.agentBudgets.get(agentId) ?? null)) {
       const endedAtMs = budget.isFrozen ? nowMs : budget.endedAtMs
       if (after.includes(budget) || endedAtMs === null) continue
-      const earlier = this.#agentEndedAtMs.get(agentId) ?? 0
-      this.#agentEndedAtMs.set(agentId, Math.max(earlier, endedAtMs))
+      this.#agentEndedAtMs.set(agentId, Math.max(this.endedAtMsOf(agentId) + 1, endedAtMs))
     }
     this.agentBudgets.set(agentId, budgetId)
   }
 
   /** Whether a budget that the payment does not count in, because it was assigned later, has ended it. */
-  isEndedLater({ mandateId, budgetIds, bookedAtMs }: ModelPayment): boolean {
+  isEndedLater({ mandateId, budgetIds, bookedAtMs, agentEndedAtMs }: ModelPayment): boolean {
     const mandate = this.mandates.get(mandateId)!
-    if (bookedAtMs <= (this.#agentEndedAtMs.get(mandate.agentId) ?? 0)) return true
+    const isUpTo = (endedAtMs: number) => endedAtMs > 0 && bookedAtMs <= endedAtMs + maxClockGapMs
+    const endedAtMs = this.endedAtMsOf(mandate.agentId)
+    if (endedAtMs !== agentEndedAtMs && isUpTo(endedAtMs)) return true
     return this.chainOf(mandate).some(
-      ({ id, isFrozen, endedAtMs }) =>
-        !budgetIds.includes(id) && (isFrozen || (endedAtMs !== null && bookedAtMs <= endedAtMs)),
+      ({ id, isFrozen, endedAtMs }) => !budgetIds.includes(id) && (isFrozen || isUpTo(endedAtMs ?? 0)),
     )
+  }
+
+  endedAtMsOf(agentId: string): number {
+    return this.#agentEndedAtMs.get(agentId) ?? 0
   }
 
   bookingTime(mandate: ModelMandate, nowMs: number): number {

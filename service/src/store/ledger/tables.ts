@@ -145,7 +145,7 @@ export const agents = tenantTable(
     status: oneOf('active', 'revoked'),
     /** The shared budget of its mandates and the budgets above it, nearest first; null for none. */
     budgetPath: nullable(json<readonly string[]>()),
-    /** When open payments last ended below budgets that it has left; 0 for never. */
+    /** When open payments last ended below budgets that it has left; 0 for never. Each time it grows. */
     endedAtMs: integer(),
     createdAtMs: integer(),
     revokedAtMs: nullable(integer()),
@@ -423,6 +423,8 @@ export const payments = tenantTable(
     bookedAtMs: nullable(integer()),
     /** The shared budgets that it counts in, nearest first; null for none. */
     budgetPath: nullable(json<readonly string[]>()),
+    /** The agent's `endedAtMs` when it was issued, so that the agent has left those budgets before; null for 0. */
+    agentEndedAtMs: nullable(integer()),
     /** The version of the mandate that admitted it; null for the first one. */
     mandateVersion: nullable(integer()),
     /** Null if the whole amount was captured, or nothing. */

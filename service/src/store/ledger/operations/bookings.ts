@@ -40,8 +40,8 @@ export type BookedPayment = Pick<
   'amountMicro' | 'resourceUrl' | 'issuedAtMs' | 'bookedAtMs' | 'budgetPath'
 >
 
-/** The columns of a payment that say where it was booked. */
-export type Booking = Pick<PaymentRow, 'bookedAtMs' | 'budgetPath'>
+/** The columns of a payment that say where it was booked, and what had ended before. */
+export type Booking = Pick<PaymentRow, 'bookedAtMs' | 'budgetPath' | 'agentEndedAtMs'>
 
 type Agent = Pick<AgentRow, 'budgetPath' | 'endedAtMs'>
 
@@ -137,7 +137,7 @@ export function statusToCharge(
  * machine may have issued it.
  */
 export function isEndedLater(
-  payment: BookedPayment,
+  payment: BookedPayment & Pick<PaymentRow, 'agentEndedAtMs'>,
   mandate: MandateRow,
   agent: Agent | undefined,
   facts: Pick<Facts, 'row'>,
@@ -145,7 +145,9 @@ export function isEndedLater(
   const { accountId } = mandate
   const bookedAtMs = payment.bookedAtMs ?? payment.issuedAtMs
   const isUpTo = (endedAtMs: number) => endedAtMs > 0 && bookedAtMs <= endedAtMs + maxClockGapMs
-  if (isUpTo(agent?.endedAtMs ?? 0)) return true
+  const endedAtMs = agent?.endedAtMs ?? 0
+  // A payment that was issued after the agent left a budget has not ended with it.
+  if (endedAtMs !== (payment.agentEndedAtMs ?? 0) && isUpTo(endedAtMs)) return true
   return budgetPathOf(mandate, agent).some((id) => {
     if (payment.budgetPath?.includes(id)) return false
     const budget = facts.row(budgets, { accountId, id })
@@ -227,13 +229,8 @@ export class Bookings {
     ]
   }
 
-  /**
-   * When a payment is booked now: never before the last one, and after those that have ended with budgets that the agent has
-   * left, whatever the clock says.
-   */
-  bookingTimeAt(clockMs: number, agent: Agent | undefined): number {
-    const endedAtMs = agent?.endedAtMs ?? 0
-    const nowMs = endedAtMs > 0 ? Math.max(clockMs, endedAtMs + maxClockGapMs + 1) : clockMs
+  /** When a payment is booked now: never before the last one, whatever the clock says. */
+  bookingTimeAt(nowMs: number, agent: Agent | undefined): number {
     if (!isCounted(this.#mandate, agent)) return nowMs
     const budgetTimes = budgetPathOf(this.#mandate, agent).map((id) => this.#budgetUsage(id).bookedAtMs)
     return Math.max(nowMs, this.#usage.bookedAtMs, ...budgetTimes)
@@ -288,7 +285,8 @@ export class Bookings {
       releasedUntilMs: openPayments === 0 ? expiresAtMs - 1 : Math.min(releasedUntilMs, expiresAtMs - 1),
     }
     const bookedAtMs = atMs === payment.issuedAtMs ? null : atMs
-    if (!isCounted(this.#mandate, agent)) return { bookedAtMs, budgetPath: null }
+    const agentEndedAtMs = agent?.endedAtMs || null
+    if (!isCounted(this.#mandate, agent)) return { bookedAtMs, budgetPath: null, agentEndedAtMs }
     // The epochs of budgets matter only for open payments.
     const shares = openPayments > 0 ? { ...this.#usage.budgets } : {}
     for (const id of path) {
@@ -300,7 +298,7 @@ export class Bookings {
     this.#usage = { ...this.#usage, bookedAtMs: atMs, budgets: shares }
     const add: TallyChange = (tally, limit) => addToTally(tally, limit, atMs, { amountMicro, count: 1 })
     this.#changeTallies(payment.resourceUrl, path, { counted: add, open: add })
-    return { bookedAtMs, budgetPath: path.length === 0 ? null : path }
+    return { bookedAtMs, budgetPath: path.length === 0 ? null : path, agentEndedAtMs }
   }
 
   /**

@@ -192,5 +192,6 @@ function newPayment(place: number): PaymentRow {
     authorizationKey: null,
     captureDeadlineMs: null,
     orderId: null,
+    agentEndedAtMs: null,
   }
 }

@@ -80,13 +80,10 @@ export const assignAgent = portOperation('assignAgent', {
     const budgetPath = pathBelow(budgetId, key, facts)
     if (budgetPath === 'budget_not_found') return unchanged(budgetPath)
     if ((agent.budgetPath?.[0] ?? null) === budgetId) return unchanged(toAgent(agent))
-    const endedAtMs = endedBelowLeft(
-      agent.budgetPath,
-      budgetPath,
-      { ...key, nowMs: event.createdAtMs },
-      facts,
-    )
-    const assigned = { ...agent, budgetPath, endedAtMs: Math.max(agent.endedAtMs, endedAtMs) }
+    const { endedAtMs: earlierMs } = agent
+    const left = endedBelowLeft(agent.budgetPath, budgetPath, { ...key, nowMs: event.createdAtMs }, facts)
+    const endedAtMs = left === 0 ? earlierMs : Math.max(left, earlierMs + 1)
+    const assigned = { ...agent, budgetPath, endedAtMs }
     return { outcome: toAgent(assigned), changes: [put(agents, assigned), put(auditEvents, event)] }
   },
 })
