@@ -116,3 +116,21 @@ test('Only owners of the account may back-test a mandate', async () => {
   const agentKey = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
   assert.equal((await service.call('POST', path, { key: agentKey, body })).status, 403)
 })
+
+test('A back-test reproduces the payments under a daily limit after the agent has left a frozen budget', async () => {
+  const daily = { window: { calendar: 'day', time_zone: 'UTC' }, max_amount: '5.00' } as const
+  const limited = await preparePurchase(service, { limits: [daily] })
+  for (let day = 0; day < 4; day++) {
+    await pay(service, limited, '5.00')
+    service.clock.nowMs += 86_400_000
+  }
+  const { id } = await purser.budgets.create({ name: 'Frozen', limits: [] })
+  await purser.agents.update(limited.agentId, { budget_id: id })
+  await purser.budgets.freeze(id)
+  await purser.agents.update(limited.agentId, { budget_id: null })
+  const backtest = (draft: object) => purser.mandates.backtest(limited.mandateId, { draft })
+  const own = await backtest({})
+  assert.deepEqual([own.judged, own.not_judged], [4, []])
+  const wider = await backtest({ limits: [{ ...daily, max_amount: '6.00' }] })
+  assert.deepEqual([wider.judged, wider.to_denied.payments], [4, 0])
+})

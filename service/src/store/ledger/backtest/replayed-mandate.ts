@@ -31,7 +31,7 @@ export class ReplayedMandate {
   readonly #paidSellers = new Set<string>()
 
   constructor(mandate: MandateRow, agent: AgentRow, spentMicro: MicroUsdc) {
-    this.#agent = { ...agent, status: 'active', budgetPath: null }
+    this.#agent = { ...agent, status: 'active', budgetPath: null, endedAtMs: 0 }
     this.#mandate = {
       ...mandate,
       status: 'active',
