@@ -129,6 +129,51 @@ for (const { name, missing, open } of serviceStores) {
   )
 }
 
+for (const how of ['held', 'authorized'] as const) {
+  test(`Check 9 shows what it compared if an amount is ${how}`, async (context) => {
+    const service = await startTestService(context)
+    const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+    const mandate = await openMandate(purser, { max_spend_total: '10.00' })
+    const proof = await ask(purser, mandate, '6.00')
+    const collected = { proof, merchant_domain: domain, expected_amount: '6.00' }
+    if (how === 'authorized') await purser.payments.authorize(collected)
+    const { agent_id, id } = mandate
+    const asked = { agent_id, mandate_id: id, amount: '6.00', resource_url }
+    assert.equal((await purser.payments.requestProof(asked)).decision, 'denied')
+    const [denied] = (await purser.transactions.list({ mandate_id: id, status: 'denied' }).page()).items
+    const refused = await purser.console.transactions.get(denied?.id ?? '')
+    assert.equal(rung(refused, 9), denied?.reason_detail)
+    const paid = await pay(purser, mandate, '1.00')
+    const passed = await purser.console.transactions.get(paid.id)
+    assert.equal(rung(passed, 9), '0.00 + 6.00 held + 1.00 at_most 10.00')
+  })
+}
+
+test('Check 6 of a payment does not show the terms of its proof if an amendment has allowed the seller since', async (context) => {
+  const service = await startTestService(context)
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const mandate = await openMandate(purser, { allowed_sellers: ['other.example.com'] })
+  const proof = await ask(purser, mandate, '1.00')
+  await purser.mandates.amend(mandate.id, 1, { allowed_sellers: [domain] })
+  const paid = await purser.payments.verify({ proof, merchant_domain: domain, expected_amount: '1.00' })
+  assert.ok(paid.verified)
+  const detail = await purser.console.transactions.get(paid.transaction_id)
+  assert.equal(rung(detail, 6), domain)
+})
+
+async function openMandate(purser: Purser, fields: Partial<NewMandate>): Promise<Mandate> {
+  const agent = await purser.agents.create({ name: 'research-bot' })
+  return purser.mandates.create({
+    agent_id: agent.id,
+    purpose: 'Research data',
+    max_spend_total: '10.00',
+    max_spend_per_transaction: '7.00',
+    allowed_sellers: [domain],
+    expires_at: '2026-11-21T00:00:00Z',
+    ...fields,
+  })
+}
+
 function rung({ checks }: TransactionDetail, check: number): string | undefined {
   const found = checks.find((one) => one.check === check)
   return found && [found.value, found.relation ?? '', found.limits.join(', ')].join(' ').trim()

@@ -129,7 +129,7 @@ function compare(facts: Decision): Record<CheckName, () => Comparison | undefine
   const askedAtMs = hold?.issuedAtMs ?? transaction.createdAtMs
   const askedAt = new Date(askedAtMs).toISOString()
   const wasDenied = (check: number) => failedCheck === check
-  const { merchantDomain, category } = transaction
+  const { category } = transaction
   // Part of it may have been captured or refunded.
   const amountText = hold?.amountText ?? transaction.amountText
   return {
@@ -144,12 +144,7 @@ function compare(facts: Decision): Record<CheckName, () => Comparison | undefine
         relation: mandate.expiresAtMs > askedAtMs ? 'before' : 'not_before',
         limits: [mandate.expiresAtText],
       },
-    seller_allowed: () =>
-      mandate && {
-        value: merchantDomain,
-        relation: admitsSeller(mandate, merchantDomain) ? 'in' : 'not_in',
-        limits: [...mandate.allowedSellers],
-      },
+    seller_allowed: () => (mandate ? compareSeller(transaction, mandate) : undefined),
     resource_allowed: () => (mandate ? compareResource(transaction.resourceUrl, mandate) : undefined),
     category_allowed: () =>
       mandate && (!isOfPayment(transaction) || isEnforced(mandate))
@@ -200,6 +195,14 @@ function compareApproval({ transaction, mandate, refusedBy: by }: Decision, amou
   return only(`needed ${needed.join(', or ')}`)
 }
 
+/** Of a payment, the seller is checked when it collects: the terms may have been amended since the proof. */
+function compareSeller(transaction: Transaction, mandate: Mandate): Comparison {
+  const { merchantDomain: value } = transaction
+  const isAllowed = admitsSeller(mandate, value)
+  if (!isAllowed && isOfPayment(transaction)) return only(value)
+  return { value, relation: isAllowed ? 'in' : 'not_in', limits: [...mandate.allowedSellers] }
+}
+
 function compareResource(value: string, { allowedResources }: Mandate): Comparison | undefined {
   if (allowedResources === null) return undefined
   const isAllowed = matchResource(allowedResources, value) === 'admitted'
@@ -222,6 +225,8 @@ function compareTotal(facts: Decision): Comparison | undefined {
   // Part of it may have been captured or refunded.
   const { amountMicro, amountText } = hold ?? transaction
   const sum = addMicro(addMicro(spent, held), amountMicro)
+  // A denied proof has no record of what others held; its detail says it.
+  if (facts.failedCheck === 9 && sum <= mandate.maxTotalMicro) return only(transaction.reasonDetail ?? '')
   const parts = [formatSum(spent), ...(held > 0n ? [`${formatSum(held)} held`] : []), amountText]
   return {
     value: parts.join(' + '),

@@ -1,6 +1,6 @@
 import { auditEvent, systemActor } from '../../../domain/audit.ts'
 import { exceededLimits, type ExceededLimit } from '../../../domain/limits.ts'
-import { subtractMicro } from '../../../domain/money.ts'
+import { addMicro, subtractMicro } from '../../../domain/money.ts'
 import { checkPolicy } from '../../../domain/policy.ts'
 import { metadataText, type AuditEvent, type Hold, type OptionalFacts } from '../../../domain/records.ts'
 import { idOfNonce } from '../../../domain/type-id.ts'
@@ -249,7 +249,8 @@ function paymentOf(hold: Hold, mandate: MandateRow, booking: Booking): PaymentRo
     issuedAtMs: hold.issuedAtMs,
     expiresAtMs: hold.expiresAtMs,
     spentBeforeMicro: mandate.spentMicro,
-    heldBeforeMicro: mandate.heldMicro,
+    // Authorized amounts are held too.
+    heldBeforeMicro: addMicro(mandate.heldMicro, mandate.authorizedMicro),
     transactionId: null,
     capturedBy: null,
     capturedAtMs: null,
