@@ -50,7 +50,10 @@ export async function listPage<Of extends RecordTable, Item>(
   if (!fits) return { items, next: undefined }
   const { rows: end } = await sql<{ id: unknown }>`
     select id ${source} limit 1 offset ${sql.lit(maxLookedAt - 1)}`.execute(db)
-  return { items, next: end[0] && idFrom(kind, end[0].id) }
+  const next = end[0] && idFrom(kind, end[0].id)
+  // Records added between the two queries may have shifted the last one up, past some items.
+  const isRead = (raw: RawRow) => next === undefined || idFrom(kind, raw['id']) >= next
+  return { items: items.filter((_, index) => isRead(shown[index]!)), next }
 }
 
 /** A page of a list whose items are the rows of its table. */
