@@ -346,3 +346,19 @@ async function makeMandates(purser: Purser, count: number, expires_at = '2099-01
   }
   return Promise.all(Array.from({ length: count }, () => purser.mandates.create(mandate)))
 }
+
+test('A pause of a mandate that a stop has paused is logged, because the undo then leaves it paused', async (context) => {
+  const service = await startTestService(context)
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const [mandate] = await makeMandates(purser, 1)
+  assert.ok(mandate)
+  assert.equal((await purser.console.stop()).paused_mandates, 1)
+  service.clock.nowMs += 1
+  for (let count = 0; count < 2; count++) await purser.mandates.pause(mandate.id)
+  assert.equal((await purser.console.resume()).resumed_mandates, 0)
+  const { items } = await purser.auditLog.list({ subject_id: mandate.id }).page()
+  assert.deepEqual(
+    items.map(({ type }) => type),
+    ['mandate.paused', 'mandate.paused', 'mandate.created'],
+  )
+})

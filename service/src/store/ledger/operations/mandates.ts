@@ -56,7 +56,9 @@ export const moveMandate = portOperation('moveMandate', {
     if (mandate.status === to) {
       if (mandate.stoppedBy === null) return unchanged(toMandate(mandate))
       // Pausing a mandate that a stop has already paused keeps it paused after the stop is undone.
-      return { outcome: toMandate(mandate), changes: [put(mandates, { ...mandate, stoppedBy: null })] }
+      const kept = put(mandates, { ...mandate, stoppedBy: null })
+      const paused = put(auditEvents, { ...event, data: { ...event.data, voided_holds: 0 } })
+      return { outcome: toMandate(mandate), changes: [kept, paused] }
     }
     if (mandate.status === 'revoked') return unchanged('mandate_revoked')
     const bookings = new Bookings(mandate, facts)
