@@ -261,3 +261,17 @@ function nextOf({ headers }: TestAnswer): string | undefined {
   assert(match, link)
   return match[1]
 }
+
+for (const days of [0, 30]) {
+  test(`A payment ${days} days of the test clock after an evaluation ${days === 0 ? 'gets' : 'does not get'} its category`, async (context) => {
+    const own = await startTestService(context)
+    const purchase = await preparePurchase(own)
+    await evaluate(own, purchase, { amount: '1.00', category: 'data' })
+    own.clock.nowMs += 1_000
+    const body = { seconds: days * 86_400 }
+    if (days > 0) assert.equal((await own.call('POST', '/v1/test-clock/advance', { body })).status, 200)
+    const { body: paid } = await verifyProof(own, await issueProof(own, purchase, '1.00'))
+    const found = await own.call('GET', `/v1/transactions/${paid.transaction_id}`)
+    assert.equal(found.body.category, days === 0 ? 'data' : null)
+  })
+}

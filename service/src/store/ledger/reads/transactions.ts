@@ -290,6 +290,7 @@ export function prepareTransactionReads(db: LedgerReader) {
             and v.mandate_id = ${payment.mandateId}
             and v.merchant_domain = ${payment.merchantDomain} and v.resource_url = ${payment.resourceUrl}
             and v.amount_micro = ${payment.amountMicro}
+            and v.created_at_ms >= ${payment.issuedAtMs - evaluatedWithinMs}
           order by e.id desc limit 1) ${sql.ref(`of_${place}`)}`
     })
     const categories = new Map<number, string | null>()
