@@ -182,7 +182,7 @@ const limited: readonly Adapter[] = [
     open: (all) =>
       listenWithFetch(
         forFetch(all, (request) => {
-          const frames = ReadableStream.from(film(ofFetch(request)))
+          const frames = Readable.toWeb(Readable.from(film(ofFetch(request)))) as ReadableStream<Uint8Array>
           return new Response(frames.pipeThrough(new TransformStream(), { signal: timeLimit() }))
         }),
       ),
