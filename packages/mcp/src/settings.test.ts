@@ -68,6 +68,8 @@ test('Errors come with a remedy and without secrets', () => {
   assert.match(faultsOf([], { ...key, PURSER_AGENT_KEY_FILE: '/no/such' }).join(), /both set/)
   assert.match(faultsOf(['--http', 'x'], key).join(), /0 to 65535/)
   assert.match(faultsOf(['--what'], key).join(), /--help/)
+  const mistyped = faultsOf([], { ...key, PURSER_MCP_ASKABOVE: '1' })
+  assert.deepEqual(mistyped, ['PURSER_MCP_ASKABOVE is not a setting; see --help'])
   const short = faultsOf(['--http'], { ...key, PURSER_MCP_TOKEN: 'short-token' }).join()
   assert.match(short, /24 characters/)
   assert.ok(!short.includes('short-token') && !short.includes('svc_sand_key'))

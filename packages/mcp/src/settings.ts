@@ -49,6 +49,10 @@ export function readSettings(argv: readonly string[], environment: Environment):
   if (token !== undefined && token.length < minTokenLength) {
     errors.push(`PURSER_MCP_TOKEN must have ${minTokenLength} characters or more`)
   }
+  const unknown = Object.keys(environment).filter(
+    (name) => name.startsWith('PURSER_MCP_') && !mcpSettings.has(name),
+  )
+  errors.push(...unknown.map((name) => `${name} is not a setting; see --help`))
   const askAbove = text('PURSER_MCP_ASK_ABOVE')
   if (askAbove !== undefined && !isAmount(askAbove)) {
     errors.push('PURSER_MCP_ASK_ABOVE must be an amount such as 10.00, or 0 to ask about every payment')
@@ -69,6 +73,14 @@ export function readSettings(argv: readonly string[], environment: Environment):
   }
 }
 
+/** A mistyped name would silently turn off, for example, asking a person. */
+const mcpSettings = new Set([
+  'PURSER_MCP_ASK_ABOVE',
+  'PURSER_MCP_PRIVATE_HOSTS',
+  'PURSER_MCP_STATE',
+  'PURSER_MCP_TOKEN',
+  'PURSER_MCP_TOKEN_FILE',
+])
 const minTokenLength = 24
 const defaultPort = 8181
 
