@@ -48,6 +48,12 @@ test(
     const refused = await purser(before.url, 'restore', 'purser.dump')
     assert.equal(refused.code, 1)
     assert.match(refused.errors, /already contains a ledger; create an empty database/)
+    writeFileSync(join(folder, 'purser.db'), `SQLite format 3\0${'page'.repeat(100)}`)
+    const otherKind = await purser(empty.url, 'restore', 'purser.db')
+    assert.match(
+      otherKind.errors,
+      /purser\.db is a backup of a SQLite ledger; restore it with --database sqlite:/,
+    )
     const inUse = await purser(empty.url, 'restore', 'purser.dump', '--replaces', before.url)
     assert.equal(inUse.code, 1)
     assert.match(inUse.errors, /A Purser service is using .*; stop every service first/)
@@ -56,6 +62,12 @@ test(
     const restored = await purser(empty.url, 'restore', 'purser.dump', '--replaces', before.url, '--json')
     assert.deepEqual([restored.code, restored.errors], [0, ''])
     const report = JSON.parse(restored.output)
+    const secrets = await execute<{ secret: string }>(empty.url, 'select secret from service_secrets')
+    assert.match(
+      secrets[0]?.secret ?? '',
+      /^[0-9a-f]{64}$/,
+      'otherwise a copy of the ledger could bring the old one',
+    )
     assert.deepEqual([report.payments, report.held, report.ended_proofs, report.agrees], [1, '0.00', 1, true])
     assert.deepEqual(
       report.working_again.keys.map(({ id }: { id: string }) => id),

@@ -251,6 +251,12 @@ const refusals: readonly Refusal[] = [
     says: /text\.db is not a backup of Purser; name another backup\.$/,
   },
   {
+    what: 'A restore from a backup of PostgreSQL',
+    args: ['restore', 'pg.dump'],
+    prepare: (folder) => writeFileSync(join(folder, 'pg.dump'), `PGDMP${'text'.repeat(100)}`),
+    says: /pg\.dump is a backup of a PostgreSQL ledger; name an empty PostgreSQL database with --database postgresql:/,
+  },
+  {
     what: 'A restore from a backup with an overwritten page',
     args: ['restore', 'spoiled.db'],
     prepare: spoilCopy,

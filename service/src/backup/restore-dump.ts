@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { ClientBase } from 'pg'
@@ -10,6 +11,7 @@ import {
   restoreMark,
 } from '../store/ledger/postgres/refused-databases.ts'
 import { migrate, readSchemaVersion } from '../store/ledger/postgres/migrate.ts'
+import { keepSecret } from '../store/ledger/postgres/service-secrets.ts'
 import { createPostgresDriver } from '../store/ledger/postgres/postgres-driver.ts'
 import { noTimeLimits, readPostgresSnapshot } from '../store/ledger/postgres/postgres-reader.ts'
 import { StoreOpenError } from '../store/open-error.ts'
@@ -130,6 +132,8 @@ async function forgetWhatWasOpen(url: string): Promise<RestoredDump> {
     await migrate(client, place)
     await client.query(`begin; ${noTimeLimits} delete from service_secrets; delete from sessions; commit`)
   })
+  // Without a secret, the next copy of a ledger in a file would bring the old one.
+  await keepSecret(url, 'proof', randomBytes(32).toString('hex'))
   const shardOfAccount = await withClient(url, readShards)
   const pool = openPool(url, { max: 4 })
   let endedProofs: number

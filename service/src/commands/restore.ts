@@ -1,3 +1,4 @@
+import { closeSync, openSync, readSync } from 'node:fs'
 import { resolve } from 'node:path'
 
 import { readVariables } from '../settings/sources.ts'
@@ -52,6 +53,7 @@ export async function restore(
   }
   if (!recovered && file === undefined) throw new UsageError('missing: the backup file')
   const backup = file === undefined ? undefined : resolve(io.folder, file)
+  if (backup !== undefined) refuseOtherKind(backup, database.kind)
   const outcome =
     database.kind === 'sqlite'
       ? await restoreSqlite(database.path, backup ?? '', replaces, io)
@@ -64,6 +66,34 @@ export async function restore(
   }
   io.print(json ? JSON.stringify(asJson(restored), null, 2) : inWords(restored))
   if (restored.sums.faults.length > 0) io.exitWith(exitCodes.failed)
+}
+
+/** Refuses a backup of the other kind of ledger, which could only be called damaged. */
+function refuseOtherKind(backup: string, kind: 'sqlite' | 'postgres'): void {
+  const start = readStart(backup)
+  if (kind === 'sqlite' && start.startsWith('PGDMP')) {
+    throw new CommandError(
+      `${backup} is a backup of a PostgreSQL ledger; name an empty PostgreSQL database with --database postgresql://…`,
+    )
+  }
+  if (kind === 'postgres' && start.startsWith('SQLite format 3')) {
+    throw new CommandError(
+      `${backup} is a backup of a SQLite ledger; restore it with --database sqlite:/path/purser.db, and copy it with migrate copy`,
+    )
+  }
+}
+
+/** The first bytes of a file; empty if it cannot be read, which the restore explains. */
+function readStart(path: string): string {
+  try {
+    const file = openSync(path, 'r')
+    const start = Buffer.alloc(16)
+    readSync(file, start)
+    closeSync(file)
+    return start.toString('latin1')
+  } catch {
+    return ''
+  }
 }
 
 async function restoreSqlite(path: string, backup: string, replaces: string | undefined, io: Io) {
