@@ -227,7 +227,12 @@ function Details({ approval, mandate }: Shown) {
       <Fact name="Requested" isWide>
         <Moment at={approval.requested_at} />
       </Fact>
-      <Fact name={approval.status === 'approved' ? 'Can be used until' : 'Decide until'} isWide>
+      <Fact
+        name={
+          approval.status === 'approved' && approval.kind === 'payment' ? 'Can be used until' : 'Decide until'
+        }
+        isWide
+      >
         <Moment at={approval.expires_at} />
       </Fact>
       {nonce !== null && (

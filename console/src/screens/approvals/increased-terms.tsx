@@ -41,7 +41,10 @@ function LimitList({ limits }: Pick<Terms, 'limits'>) {
   )
 }
 
-/** The terms that an agent asks for, next to those that it had when it asked. */
+/**
+ * The terms that an agent asks for, next to those before: on the page of a request, those at that time; in the inbox, the
+ * current ones.
+ */
 export function IncreasedTerms({
   change,
   before,

@@ -53,12 +53,7 @@ export function WaitingRequest({
       )}
       {resource_url !== null && <p className="quiet small breakable">{resource_url}</p>}
       {reason.message !== null && <blockquote className="breakable">{reason.message}</blockquote>}
-      {kind === 'increase' && (
-        <IncreasedTerms
-          change={change}
-          before={mandate?.version === approval.mandate_version ? mandate : undefined}
-        />
-      )}
+      {kind === 'increase' && <IncreasedTerms change={change} before={mandate} />}
       <DecisionButtons {...choices} />
     </article>
   )

@@ -90,7 +90,7 @@ export function AuditLog() {
       cell: ({ data }) =>
         Object.keys(data).length > 0 && (
           <details>
-            <summary className="small">Show</summary>
+            <summary className="audit-show small">Show</summary>
             <pre className="audit-data small">{JSON.stringify(data, null, 2)}</pre>
           </details>
         ),

@@ -80,8 +80,8 @@ export function Developers() {
             <div>
               <dt className="quiet small">If a response is lost</dt>
               <dd>
-                Send the same verify with the same <code>Idempotency-Key</code>: it is charged once, and
-                answered twice.
+                Send the same verify with the same <code>Idempotency-Key</code>: it is charged once, and both
+                requests get the same answer.
               </dd>
             </div>
           </dl>
