@@ -146,7 +146,7 @@ test('A back-test summarizes what other terms would have decided', async (contex
   const told = await purser('mandates', 'backtest', purchase.mandateId, '--per-payment', '2.00')
   assert.match(
     told.output,
-    /^would be denied +1 payments of 4\.00 USDC, 0 evaluations \(check 8 amount_exceeds_per_transaction_limit\)$/m,
+    /^would be denied +1 payment of 4\.00 USDC, 0 evaluations \(check 8 amount_exceeds_per_transaction_limit\)$/m,
   )
   const same = await json(context, 'mandates', 'backtest', purchase.mandateId)
   assert.deepEqual([same.judged, same.to_denied.payments, same.to_approved.payments], [1, 0, 0])
@@ -458,7 +458,7 @@ test('doctor checks the service, its clock and the key, and its exit code says w
   assert.match(well['service'] ?? '', /^ok: http.* answers/)
   assert.match(well['clock'] ?? '', /^ok: agrees/)
   assert.match(well['store'] ?? '', /^ok:/)
-  assert.match(well['key'] ?? '', /^ok: the service accepts the key \(environment\)/)
+  assert.match(well['key'] ?? '', /^ok: the service accepts the key \(PURSER_API_KEY\)/)
   const behind = await subjects({ now: () => Date.now() - 60_000 })
   assert.match(
     behind['clock'] ?? '',

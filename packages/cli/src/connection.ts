@@ -83,7 +83,7 @@ export function findKnownConnection(
   const url = address ? checkedUrl(address, 'PURSER_URL') : undefined
   const port = portHere(io)
   const here = port === undefined ? standardUrl : `http://127.0.0.1:${port}`
-  if (key) return { url: url ?? here, key, source: 'environment' }
+  if (key) return { url: url ?? here, key, source: 'PURSER_API_KEY' }
   const { current, profiles } = readProfiles(io)
   const kept = current === null ? undefined : profiles[current]
   if (kept && (url === undefined || url === kept.url)) return { ...kept, source: `profile ${current}` }

@@ -95,7 +95,7 @@ function refuseOpenFile(path: string, { mode, uid }: { readonly mode: number; re
   if (process.platform === 'win32') return
   if ((mode & 0o077) !== 0) {
     throw new CommandError(
-      `${path} contains keys and can be read by others; fix it with: chmod 600 ${path} (and issue new keys, if others have read it)`,
+      `${path} contains keys and can be read by others; fix it with: chmod 600 '${path}' (and issue new keys, if others have read it)`,
       'unauthorised',
     )
   }

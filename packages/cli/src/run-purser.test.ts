@@ -60,6 +60,9 @@ for (const leaf of leaves) {
 
 const wrongCalls: readonly (readonly [words: string, error: RegExp])[] = [
   ['fly', /^purser has no command "fly"\.\n/],
+  ['stop', /^purser has no command "stop"\.\n\npurser --help/],
+  ['agent', /^purser has no command "agent"\.\n\(Did you mean agents\?\)/],
+  ['refund', /^purser has no command "refund"\.\n\(Did you mean transactions refund\?\)/],
   ['agents', /^Usage: purser agents <command> \[options\]\n/],
   [
     'agents lst',

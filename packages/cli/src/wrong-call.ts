@@ -1,6 +1,6 @@
 import type { CommanderError, CommandUnknownOpts } from '@commander-js/extra-typings'
 
-import { pathOf, type CalledCommand } from './command-tree.ts'
+import { pathOf, withAllBelow, type CalledCommand } from './command-tree.ts'
 
 /** Explains a usage error in a sentence, with the parser's suggestion. */
 export function wrongCall(
@@ -18,11 +18,25 @@ export function wrongCall(
       return `<${command.registeredArguments[wordsOf(command).length]?.name()}> is missing`
     case 'commander.unknownCommand': {
       const words = [...pathOf(command), ...rest.slice(0, 1)].join(' ')
-      return [`purser has no command ${JSON.stringify(words)}.`, ...suggestion].join('\n')
+      // At the top, the parser suggests the last words of commands, such as show; whole commands help.
+      const advice = command.parent ? suggestion : commandsLike(command, rest[0] ?? '')
+      return [`purser has no command ${JSON.stringify(words)}.`, ...advice].join('\n')
     }
     default:
       return sentence(message)
   }
+}
+
+/** The whole commands that one mistaken word may mean: its plural, or the last word of a few commands. */
+function commandsLike(program: CommandUnknownOpts, word: string): string[] {
+  const group = program.commands.find((command) => command.name() === `${word}s`)
+  const paths = group
+    ? [pathOf(group)]
+    : withAllBelow(program)
+        .map(pathOf)
+        .filter((path) => path.length > 1 && path.at(-1) === word)
+  if (paths.length === 0 || paths.length > 3) return []
+  return [`(Did you mean ${paths.map((path) => path.join(' ')).join(' or ')}?)`]
 }
 
 /** The parser's message without its prefix. */

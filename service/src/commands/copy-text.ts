@@ -5,13 +5,16 @@ import { CommandError, type Io } from './io.ts'
 /** How many rows are copied between two progress lines if output is not a terminal. */
 const rowsPerLine = 50_000n
 
+/** The longest name of a table: authorization_payers. */
+const nameWidth = 20
+
 /** Shows the progress of a copy: in one updated line on a terminal, otherwise in a few lines. */
 export function showProgress({ isWatched, overwrite, printError }: Io) {
   let nextLineAt = rowsPerLine
 
   return {
     show({ table, copied, rows }: CopyProgress): void {
-      const line = `  ${table.padEnd(16)} ${count(copied)} of ${count(rows)}`
+      const line = `  ${table.padEnd(nameWidth)} ${count(copied)} of ${count(rows)}`
       if (isWatched) return overwrite(line)
       if (copied === 0n || (copied < rows && copied < nextLineAt)) return
       printError(line)
@@ -40,7 +43,7 @@ export function describeReport({ tables, ledgerFaults }: CopyReport): string {
   return [
     ...tables.map(
       ({ name, rows, agrees }) =>
-        `  ${name.padEnd(16)} ${count(rows).padStart(12)} ${rows === 1n ? 'row ' : 'rows'}  ${agrees ? 'agrees' : 'DIFFERS'}`,
+        `  ${name.padEnd(nameWidth)} ${count(rows).padStart(12)} ${rows === 1n ? 'row ' : 'rows'}  ${agrees ? 'agrees' : 'DIFFERS'}`,
     ),
     ...ledgerFaults.slice(0, 10).map(({ subjectId, fault }) => `  ${subjectId}: ${fault}`),
     ledgerFaults.length === 0

@@ -1,4 +1,4 @@
-import { realpathSync, statSync, type Stats } from 'node:fs'
+import { accessSync, constants, realpathSync, statSync, type Stats } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
@@ -63,6 +63,7 @@ async function examineLedger({ database }: Config, calledAs: string): Promise<Fi
     if (unfinished) throw new StoreOpenError(`${unfinished}_unfinished`, { place })
     if (found > needed) throw new StoreOpenError('newer_schema', { place, found, needed })
     if (found === 0) {
+      if (database.kind === 'sqlite') refuseUnwritable(dirname(database.path))
       return { mark: 'warn', subject, finding: `${place} holds no ledger yet; ${calledAs} serve makes it` }
     }
     const finding =
@@ -73,6 +74,17 @@ async function examineLedger({ database }: Config, calledAs: string): Promise<Fi
   } catch (error) {
     const known = error instanceof StoreOpenError ? error.tell({ purser: calledAs }) : undefined
     return { mark: 'fail', subject, finding: known ?? `${placeOfLedger(database)} answers ${codeOf(error)}` }
+  }
+}
+
+/** A first start creates the folder and the ledger: as this user, it could not. */
+function refuseUnwritable(folder: string): void {
+  const nearest = nearestFolder(folder)
+  try {
+    accessSync(nearest, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    const code = nearest === folder ? 'lock_not_writable' : 'folder_not_made'
+    throw new StoreOpenError(code, { place: folder, cause: codeOf(error) })
   }
 }
 
@@ -117,7 +129,7 @@ function examineFile(subject: string, path: string): Finding | undefined {
   if (process.platform === 'win32' || !isOpen) {
     return { mark: 'ok', subject, finding: `${path} is readable by this user only` }
   }
-  return { mark: 'fail', subject, finding: `${path} can be read by others; run: chmod 600 ${path}` }
+  return { mark: 'fail', subject, finding: `${path} can be read by others; run: chmod 600 '${path}'` }
 }
 
 /** Whatever this user may not read has been reported, with the settings or the ledger. */

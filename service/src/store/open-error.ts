@@ -80,10 +80,7 @@ const sentences = {
     'The folder {place} cannot be created ({cause})',
     'choose a location that this user can write to, with {file}/path/purser.db',
   ],
-  file_in_use: [
-    'Another Purser process is using {place}',
-    'stop it first; a second service needs a separate file, with {file}/path/other.db',
-  ],
+  file_in_use: ['Another Purser process is using {place}', 'stop it first'],
   lock_not_writable: [
     '{place} cannot be written ({cause})',
     'let this user write there, or choose a location for a new ledger, with {file}/path/purser.db',

@@ -80,7 +80,11 @@ export function backtestCommand(io: Io) {
 function flipsCell({ evaluations, payments, amount, by_check }: Flips): string {
   if (evaluations + payments === 0) return 'none'
   const checks = by_check.map(({ check, reason_code }) => `check ${check} ${reason_code}`)
-  return `${payments} payments of ${amount} USDC, ${evaluations} evaluations (${checks.join(', ')})`
+  return `${counted(payments, 'payment')} of ${amount} USDC, ${counted(evaluations, 'evaluation')} (${checks.join(', ')})`
+}
+
+function counted(count: number, name: string): string {
+  return `${count} ${name}${count === 1 ? '' : 's'}`
 }
 
 function readDraft(file: string, io: Io): BacktestRequest['draft'] {

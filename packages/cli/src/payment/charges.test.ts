@@ -47,7 +47,7 @@ test('Goods whose charge is still open are delivered with an unknown charge', as
   assert.deepEqual([shown.code, shown.output], [0, 'goods'])
   assert.match(
     shown.errors,
-    /\nDelivered: up to 4\.00 USDC may have been charged by shop\.example, or may still be: the proof is [\w-]+, and purser transactions list shows the payments\.$/,
+    /\nDelivered: up to 4\.00 USDC may have been charged by shop\.example, or may still be\. To find out: purser proofs show [\w-]+$/,
   )
   const { code, output } = await purser('pay', merchant.url, '--json', '--output', 'goods')
   const { payment, receipt } = JSON.parse(output)

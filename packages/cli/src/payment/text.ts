@@ -69,7 +69,7 @@ export function unknownChargeWords(
 ): string {
   const { nonce, amount, currency } = result
   return harmless(
-    `Delivered: up to ${amount} ${currency} may have been charged by ${merchantOf(result, decision)}, or may still be: the proof is ${nonce}, and ${calledAs} transactions list shows the payments.`,
+    `Delivered: up to ${amount} ${currency} may have been charged by ${merchantOf(result, decision)}, or may still be. To find out: ${calledAs} proofs show ${nonce}`,
   )
 }
 
@@ -84,7 +84,7 @@ export function proofWords(
   { calledAs }: Pick<Io, 'calledAs'>,
 ): string {
   if (!proof) {
-    return `It is unknown whether it was charged: the proof is ${nonce}, and ${calledAs} transactions list shows the payments.`
+    return `It is unknown whether it was charged. To find out: ${calledAs} proofs show ${nonce}`
   }
   switch (proof.status) {
     case 'captured':

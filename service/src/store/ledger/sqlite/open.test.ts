@@ -317,7 +317,7 @@ function openInChild(context: TestContext, path: string): { child: ChildProcess;
 }
 
 function inUse(path: string): string {
-  return `Another Purser process is using ${path}; stop it first; a second service needs a separate file, with PURSER_DATABASE=sqlite:/path/other.db`
+  return `Another Purser process is using ${path}; stop it first`
 }
 
 function byHand(path: string, statements: string): void {
