@@ -18,9 +18,9 @@ test('Ctrl-C during a copy says that the same command continues it, which it doe
   assert.equal(
     stderr,
     [
-      '  accounts         1 of 1',
-      '  identities       1 of 1',
-      '  key_hashes       2 of 2',
+      '  accounts             1 of 1',
+      '  identities           1 of 1',
+      '  key_hashes           2 of 2',
       'Interrupted; run the same command again to continue.\n',
     ].join('\n'),
   )
@@ -59,10 +59,10 @@ async function startHeldCopy(context: TestContext): Promise<HeldCopy> {
   await new StoreLedger({ store, close: () => store.close() }).tenant()
   await store.close()
   const database = await postgres18.createDatabase()
-  context.after(() => database.drop())
   const client = new Client(database.url)
+  // Its lock would keep the database from being emptied.
+  context.after(() => client.end().then(database.drop))
   await client.connect()
-  context.after(() => client.end())
   await client.query('begin; lock table api_keys in share mode')
   const flags = ['migrate', 'copy', '--from', 'sqlite:purser.db', '--to', database.url]
   const copying = spawnProcess(context, { folder, program: 'purser.ts', flags })
