@@ -50,7 +50,7 @@ export const publishedPackages: readonly PublishedPackage[] = [
     programs: [{ file: 'merchant.ts' }],
     bundles: ['express', 'fastify', 'fetch', 'hono', 'next', 'node'].map((adapter) => ({
       imports: ['@purser/merchant', `@purser/merchant/${adapter}`],
-      maxGzipBytes: 12 * 1024,
+      maxGzipBytes: 12.5 * 1024,
     })),
   },
   {
