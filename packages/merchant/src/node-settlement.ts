@@ -53,7 +53,7 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
       if (rest.length === 0 && status === response.statusCode) return response
       throw alreadySent()
     }
-    assertStatus(status, undefined)
+    assertStatus(status)
     response.statusCode = status
     const headers = typeof rest[0] === 'string' ? rest[1] : rest[0]
     if (typeof rest[0] === 'string') response.statusMessage = rest[0]
@@ -213,12 +213,12 @@ function assertChunk(chunk: unknown): void {
   throw Object.assign(new TypeError(message), { code: 'ERR_INVALID_ARG_TYPE' })
 }
 
-function assertStatus(status: number, message: string | undefined): void {
+function assertStatus(status: number, message = ''): void {
   if (!(Number.isInteger(status) && status >= 100 && status <= 999)) {
     const error = new RangeError(`Invalid status code: ${status}`)
     throw Object.assign(error, { code: 'ERR_HTTP_INVALID_STATUS_CODE' })
   }
-  if (message !== undefined && !/^[\t\x20-\x7e\x80-\xff]*$/.test(message)) {
+  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(message)) {
     throw Object.assign(new TypeError('Invalid character in statusMessage'), { code: 'ERR_INVALID_CHAR' })
   }
 }

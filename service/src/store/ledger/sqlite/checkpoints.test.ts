@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test'
 import { Checkpoints } from './checkpoints.ts'
 import { connect, logPages, openSqliteFile } from './open.ts'
 
-test('The log of a ledger that writes little is left alone; from the 200th commit on, it is long and is copied', async (context) => {
+test('The log of a ledger that writes little is left alone; from the 200th commit on, it is preallocated and copied', async (context) => {
   const { path, database } = openIn(context)
   const { promise: longLog, resolve: onLongLog } = Promise.withResolvers<void>()
   const checkpoints = new Checkpoints(path, onLongLog)

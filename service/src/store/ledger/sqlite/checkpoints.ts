@@ -8,8 +8,8 @@ import { extendLog, logPages } from './open.ts'
 const delayMs = 100
 
 /**
- * From this commit on the log is long, and is copied by a thread. A ledger that writes less, as for a command or a test, needs
- * neither.
+ * From this commit on, the log is preallocated, and a thread copies it. A ledger that writes less, as for a command or a test,
+ * needs neither.
  */
 const firstCommitCopied = 200
 
