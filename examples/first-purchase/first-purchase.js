@@ -11,6 +11,7 @@ async function post(path, body) {
     // Longer than the ten seconds that the service waits for its database.
     signal: AbortSignal.timeout(15_000),
   })
+  if (answer.status === 401) throw new Error('PURSER_SANDBOX_KEY is missing, or not a key of this service')
   return answer.json()
 }
 

@@ -25,3 +25,12 @@ test('The first purchase is charged once, and a payment over the cap is refused'
   const { body } = await service.call('GET', '/mandates')
   assert.deepEqual([body[0].spent_total, body[0].held_total], ['4.00', '0.00'])
 })
+
+test('The first purchase without a key says what is missing', async (context) => {
+  const service = await startTestService(context)
+  const { PURSER_SANDBOX_KEY: _, ...environment } = process.env
+  const run = promisify(execFile)(process.execPath, [script], {
+    env: { ...environment, PURSER_URL: service.url },
+  })
+  await assert.rejects(run, /PURSER_SANDBOX_KEY is missing/)
+})

@@ -79,6 +79,10 @@ test('An owner shows the settlements of a seller, and exports the journal', asyn
   const paid = await pay(service, purchase, '1.50')
   const { output } = await settlements()
   assert.match(output, /^2026-11-20 +1 +1\.50 +0 +0\.00 +1\.50 *\ntotal +1 +1\.50/m)
+  for (const domain of ['api.example.com', 'API.example.com']) {
+    assert.equal((await purser('sellers', 'settlements', domain)).output, output)
+  }
+  assert.match((await purser('sellers', 'settlements', 'none.example')).errors, /no such record/)
   const earlier = await settlements('--from', '2026-11-01', '--to', '2026-11-19', '--json')
   assert.deepEqual(JSON.parse(earlier.output).days, [])
   assert.equal((await settlements('--from', '2026-11-31')).code, 2)

@@ -265,6 +265,19 @@ test('A mandate is created as requested, with warnings about likely mistakes', a
   }
 })
 
+test('An edit that leaves the cap above the total, or ends the mandate, has a warning', async (context) => {
+  const { mandateId } = await preparePurchase(service)
+  const { purser } = command(context)
+  const edit = async (options: string) => {
+    const { code, errors } = await purser(...words(`mandates edit ${mandateId} ${options}`))
+    assert.equal(code, 0, errors)
+    return errors
+  }
+  assert.equal(await edit('--total 20.00 --per-payment 20.00'), '')
+  assert.match(await edit('--total 10.00'), /^The cap for one payment is above the total budget/)
+  assert.match(await edit('--per-payment 5.00 --expires 2020-01-01T00:00:00Z'), /^--expires is in the past/)
+})
+
 test('A new key is shown once, its text last, and never listed', async (context) => {
   const { purser } = command(context)
   const { output, errors } = await purser('keys', 'create', '--role', 'owner', '--label', 'mine')
@@ -373,7 +386,7 @@ const ends: readonly (readonly [
     ({ agent }) => agent,
     () => ['agents', 'create', '--name', 'x'],
     4,
-    /^purser agents create: a key with this role may not do that \(insufficient_scope\)/,
+    /^purser agents create: a key with this role may not do that \(insufficient_scope\): use an owner's key/,
   ],
   [
     'an unknown id',
@@ -415,6 +428,14 @@ for (const [what, key, called, code, error] of ends) {
     assert.match(ended.errors, error)
   })
 }
+
+test('An https URL for a service without TLS suggests http', async (context) => {
+  const { purser, environment } = command(context)
+  environment['PURSER_URL'] = service.url.replace('http:', 'https:')
+  const { code, errors } = await purser('agents', 'list')
+  assert.equal(code, 6)
+  assert.match(errors, /^purser agents list: the service at this https:\/\/ address does not use TLS; use http:\/\//)
+})
 
 test('The exit code shows a service that does not answer (6)', async (context) => {
   const { purser, environment } = command(context)

@@ -28,11 +28,18 @@ export function explainClientError(
     }
   }
   if (error instanceof ConnectionError) {
-    const message = `the service does not answer (${error.message}); ${calledAs} doctor finds out why`
+    const message = isPlainHttp(error)
+      ? 'the service at this https:// address does not use TLS; use http:// in PURSER_URL or the profile'
+      : `the service does not answer (${error.message}); ${calledAs} doctor finds out why`
     return { message, exitCode: exitCodes.unavailable }
   }
   if (error instanceof ApiError) return explainAnswer(error)
   return { message: error.message, exitCode: exitCodes.failed }
+}
+
+/** Whether an https request got an answer in plain HTTP; the client passes on the error of fetch, whose cause has the code. */
+function isPlainHttp({ cause }: ConnectionError): boolean {
+  return cause instanceof Error && Object(cause.cause).code === 'ERR_SSL_WRONG_VERSION_NUMBER'
 }
 
 function explainAnswer(error: ApiError): { readonly message: string; readonly exitCode: number } {
@@ -85,7 +92,7 @@ function belowCommitted(body: unknown): string {
 /** The meaning of the codes of a 400, 403, 409 or 412 for the user of the command. */
 const conflicts: Readonly<Record<string, string>> = {
   insufficient_scope:
-    "a key with this role may not do that (insufficient_scope): merchants' keys authorize, capture, void and refund, owners' keys manage agents and mandates, operators' keys manage accounts, and an agent's key is only for its own agent",
+    "a key with this role may not do that (insufficient_scope): use an owner's key, or to manage accounts and release domains an operator's; an agent's key only pays for its own agent, a merchant's only collects, and an approver's only reads, decides and narrows",
   sandbox_only: 'only a sandbox has a test clock, and this is a production key',
   own_account: "this is the account of the key itself; use an operator's key of another account",
   nothing_to_increase: 'the mandate already allows that; purser mandates show shows its terms',

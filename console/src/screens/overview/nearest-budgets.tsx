@@ -10,7 +10,7 @@ import './nearest-budgets.css'
 /** The active mandates closest to their limit, and when they will run out at the current rate. */
 export function NearestBudgets({ budgets }: { readonly budgets: readonly NearBudget[] }) {
   if (budgets.length === 0) {
-    return <p className="quiet">No spending under active mandates yet.</p>
+    return <p className="quiet">No active mandate has spent anything.</p>
   }
   return (
     <ul className="stack">

@@ -3,11 +3,13 @@ import type { Mandate, MandateAmendment, NewLimit } from '@purser/client'
 
 import { connect } from '../connection.ts'
 import { CommandError } from '../exit-codes.ts'
+import { harmless } from '../output/harmless.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { clientCommand, collect, collectMetadata, parseAmount } from './client-command.ts'
 import { collectLimits, limitHelp } from './limit-options.ts'
+import { warningsOf } from './mandate-warnings.ts'
 import { parseWhen } from './when.ts'
 
 /** `purser mandates edit`: changes the terms of a mandate, unless it has changed in the meantime. */
@@ -59,7 +61,9 @@ export function editCommand(recordColumns: readonly Column<Mandate>[], io: Io) {
         ...editedApproval(options, before),
         ...(options.endHolds && { end_holds: true }),
       }
-      showRecord(recordColumns, await mandates.amend(id, version, body, { signal }), options, io)
+      const mandate = await mandates.amend(id, version, body, { signal })
+      showRecord(recordColumns, mandate, options, io)
+      for (const warning of warningsOf(mandate)) io.printError(harmless(warning))
     })
 }
 

@@ -132,5 +132,5 @@ function usageText({
     ...(max_count === null ? [] : [outOf(count, `${max_count} payments`)]),
   ]
   const where = scope === 'budget' ? ` in ${scope_id}` : ''
-  return `${parts.join(', ')}${where}${resets_at === null ? '' : ` until ${timeCell(resets_at)}`}`
+  return `${parts.join(', ')}${where}${resets_at === null ? '' : ` until ${timeCell(resets_at)} UTC`}`
 }

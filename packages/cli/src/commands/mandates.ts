@@ -1,12 +1,5 @@
 import { Command } from '@commander-js/extra-typings'
-import {
-  compareAmounts,
-  PurserError,
-  sellerWarning,
-  type Agent,
-  type Mandate,
-  type Purser,
-} from '@purser/client'
+import { PurserError, type Agent, type Mandate, type Purser } from '@purser/client'
 
 import { connect } from '../connection.ts'
 import { harmless } from '../output/harmless.ts'
@@ -20,6 +13,7 @@ import { approvalOf, editCommand, parseApprovers } from './edit-mandate.ts'
 import { collectLimits, limitHelp, limitsCell, usageCell } from './limit-options.ts'
 import { listItems, pageSize } from './list-items.ts'
 import { requestIncreaseCommand } from './limits/request-increase.ts'
+import { warningsOf } from './mandate-warnings.ts'
 import { parseWhen } from './when.ts'
 
 const id: Column<Mandate> = { title: 'id', cell: ({ id }) => id }
@@ -161,25 +155,6 @@ function createCommand(io: Io) {
       showRecord(recordColumns, mandate, options, io)
       for (const warning of warningsOf(mandate)) io.printError(harmless(warning))
     })
-}
-
-/** Warnings about likely mistakes. The service allows all of them. */
-function warningsOf(mandate: Mandate): string[] {
-  const { allowed_sellers, max_spend_per_transaction, max_spend_total, expires_at, created_at } = mandate
-  const warnings = allowed_sellers.map(sellerWarning).filter((warning) => warning !== undefined)
-  if (allowed_sellers.length === 0) {
-    warnings.push('Without --seller, this mandate allows no payment.')
-  }
-  if (compareAmounts(max_spend_per_transaction, max_spend_total) > 0) {
-    warnings.push('The cap for one payment is above the total budget, so a single payment can use all of it.')
-  }
-  // By the service's clock, which a test clock may have moved.
-  if (Date.parse(expires_at) <= Date.parse(created_at)) {
-    warnings.push(
-      `--expires is in the past: the mandate is already expired. The time of the service is ${created_at}.`,
-    )
-  }
-  return warnings
 }
 
 function listMandatesCommand(io: Io) {

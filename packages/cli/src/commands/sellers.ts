@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
-import type { ReleasedDomain, Seller, SellerVerification, Settlement } from '@purser/client'
+import type { Purser, ReleasedDomain, Seller, SellerVerification, Settlement } from '@purser/client'
 
 import { connect } from '../connection.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -91,12 +91,13 @@ const settlementColumns: readonly Column<Day>[] = [
 function settlementsCommand(io: Io) {
   return clientCommand('settlements')
     .summary('show what a seller collected and refunded, by day in UTC')
-    .argument('<seller-id>')
+    .argument('<seller>', 'domain or id of the seller')
     .option('--from <day>', 'first day, such as 2026-11-01; 29 days before the last by default')
     .option('--to <day>', 'last day; today by default')
-    .action(async (id, options) => {
+    .action(async (seller, options) => {
       const { sellers } = await connect(options, io)
       const { from, to } = options
+      const id = await idOf(seller, sellers, io)
       const query = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
       const settlement = await sellers.settlements(id, query, { signal: io.interruption() })
       if (options.json) return showRecord([], settlement, options, io)
@@ -104,6 +105,16 @@ function settlementsCommand(io: Io) {
       const days = settlement.days.length === 0 ? [] : [...settlement.days, total]
       showList(settlementColumns, days, { none: 'Nothing was collected or refunded on these days.' }, io)
     })
+}
+
+/** The id for an id or a domain; a domain that is not registered stays as it is, and is not found. */
+async function idOf(seller: string, sellers: Purser['sellers'], io: Io): Promise<string> {
+  if (seller.startsWith('seller_')) return seller
+  const domain = seller.toLowerCase()
+  for await (const one of sellers.list({ limit: 100 }, { signal: io.interruption() })) {
+    if (one.domain === domain) return one.id
+  }
+  return seller
 }
 
 const releasedColumns: readonly Column<ReleasedDomain>[] = [

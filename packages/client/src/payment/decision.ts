@@ -4,7 +4,7 @@ import type { PaymentChallenge } from './challenge.ts'
 /** Why a 402 was returned without requesting a payment, and what would help. */
 export const skipReasons = {
   already_paying: 'the request already had a proof',
-  no_challenge: 'the 402 has no challenge that this client understands',
+  no_challenge: 'the 402 has no valid svc-sandbox challenge in USDC',
   head_request: 'a response to HEAD has no body to pay for; use GET',
   redirected: 'the 402 came after a redirect; request the final URL',
   other_resource: 'the challenge is for another URL than the requested one',
