@@ -316,6 +316,26 @@ test('With several mandates, a call must name one, and a setting can restrict ca
   assert.equal(other.reason_code, 'mandate_not_found')
 })
 
+test('A mandate without allowed sellers can spend nothing, and calls need not name another', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { body } = await shop.service.call('POST', '/mandates', {
+    body: {
+      agent_id: shop.agentId,
+      purpose: 'Not set up yet',
+      max_spend_total: '1.00',
+      max_spend_per_transaction: '1.00',
+      expires_at: '2099-01-01T00:00:00Z',
+    },
+  })
+  const { call } = await connectHere(context, shop.wallet)
+  const budget = await call('get_budget')
+  const shown = structured(budget).mandates.find((one: { mandate_id: string }) => one.mandate_id === body.id)
+  assert.deepEqual([shown.spendable_now, shown.allowed_sellers], ['0.00', []])
+  assert.match(said(budget), /Not set up yet\. Nothing can be spent now; .* Sellers: none; /)
+  const asked = await call('check_payment', { resource_url: `${shop.merchant.url}/report`, amount: '1.00' })
+  assert.equal(structured(asked).mandate_id, shop.mandateId)
+})
+
 test('get_budget shows limits over time and shared budgets, with what counts and when it resets', async (context) => {
   const budget = await service.call('POST', '/v1/budgets', {
     body: { name: 'Team', limits: [{ window: 'lifetime', max_count: 7 }] },

@@ -112,7 +112,8 @@ export function openWallet(options: WalletOptions): Wallet {
 const maxMandates = 200
 
 function isUsable(mandate: Mandate): boolean {
-  return mandate.status === 'active' && Date.parse(mandate.expires_at) > Date.now()
+  const { status, expires_at, allowed_sellers } = mandate
+  return status === 'active' && Date.parse(expires_at) > Date.now() && allowed_sellers.length > 0
 }
 
 async function findAgent(

@@ -23,7 +23,9 @@ export const getBudget = defineTool({
         currency: z.string(),
         spendable_now: z
           .string()
-          .describe('What is neither spent nor held by open payments; zero unless active.'),
+          .describe(
+            'What is neither spent nor held by open payments; zero unless active, with an allowed seller.',
+          ),
         held_total: z.string().describe('Held by open payments; released if they end uncharged.'),
         spent_total: z.string(),
         max_spend_total: z.string(),
@@ -97,7 +99,10 @@ export const getBudget = defineTool({
         purpose: mandate.purpose,
         status: statusNow(mandate, agent),
         currency: mandate.currency,
-        spendable_now: statusNow(mandate, agent) === 'active' ? spendableNow(mandate) : nothing,
+        spendable_now:
+          statusNow(mandate, agent) === 'active' && mandate.allowed_sellers.length > 0
+            ? spendableNow(mandate)
+            : nothing,
         held_total: mandate.held_total,
         spent_total: mandate.spent_total,
         max_spend_total: mandate.max_spend_total,
@@ -130,7 +135,7 @@ export const getBudget = defineTool({
       ...mandates.map(
         (mandate) =>
           `Mandate ${mandate.mandate_id} (${mandate.status}): ${mandate.purpose}. ` +
-          (mandate.status === 'active'
+          (mandate.status === 'active' && mandate.allowed_sellers.length > 0
             ? `${mandate.spendable_now} ${mandate.currency} can be spent now, at most ${mandate.max_spend_per_transaction} per payment; `
             : 'Nothing can be spent now; ') +
           `${mandate.spent_total} of ${mandate.max_spend_total} spent, ${mandate.held_total} held. ` +
