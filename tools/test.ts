@@ -5,6 +5,7 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { parseArgs } from 'node:util'
 
+import { createMemoryFolder } from './memory-folder.ts'
 import { endStalledProcesses } from './stalled-tests.ts'
 import { projectFolder } from './source-files.ts'
 import { testUnits } from './test-units.ts'
@@ -19,6 +20,8 @@ const patterns =
     ? positionals
     : ['{packages,service,console,tools,examples,bench,deploy}/**/*.test.ts']
 const paths = globSync(patterns, { cwd: projectFolder, exclude: (path) => path.includes('node_modules') })
+const inMemory = createMemoryFolder()
+if (inMemory !== undefined) process.env['TMPDIR'] = inMemory
 const { noteProgress } = endStalledProcesses(Number(values['stalled-seconds']) * 1000)
 
 run({
