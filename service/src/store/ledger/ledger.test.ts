@@ -7,9 +7,10 @@ import { hourMs, openMemoryLedger } from '../../../testing/memory-ledger.ts'
 import { parseAmount } from '../../domain/money.ts'
 import { createIds } from '../../ids.ts'
 import { StoreUnavailableError } from '../store.ts'
+import { RowExistsError } from './driver.ts'
 import { Ledger, type LedgerOptions } from './ledger.ts'
 import { MemoryDatabase } from './memory/memory-database.ts'
-import { add, lock, look, unchanged, type Operation, type Read } from './operation.ts'
+import { add, lock, look, put, unchanged, type Operation, type Read } from './operation.ts'
 import { amendMandate } from './operations/amendments.ts'
 import { evaluate } from './operations/evaluations.ts'
 import { issueProof } from './operations/payments.ts'
@@ -82,6 +83,22 @@ test('What several calls add to one row is added up, within a batch and with wha
     decide: () => unchanged(undefined),
   }
   await assert.rejects(ledger.run(readBack, null), /never read/)
+})
+
+test('A call that adds a row without having read it is a bug, and fails alone and soon if the row is there', async () => {
+  const { ledger, tenant } = await openTenant({})
+  const mandateId = await tenant.mandate()
+  const usage = { ...tenant.caller, budgetId: 'budget_1', counted: {}, bookedAtMs: 0, reported: null }
+  const writeBlindly: Operation<null, void> = {
+    name: 'writeBlindly',
+    reads: () => [],
+    decide: () => ({ outcome: undefined, changes: [put(budgetUsage, usage)] }),
+  }
+  await ledger.run(writeBlindly, null)
+  const blind = ledger.run(writeBlindly, null)
+  const proofs = Array.from({ length: 8 }, () => tenant.proof(mandateId))
+  await assert.rejects(blind, RowExistsError)
+  assert.equal((await Promise.all(proofs)).length, 8)
 })
 
 test('A second lane writes only if many calls wait or the first one hangs', async () => {

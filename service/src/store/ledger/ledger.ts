@@ -303,6 +303,7 @@ export class Ledger {
     let lastError: unknown
     let avoidsCache = false
     let pauses = 0
+    let collisions = 0
     while (left.length > 0) {
       left = this.#rejectLate(left, lastError)
       if (left.length === 0) return
@@ -315,7 +316,8 @@ export class Ledger {
         lastError = error
         avoidsCache = error instanceof StaleRowsError
         if (avoidsCache) continue
-        if (error instanceof OutcomeUnknownError || error instanceof RowExistsError) {
+        const isCollision = error instanceof RowExistsError
+        if (error instanceof OutcomeUnknownError || (isCollision && ++collisions <= maxCollisions)) {
           for (const one of left) one.isRerun = true
         } else if (error instanceof StoreUnavailableError) {
           for (const one of left) this.#reject(one, error)
@@ -411,6 +413,12 @@ export class Ledger {
     return pauseAfter(earlierPauses, this.#options.random())
   }
 }
+
+/**
+ * How often a batch may find a row that it was to add, which its next attempt reads. Beyond this, a call has not read it,
+ * which is a bug: its batch must not wait for it.
+ */
+const maxCollisions = 5
 
 /**
  * A read that depends on others needs a step for each. Beyond this, a batch leaves requests to the next one; for a

@@ -99,7 +99,7 @@ export function amendTerms(
       ...bookings.changes,
       ...(mandate.version === 1 ? [put(mandateVersions, versionOf(mandate, null, mandate.createdAtMs))] : []),
       put(mandateVersions, versionOf(amended, event.actor, nowMs)),
-      ...sellersPaidBefore(mandate, amended, amendment.paidDomains),
+      ...sellersPaidBefore(mandate, amended, amendment.paidDomains, facts),
       ...(asksMorePeople(mandate, terms) ? approvalChanges(amended, facts) : []),
       put(auditEvents, { ...event, data }),
     ],
@@ -156,11 +156,15 @@ function sellersPaidBefore(
   before: MandateRow,
   { accountId, id: mandateId, approval }: MandateRow,
   domains: readonly string[] = [],
+  facts: Facts,
 ): readonly Change[] {
   if (before.approval?.firstPurchaseAtSeller || !approval?.firstPurchaseAtSeller) return []
-  return domains.map((domain) =>
-    put(knownSellers, { accountId, mandateId, subject: subjectOfSeller(domain), nonces: null }),
-  )
+  const subjects = [...new Set(domains.map(subjectOfSeller))]
+  const keys = subjects.map((subject) => ({ accountId, mandateId, subject }))
+  // They may be recorded already, if first purchases needed approval before.
+  facts.read(keys.map((key) => look(knownSellers, key)))
+  const unknown = keys.filter((key) => facts.row(knownSellers, key)?.nonces !== null)
+  return unknown.map((key) => put(knownSellers, { ...key, nonces: null }))
 }
 
 /** Ends all open payments, or only expired ones that block the amendment; returns how many unexpired ones it ended. */
