@@ -24,7 +24,7 @@ import { chargedOf } from '../payment-rows.ts'
 
 // What a limit that is added later counts: earlier payments booked in its current period.
 
-/** Max journal entries of a mandate, and max open or authorized payments, that an added limit reads. */
+/** Max journal entries, and max open or authorized payments, that an added limit reads, of all its mandates together. */
 const maxRows = 50_000
 
 /** Max clock difference between two services. */
@@ -51,6 +51,38 @@ export function countsFromMs(limits: readonly Limit[], atMs: number): number {
 }
 
 /**
+ * How many rows to read of each mandate for its payments since a time, by its id. Undefined if all together have too many,
+ * which takes reading about twice as many as allowed.
+ */
+export function boundRows(
+  mandates: readonly MandateRow[],
+  fromMs: number,
+  facts: Facts,
+): ReadonlyMap<string, number> | undefined {
+  const limits = new Map<string, number>()
+  let left = maxRows
+  let unfinished = mandates
+  while (unfinished.length > 0) {
+    // Twice the average: at most half of the mandates have more, so each round at least halves them.
+    const limit = Math.ceil((2 * left) / unfinished.length) + 1
+    const longer: MandateRow[] = []
+    facts.each(unfinished, (mandate) => {
+      const { charged, authorized, open } = rangesOf(mandate, fromMs, limit, facts)
+      facts.read([charged, authorized, open])
+      const found = Math.max(
+        ...[facts.rows(charged), facts.rows(authorized), facts.rows(open)].map(({ length }) => length),
+      )
+      limits.set(mandate.id, limit)
+      if (found >= limit) longer.push(mandate)
+      else left -= found
+    })
+    if (left < 0 || longer.length > unfinished.length / 2) return undefined
+    unfinished = longer
+  }
+  return limits
+}
+
+/**
  * The payments of a mandate that commit an amount and may be booked since a time, after what the operation has
  * changed. Undefined if there are too many to read.
  */
@@ -59,15 +91,16 @@ export function bookedSince(
   fromMs: number,
   facts: Facts,
   changed: { readonly mandate: MandateRow; readonly changes: readonly Change[] } = { mandate, changes: [] },
+  limit = maxRows,
 ): readonly Booked[] | undefined {
-  const ranges = rangesOf(mandate, fromMs, facts)
+  const ranges = rangesOf(mandate, fromMs, limit, facts)
   facts.read(Object.values(ranges))
   const found = {
     charged: facts.rows(ranges.charged),
     authorized: facts.rows(ranges.authorized),
     open: facts.rows(ranges.open),
   }
-  if (Object.values(found).some(({ length }) => length >= maxRows)) return undefined
+  if (Object.values(found).some(({ length }) => length >= limit)) return undefined
   const { accountId } = mandate
   const charged = found.charged.flatMap(({ kind, nonce }) => (kind === 'paid' ? (nonce ?? []) : []))
   const nonces = [...charged, ...found.authorized.map(({ nonce }) => nonce)]
@@ -86,6 +119,7 @@ export function bookedSince(
 function rangesOf(
   { accountId, id: mandateId, environment, epoch, releasedUntilMs }: MandateRow,
   fromMs: number,
+  limit: number,
   facts: Facts,
 ) {
   // The test clock was ahead by at most this when they were charged; ids are in the time of the machine.
@@ -93,13 +127,13 @@ function rangesOf(
   const where = { accountId, mandateId }
   const after = idText('transaction', bytesFrom(fromMs - offsetMs - maxClockDifferenceMs))
   return {
-    charged: range(entries, { where, orderBy: 'id', after, limit: maxRows }),
-    authorized: range(authorizations, { where, orderBy: 'deadlineMs', limit: maxRows }),
+    charged: range(entries, { where, orderBy: 'id', after, limit }),
+    authorized: range(authorizations, { where, orderBy: 'deadlineMs', limit }),
     open: range(payments, {
       where: { ...where, epoch },
       orderBy: 'expiresAtMs',
       after: releasedUntilMs,
-      limit: maxRows,
+      limit,
     }),
   }
 }

@@ -23,7 +23,14 @@ import {
   type MandateRow,
 } from '../../tables.ts'
 import { mandatesIn } from '../mandates.ts'
-import { addedLimits, bookedSince, countsFromMs, tallyBooked, withoutLimits } from './booked-before.ts'
+import {
+  addedLimits,
+  bookedSince,
+  boundRows,
+  countsFromMs,
+  tallyBooked,
+  withoutLimits,
+} from './booked-before.ts'
 import { endOpen } from './budgets.ts'
 
 /** Max mandates of an environment whose payments an added limit searches. */
@@ -119,13 +126,10 @@ function countEarlier(
   const fromMs = countsFromMs(added, atMs)
   const changes: Change[] = []
   let { counted } = kept
-  let isTooLong = false
+  const bounds = boundRows(rows, fromMs, facts)
+  if (!bounds) return 'history_too_long'
   facts.each(rows, (mandate) => {
-    const booked = bookedSince(mandate, fromMs, facts)
-    if (!booked) {
-      isTooLong = true
-      return
-    }
+    const booked = bookedSince(mandate, fromMs, facts, undefined, bounds.get(mandate.id)) ?? []
     const own = booked.filter(({ payment }) => payment.budgetPath?.includes(id))
     const open = mandate.usage?.budgets[id]
     const tallies = tallyBooked({ counted, open: open?.open ?? {} }, added, own, bookedAtMs)
@@ -134,7 +138,6 @@ function countEarlier(
     const shares = { ...mandate.usage.budgets, [id]: { ...open, open: tallies.open } }
     changes.push(put(mandates, { ...mandate, usage: { ...mandate.usage, budgets: shares } }))
   })
-  if (isTooLong) return 'history_too_long'
   return [...changes, put(budgetUsage, { ...kept, bookedAtMs, counted })]
 }
 

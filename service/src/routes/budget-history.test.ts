@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { multiplyLedger } from '../../testing/multiply-ledger.ts'
+import { pay } from '../../testing/purchases.ts'
+import { preparePurchase, startTestService } from '../../testing/service.ts'
+
+test('A limit of a shared budget that would have to count more than 50,000 payments is 409 history_too_long, however many mandates made them', async (context) => {
+  const keys = {
+    PURSER_BOOTSTRAP_SANDBOX_KEY: `svc_sand_${'chosen-for-this-test'.repeat(2)}`,
+    PURSER_BOOTSTRAP_PRODUCTION_KEY: `svc_prod_${'chosen-for-this-test'.repeat(2)}`,
+  }
+  const before = await startTestService(context, keys)
+  const limits = [{ window: 'lifetime', max_amount: '9000000.00' }]
+  const budget = await before.call('POST', '/v1/budgets', { body: { name: 'Research', limits } })
+  assert.equal(budget.status, 201, budget.text)
+  const terms = { max_spend_total: '1000000.00', budget_id: budget.body.id }
+  for (let count = 0; count < 3; count++) await pay(before, await preparePurchase(before, terms))
+  await before.stop()
+  await multiplyLedger({ path: before.databasePath }, { copies: 20_000, everyMs: 1 })
+
+  const service = await startTestService(context, {
+    ...keys,
+    PURSER_DATABASE: `sqlite:${before.databasePath}`,
+  })
+  const { status, text } = await service.call('PATCH', `/v1/budgets/${budget.body.id}`, {
+    body: { limits: [...limits, { window: { rolling_seconds: 86_400 }, max_amount: '9000000.00' }] },
+    headers: { 'if-match': '"1"' },
+  })
+  assert.deepEqual([status, text], [409, '{"detail":"history_too_long"}'])
+})
