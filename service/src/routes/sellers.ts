@@ -111,6 +111,8 @@ export function serveSellers(
 
   serve(releaseDomain, async ({ caller, params }) => {
     const domain = normalizeHostName(params.domain.trim())
+    // PostgreSQL stores no such text.
+    if (domain.includes('\0')) return refuse('not_found')
     const { environment } = caller
     // The store adds the seller and its account when it releases the domain.
     const event = (atMs: number) =>
