@@ -188,7 +188,7 @@ export async function openMemoryLedger({ losesAnswers = false, changeDriver }: M
     },
 
     stop: (stopId: string) => stopAll({ ...ofAll, stopId }),
-    resume: (stopId: string | null) => resumeAll({ ...ofAll, stopId }),
+    resume: async (stopId: string | null) => (await resumeAll({ ...ofAll, stopId })).mandateIds,
   }
 }
 

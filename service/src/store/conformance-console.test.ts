@@ -155,8 +155,8 @@ storeConformance(({ open, openEmpty }) => {
     assert.ok(third && fourth)
     await ledger.moveMandate(third, 'paused')
     await ledger.moveMandate(fourth, 'revoked')
-    const resume = (stopId: string | null) =>
-      ledger.store.resumeMandates(caller, { ...byKey(ledger), stopId })
+    const resume = async (stopId: string | null) =>
+      (await ledger.store.resumeMandates(caller, { ...byKey(ledger), stopId })).mandateIds
     assert.deepEqual(await resume(otherStop), [])
     assert.deepEqual((await resume(firstStop)).toSorted(), [first.id, mandates[4]?.id])
     const statuses = await Promise.all(mandates.map(async (mandate) => (await found(ledger, mandate)).status))

@@ -399,8 +399,8 @@ export class SimulatedService {
       }
       case 'undo-stop': {
         const stopId = request.name === null ? null : this.#ids.ofStop(scope, request.name)
-        await resumeAll({ ...this.#ofAll(scope, keyId), stopId })
-        return { is: 'done' }
+        const { failure } = await resumeAll({ ...this.#ofAll(scope, keyId), stopId })
+        return failure ? { is: 'unavailable' } : { is: 'done' }
       }
       case 'void-proof': {
         const { nonce } = request

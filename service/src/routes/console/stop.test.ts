@@ -309,6 +309,33 @@ test('A stop reports a locked mandate, which blocks no other, and stops it as so
   assert.equal((await purser.console.resume(stop.stop_id)).resumed_mandates, mandates.length)
 })
 
+test('A resumption that was refused for one locked mandate is logged with those that it resumed', async (context) => {
+  const { url, drop } = await postgres18.createDatabase()
+  const frozen = new Client({ connectionString: url })
+  await frozen.connect()
+  context.after(() => frozen.end())
+  const service = await startTestService(context, { PURSER_DATABASE: url, PURSER_WORKERS: '1' })
+  context.after(drop)
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const mandates = await makeMandates(purser, 4)
+  await purser.console.stop()
+  await frozen.query('begin')
+  await frozen.query('select from mandates where id = $1 for update', [
+    idText('nonce', idBytes('mandate', mandates[1]?.id ?? '') ?? assert.fail()),
+  ])
+  const resume = () => service.call('POST', '/v1/console/resume', { body: {} })
+  const first = await resume()
+  assert.deepEqual([first.status, first.body.detail], [503, 'store_unavailable'])
+  await frozen.query('rollback')
+  assert.deepEqual((await resume()).body, { resumed_mandates: 1 })
+  for (const { id } of mandates) assert.equal((await purser.mandates.get(id)).status, 'active')
+  const { items } = await purser.auditLog.list({ limit: 200 }).page()
+  const resumed = items.filter(({ type }) => type === 'mandate.resumed' || type === 'agents.resumed')
+  const named = resumed.flatMap(({ subject_id, data }) => data['mandate_ids'] ?? subject_id)
+  assert.equal(named.length, mandates.length)
+  assert.deepEqual(new Set(named), new Set(mandates.map(({ id }) => id)))
+})
+
 /** A client whose first stops arrive, but whose answers are lost. */
 function losingAnswers(service: TestService, count: number) {
   const keys: (string | null)[] = []

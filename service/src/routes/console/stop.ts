@@ -32,9 +32,10 @@ export function serveConsoleStop(
 
   serve(resumeAgents, async ({ caller, body }) => {
     const stopId = body.stop_id ?? null
-    const mandateIds = await store.resumeMandates(caller, { ...byCaller(caller), stopId })
+    const { mandateIds, failure } = await store.resumeMandates(caller, { ...byCaller(caller), stopId })
     if (mandateIds.length > 0)
       await record(caller, 'agents.resumed', stopId ?? caller.accountId, dataOfResumption(mandateIds))
+    if (failure) throw failure
     return ok({ resumed_mandates: mandateIds.length })
   })
 

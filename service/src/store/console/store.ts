@@ -52,9 +52,9 @@ export interface ConsoleOperations {
 
   /**
    * Resumes the mandates that a stop has paused, or any stop if none is named, but none once another stop has begun. If none is
-   * named, also none while a stop goes through the mandates. Resolves to their ids.
+   * named, also none while a stop goes through the mandates.
    */
-  resumeMandates(scope: Scope, undo: UndoCall): Promise<readonly string[]>
+  resumeMandates(scope: Scope, undo: UndoCall): Promise<ResumeOutcome>
 
   /** Writes the summary event of many changes, each of which has its own event. */
   recordEvent(event: AuditEvent): Promise<void>
@@ -140,6 +140,13 @@ export interface StopOutcome {
   readonly failedIds: readonly string[]
   /** Authorized payments of the scope, which a stop leaves until their deadlines. */
   readonly outstanding: { readonly count: number; readonly amountMicro: MicroUsdc }
+}
+
+export interface ResumeOutcome {
+  /** The mandates that were resumed. */
+  readonly mandateIds: readonly string[]
+  /** Set if others could not be resumed: retry the same undo. */
+  readonly failure?: Error
 }
 
 /** Counters from memory, since the last call. */

@@ -1,7 +1,7 @@
 import { timeIn } from '../../domain/clock/test-clock.ts'
 import { addMicro, type MicroUsdc } from '../../domain/money.ts'
 import type { Scope } from '../../domain/records.ts'
-import type { StopCall, StopOutcome, UndoCall } from '../console/store.ts'
+import type { ResumeOutcome, StopCall, StopOutcome, UndoCall } from '../console/store.ts'
 import { StoreUnavailableError } from '../store.ts'
 import { forEachMandate } from './several-transactions.ts'
 import type { Ledger } from './ledger.ts'
@@ -25,8 +25,8 @@ export type StopAllOptions = StopCall & {
 
 export type ResumeAllOptions = UndoCall & Pick<StopAllOptions, 'ledger' | 'scope'>
 
-/** How long a stop waits for one mandate, while its caller waits for the response. */
-const stopPatienceMs = 4_000
+/** How long a stop or its undo waits for one mandate, while its caller waits for the response. */
+const ofOneMandate = { patienceMs: 4_000 }
 
 /** How often a stop searches for mandates that were created or resumed while it went through the others. */
 const maxLooks = 5
@@ -71,31 +71,30 @@ export async function continueStop(
 /**
  * Resumes the mandates that a stop paused, or those of every stop if none is named. Resumes nothing once
  * another stop begins; if none is named, nothing either while a stop goes through the mandates.
- *
- * @throws StoreUnavailableError if one of them could not be resumed: retry the same undo
  */
-export async function resumeAll(options: ResumeAllOptions): Promise<readonly string[]> {
+export async function resumeAll(options: ResumeAllOptions): Promise<ResumeOutcome> {
   const { ledger, scope, actor, stopId, now, nextEventId } = options
   const last = await ledger.run(readStops, scope)
-  if (last.presses === 0 || (stopId !== null && last.stopId !== stopId)) return []
-  if (!(await ledger.run(undoStop, { scope, press: last.presses, stopId, atMs: now() }))) return []
-  const resumedIds: string[] = []
-  let failure: unknown
+  if (last.presses === 0 || (stopId !== null && last.stopId !== stopId)) return { mandateIds: [] }
+  if (!(await ledger.run(undoStop, { scope, press: last.presses, stopId, atMs: now() })))
+    return { mandateIds: [] }
+  const mandateIds: string[] = []
+  let failure: Error | undefined
   await forEachMandate(ledger, scope, async ({ id, status, stoppedBy }) => {
     if (status !== 'paused' || stoppedBy === null) return
     const atMs = timeIn(scope, now)
     const call = { mandate: { ...scope, id }, stopId, actor, atMs, eventId: nextEventId() }
     try {
-      if (await ledger.run(resumeMandate, { ...call, press: last.presses })) resumedIds.push(id)
-    } catch (error) {
-      failure = error
+      const isResumed = await ledger.run(resumeMandate, { ...call, press: last.presses }, ofOneMandate)
+      if (isResumed) mandateIds.push(id)
+    } catch (cause) {
+      failure = new StoreUnavailableError('not every mandate could be resumed', {
+        retryAfterSeconds: 2,
+        cause,
+      })
     }
   })
-  if (failure !== undefined) {
-    const details = { retryAfterSeconds: 2, cause: failure }
-    throw new StoreUnavailableError('not every mandate could be resumed', details)
-  }
-  return resumedIds
+  return { mandateIds, ...(failure && { failure }) }
 }
 
 /** What a stop has found so far. */
@@ -183,5 +182,5 @@ function stopOne(
 ): Promise<StoppedMandate> {
   const mandate = { accountId: scope.accountId, environment: scope.environment, id }
   const call = { mandate, stopId, actor, atMs: timeIn(scope, now), eventId: nextEventId(), press }
-  return ledger.run(stopMandate, call, { patienceMs: stopPatienceMs })
+  return ledger.run(stopMandate, call, ofOneMandate)
 }

@@ -206,7 +206,7 @@ for (const name of ['stop', 'resumption'] as const) {
           const stopped = await ledger.store.stopMandates(caller, call)
           return { ...stopped, mandateIds: stopped.mandateIds.toSorted() }
         }
-        const resume = async () => (await ledger.store.resumeMandates(caller, call)).toSorted()
+        const resume = async () => (await ledger.store.resumeMandates(caller, call)).mandateIds.toSorted()
         if (name === 'resumption') await stop()
         const eventsBefore = await countEvents(ledger, { caller })
         thief.steal(theft, { after: earlierCommits })
