@@ -1,3 +1,5 @@
+import { Client } from 'pg'
+
 /** The address of a PostgreSQL database, without its password. */
 interface PostgresAddress {
   /** As spelled in the address; empty if omitted. */
@@ -36,9 +38,8 @@ export function describeUrl(url: string): string {
   if (!address) return 'the database'
   const { user, host, port, name } = address
   if (host.startsWith('/')) {
-    // The default user of `pg`, which a service on SQLite does not load.
-    const { PGUSER, USER = '' } = process.env
-    const asked = user || encodeURIComponent(PGUSER || USER)
+    // The default user of `pg`.
+    const asked = user || encodeURIComponent(new Client({}).user ?? '')
     return `postgresql://${asked}@/${name}?host=${host}${port === '' ? '' : `&port=${port}`}`
   }
   return `postgresql://${user === '' ? '' : `${user}@`}${host}${port === '' ? '' : `:${port}`}/${name}`
