@@ -434,7 +434,10 @@ test('An https URL for a service without TLS suggests http', async (context) => 
   environment['PURSER_URL'] = service.url.replace('http:', 'https:')
   const { code, errors } = await purser('agents', 'list')
   assert.equal(code, 6)
-  assert.match(errors, /^purser agents list: the service at this https:\/\/ address does not use TLS; use http:\/\//)
+  assert.match(
+    errors,
+    /^purser agents list: the service at this https:\/\/ address does not use TLS; use http:\/\//,
+  )
 })
 
 test('The exit code shows a service that does not answer (6)', async (context) => {

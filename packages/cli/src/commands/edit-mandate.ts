@@ -9,7 +9,7 @@ import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { clientCommand, collect, collectMetadata, parseAmount } from './client-command.ts'
 import { collectLimits, limitHelp } from './limit-options.ts'
-import { warningsOf } from './mandate-warnings.ts'
+import { warningsOf } from '../mandate-warnings.ts'
 import { parseWhen } from './when.ts'
 
 /** `purser mandates edit`: changes the terms of a mandate, unless it has changed in the meantime. */
