@@ -7,7 +7,7 @@ import { openPool, withClient } from '../store/ledger/postgres/connection.ts'
 import { migrate } from '../store/ledger/postgres/migrate.ts'
 import { readerOn, uuidOf } from '../store/ledger/postgres/postgres-reader.ts'
 import { writeStatements } from '../store/ledger/postgres/statements.ts'
-import { valueOf } from '../store/ledger/reads/rows.ts'
+import { decoderOf } from '../store/ledger/reads/rows.ts'
 import { findLedgerFaults } from '../store/ledger/reads/faults.ts'
 import { sqlName, type Column, type Table } from '../store/ledger/table.ts'
 import { StoreOpenError } from '../store/open-error.ts'
@@ -136,7 +136,7 @@ function prepareTarget(writer: ClientBase, claim: ClientBase, url: string) {
       const [found] = rows
       if (!found) return undefined
       return Object.fromEntries(
-        table.key.map((name) => [name, valueOf(table.columns[name] as Column, found[sqlName(name)])]),
+        table.key.map((name) => [name, decoderOf(table.columns[name] as Column)(found[sqlName(name)])]),
       )
     },
 

@@ -65,7 +65,7 @@ export class ServiceMetrics {
   }
 
   #storeFamilies(): Family[] {
-    const { queues, depths, pools } = this.store
+    const { queues, pools } = this.store
     const ofQueues = (histogramOf: (queue: QueueMetrics) => Histogram) =>
       queues.map((queue) => ({ labels: { queue: queue.name }, value: histogramOf(queue).read() }))
     const counted = pools.map((pool) => ({ name: pool.name, ...pool.count() }))
@@ -84,11 +84,11 @@ export class ServiceMetrics {
       ),
       family(
         'purser_queue_depth',
-        depths.map(({ name, waiting }) => ({ labels: { queue: name }, value: waiting() })),
+        queues.map(({ name, waiting }) => ({ labels: { queue: name }, value: waiting() })),
       ),
       family(
         'purser_queue_limit',
-        depths.map(({ name, limit }) => ({ labels: { queue: name }, value: limit })),
+        queues.map(({ name, limit }) => ({ labels: { queue: name }, value: limit })),
       ),
       family(
         'purser_database_connection_wait_seconds',

@@ -1,37 +1,21 @@
 import { batchSizes, Histogram, storeSeconds } from '../metrics/histogram.ts'
 
-/** Counts the operations that wait in one queue. */
-export class QueueMetrics {
+/** The operations that wait in one queue. */
+export interface QueueMetrics {
   readonly name: string
-  readonly batchSizes = new Histogram(batchSizes)
+  readonly batchSizes: Histogram
   /** From the start of a batch until it is durable, in seconds. */
-  readonly commits = new Histogram(storeSeconds)
+  readonly commits: Histogram
   /** How long the first operation of each batch waited until the batch started, in seconds. */
-  readonly waits = new Histogram(storeSeconds)
-
-  constructor(name: string) {
-    this.name = name
-  }
-
-  /** Counts a batch. */
-  add({ size, waitedMs, tookMs }: WrittenBatch): void {
-    this.batchSizes.observe(size)
-    this.waits.observe(waitedMs / 1_000)
-    this.commits.observe(tookMs / 1_000)
-  }
+  readonly waits: Histogram
+  readonly waiting: () => number
+  readonly limit: number
 }
 
 export interface WrittenBatch {
   readonly size: number
   readonly waitedMs: number
   readonly tookMs: number
-}
-
-/** The current state of a queue. */
-export interface QueueDepth {
-  readonly name: string
-  readonly waiting: () => number
-  readonly limit: number
 }
 
 /** The connections to a database. */
@@ -46,18 +30,18 @@ export interface PoolMetrics {
 /** The metrics of a store. Names are few and fixed: they become labels. */
 export class StoreMetrics {
   readonly queues: QueueMetrics[] = []
-  readonly depths: QueueDepth[] = []
   readonly pools: PoolMetrics[] = []
 
-  /** The histograms of a queue. */
-  addQueue(name: string): QueueMetrics {
-    const queue = new QueueMetrics(name)
-    this.queues.push(queue)
-    return queue
-  }
-
-  addDepth(depth: QueueDepth): void {
-    this.depths.push(depth)
+  /** Counts each batch of a queue. */
+  addQueue(queue: Pick<QueueMetrics, 'name' | 'waiting' | 'limit'>): (batch: WrittenBatch) => void {
+    const [commits, waits] = [new Histogram(storeSeconds), new Histogram(storeSeconds)]
+    const sizes = new Histogram(batchSizes)
+    this.queues.push({ ...queue, batchSizes: sizes, commits, waits })
+    return ({ size, waitedMs, tookMs }) => {
+      sizes.observe(size)
+      waits.observe(waitedMs / 1_000)
+      commits.observe(tookMs / 1_000)
+    }
   }
 
   /** The histogram of the waits for a connection of a pool. */

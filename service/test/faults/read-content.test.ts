@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { createIds } from '../../src/ids.ts'
 import { Ledger } from '../../src/store/ledger/ledger.ts'
-import { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
+import { MemoryDatabase } from '../../testing/memory/memory-database.ts'
 import { freezeBudget } from '../../src/store/ledger/operations/limits/budgets.ts'
 import { LedgerTenant } from '../../testing/ledger-tenant.ts'
 import { readContent } from './read-content.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Pool } from 'pg'
 
 import type { Driver } from '../../src/store/ledger/driver.ts'
-import { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
+import { MemoryDatabase } from '../../testing/memory/memory-database.ts'
 import { createPostgresDriver } from '../../src/store/ledger/postgres/postgres-driver.ts'
 import { readerOn } from '../../src/store/ledger/postgres/postgres-reader.ts'
 import { ledgerSteps } from '../../src/store/ledger/postgres/schema.ts'

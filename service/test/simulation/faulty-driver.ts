@@ -7,7 +7,7 @@ import {
   type ReadAnswer,
 } from '../../src/store/ledger/driver.ts'
 import type { KeyMap } from '../../src/store/ledger/key-map.ts'
-import type { MemoryDatabase, MemorySession } from '../../src/store/ledger/memory/memory-database.ts'
+import type { MemoryDatabase, MemorySession } from '../../testing/memory/memory-database.ts'
 import type { Read } from '../../src/store/ledger/operation.ts'
 import type { SeededRandom } from '../../testing/seeded-random.ts'
 

@@ -5,7 +5,7 @@ import { createIds, type Ids } from '../../src/ids.ts'
 import { KeyMap } from '../../src/store/ledger/key-map.ts'
 import { Ledger } from '../../src/store/ledger/ledger.ts'
 import { StoreUnavailableError } from '../../src/store/store.ts'
-import { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
+import { MemoryDatabase } from '../../testing/memory/memory-database.ts'
 import { createAccount } from '../../src/store/ledger/operations/accounts.ts'
 import { createSeller } from '../../src/store/ledger/operations/sellers.ts'
 import {

@@ -24,7 +24,6 @@ interface Place {
   before: Row | undefined
   /** The row after the operations of the batch. */
   now: Row | undefined
-  isChanged: boolean
 }
 
 /** The rows of a range; undefined until they are read. */
@@ -39,10 +38,7 @@ export class BatchFacts implements Facts {
   readonly #places = new KeyMap<Place>()
   readonly #ranges = new Map<string, RangePlaces>()
   #asked: (Place | RangePlaces)[] = []
-  #changed: Place[] = []
-  /** The rows that the batch adds. */
-  readonly #added = new Map<Table, Place[]>()
-  #isLearned = false
+  readonly #changed = new Set<Place>()
   #mayBeStale = false
   /** What the operation that is deciding has requested. */
   #requested: Read[] = []
@@ -78,8 +74,7 @@ export class BatchFacts implements Facts {
     this.#mayBeStale = mayBeStale
     const asked = this.#asked
     // Calls that used the earlier facts are decided again, and may write other rows.
-    if (this.#isLearned) this.#forget()
-    this.#isLearned = true
+    this.#forget()
     for (const [index, one] of asked.entries()) {
       const rows = found[index] ?? []
       if (blocked.has(one.read!)) continue
@@ -101,14 +96,13 @@ export class BatchFacts implements Facts {
       else forgetRow(one)
     }
     this.#changed.forEach(forgetRow)
-    this.#changed = []
-    this.#added.clear()
+    this.#changed.clear()
   }
 
   #placeOf(table: Table, key: Row): Place {
     let place = this.#places.get(table, key)
     if (!place) {
-      place = { table, read: undefined, isKnown: false, before: undefined, now: undefined, isChanged: false }
+      place = { table, read: undefined, isKnown: false, before: undefined, now: undefined }
       this.#places.set(table, key, place)
     }
     return place
@@ -179,11 +173,9 @@ export class BatchFacts implements Facts {
 
   rows<Of extends Table>(range: RangeRead<Of>): readonly TableRow<Of>[] {
     const places = this.#ranges.get(readText(range))?.found ?? this.#stopFor(range)
-    const added = (this.#added.get(range.table) ?? []).filter(
-      ({ before, now }) => before === undefined && now !== undefined && isWithin(range, now),
-    )
-    const rows: Row[] = []
-    for (const { now } of new Set([...places, ...added])) if (now && isWithin(range, now)) rows.push(now)
+    const added = [...this.#changed].filter(({ table, before }) => table === range.table && !before)
+    const found = [...new Set([...places, ...added])]
+    const rows = found.flatMap(({ now }) => (now && isWithin(range, now) ? [now] : []))
     // Rows that the batch adds are sorted in, and may push others beyond the limit.
     if (added.length > 0) rows.sort((one, other) => compare(one[range.orderBy], other[range.orderBy]))
     return rows.slice(0, range.limit) as TableRow<Of>[]
@@ -193,24 +185,16 @@ export class BatchFacts implements Facts {
   apply(changes: readonly Change[]): void {
     for (const { kind, table, row } of changes) {
       const place = this.#placeOf(table, row)
-      if (!place.isChanged) this.#changed.push(place)
-      if (!place.before && !place.now) this.#noteAdded(place)
+      this.#changed.add(place)
       place.isKnown = true
-      place.isChanged = true
       if (kind === 'remove') place.now = undefined
       else place.now = kind === 'add' && place.now ? sumRows(table, place.now, row) : row
     }
   }
 
-  #noteAdded(place: Place): void {
-    const places = this.#added.get(place.table)
-    if (places) places.push(place)
-    else this.#added.set(place.table, [place])
-  }
-
   /** The net changes of the batch: each row once. */
   netChanges(): NetChange[] {
-    return this.#changed.filter(({ before, now }) => before !== now)
+    return [...this.#changed].filter(({ before, now }) => before !== now)
   }
 }
 
@@ -221,7 +205,6 @@ function forgetRow(place: Place): void {
   place.isKnown = false
   place.before = undefined
   place.now = undefined
-  place.isChanged = false
 }
 
 function learnRow(place: Place, row: Row | undefined): Place {

@@ -27,7 +27,7 @@ export function compileDecodeRow<Value>(
   ) as DecodeRow<Value>
 }
 
-/** Builds a row from a record whose values have other names. */
+/** Builds a row from a record whose values have other names. A missing value is null. */
 export function compileDecodeRecord(
   columns: readonly {
     readonly name: string
@@ -36,11 +36,15 @@ export function compileDecodeRecord(
   }[],
 ): (record: Row) => Row {
   const fields = columns.map(
-    ({ name, source }, index) => `${check(name)}: f${index}(record.${check(source)})`,
+    ({ name, source }, index) =>
+      `${check(name)}: (value = record.${check(source)} ?? null) === null ? null : f${index}(value)`,
   )
   return compile(
     columns.map(({ decode }) => decode),
-    `(record) => ({ ${fields.join(', ')} })`,
+    `(record) => {
+      let value
+      return { ${fields.join(', ')} }
+    }`,
   ) as (record: Row) => Row
 }
 

@@ -1,11 +1,9 @@
 import type { Read } from './operation.ts'
 import type { Row, Table } from './table.ts'
 
-/** The rows found, for each read in order. */
-export type Found = readonly (readonly Row[])[]
-
 export interface ReadAnswer {
-  readonly found: Found
+  /** The rows found, for each read in order. */
+  readonly found: readonly (readonly Row[])[]
   /** Reads of rows that another transaction has locked; they were not executed. */
   readonly blocked: ReadonlySet<Read>
   /** Whether the rows are from a cache that other processes do not update; the commit fails if they have changed. */

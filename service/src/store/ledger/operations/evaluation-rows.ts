@@ -29,7 +29,9 @@ interface Found {
 /** Records a policy decision, which moves no money. */
 export function recordDecision(asked: Asked, decision: PolicyDecision, found: Found): readonly Change[] {
   const { accountId, id, amountMicro, createdAtMs: atMs } = asked
-  const mandate = mandateOfAgent(asked, found.mandate)
+  const { agentId: askedId, environment } = asked
+  const isOfAgent = found.mandate?.agentId === askedId && found.mandate.environment === environment
+  const mandate = isOfAgent ? found.mandate : undefined
   const row = evaluationOf(asked, decision, { ...found, mandate })
   // A decision about none of the agent's mandates is found by its agent, and no mandate counts it.
   const { agentId } = row
@@ -37,14 +39,6 @@ export function recordDecision(asked: Asked, decision: PolicyDecision, found: Fo
   const mandateId = mandate?.id ?? null
   const entry = { id, kind: decision.decision, mandateId, amountMicro, count: 1, atMs }
   return [put(evaluations, row), ...stray, decisionEntry(asked, entry)]
-}
-
-/** The named mandate, if it is one of the agent in its environment. */
-function mandateOfAgent(
-  { agentId, environment }: Pick<Asked, 'agentId' | 'environment'>,
-  mandate: MandateRow | undefined,
-): MandateRow | undefined {
-  return mandate?.agentId === agentId && mandate.environment === environment ? mandate : undefined
 }
 
 function evaluationOf(

@@ -22,18 +22,16 @@ export const evaluate = operation<ProposedTransaction, PolicyDecision>('evaluate
     const agent = foundAgent?.environment === environment ? foundAgent : undefined
     const found = facts.row(mandates, { accountId, id: call.mandateId })
     const mandate = found?.environment === environment ? found : undefined
+    const proposed = { ...call, atMs: createdAtMs, issuedAtMs: createdAtMs }
     if (mandate) {
-      facts.read([
-        ...sellerReads(mandate, purchaseOf(call)),
-        ...proposalReads(bookingOf(call), mandate, agent),
-      ])
+      facts.read([...sellerReads(mandate, proposed), ...proposalReads(proposed, mandate, agent)])
     }
     const payment = { ...call, seller: { merchantDomain }, countHolds: false }
     const approval = mandate && {
-      isKnownSeller: isKnownSeller({ mandate, agent }, purchaseOf(call), facts),
+      isKnownSeller: isKnownSeller({ mandate, agent }, proposed, facts),
       isApproved: false,
     }
-    const limits = mandate && agent ? proposedLimits(bookingOf(call), facts) : undefined
+    const limits = mandate && agent ? proposedLimits(proposed, facts) : undefined
     const decision = checkPolicy({ agent, mandate, limits, approval }, payment, createdAtMs)
     if (call.isDryRun) return unchanged(decision)
     const seller = facts.row(sellerDomains, domainOf(call, merchantDomain))
@@ -43,11 +41,3 @@ export const evaluate = operation<ProposedTransaction, PolicyDecision>('evaluate
     return { outcome: decision, changes: recordDecision(call, decision, about) }
   },
 })
-
-function purchaseOf({ resourceUrl, createdAtMs: issuedAtMs }: ProposedTransaction) {
-  return { resourceUrl, issuedAtMs }
-}
-
-function bookingOf({ accountId, agentId, mandateId, resourceUrl, createdAtMs: atMs }: ProposedTransaction) {
-  return { accountId, agentId, mandateId, resourceUrl, atMs }
-}

@@ -7,7 +7,7 @@ import { StoreLedger } from '../../../../testing/store-ledger.ts'
 import { hashApiKey } from '../../../domain/api-key.ts'
 import { createIdsOfTimes } from '../../../ids.ts'
 import { keyHashes } from '../tables.ts'
-import { decoderOf } from './column-types.ts'
+import { decoderOf } from '../reads/rows.ts'
 import { openPostgresLedgerStore } from './postgres-ledger-store.ts'
 
 const allBytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))

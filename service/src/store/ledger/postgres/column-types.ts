@@ -1,5 +1,4 @@
 import { writeId } from '../../../domain/type-id.ts'
-import { idFrom } from '../reads/rows.ts'
 import type { Column, ColumnKind, Row } from '../table.ts'
 
 /** How PostgreSQL stores a kind of column, and its wire format. */
@@ -22,27 +21,6 @@ export const columnTypes: Readonly<Record<ColumnKind, ColumnType>> = {
   integer: bigint,
   json: text,
   bytes: { declaration: 'bytea', name: 'bytea', oid: 17 },
-}
-
-/** Parses a column's value from PostgreSQL's text format. */
-export function decoderOf({ kind, idKind = 'nonce' }: Column): (value: string) => unknown {
-  return kind === 'id' ? (uuid) => idFrom(idKind, uuid) : decoders[kind]
-}
-
-const decoders: Readonly<Record<Exclude<ColumnKind, 'id'>, (value: string) => unknown>> = {
-  text: (value) => value,
-  micro: BigInt,
-  integer: Number,
-  json: (value) => JSON.parse(value) as unknown,
-  bytes: (value) => (value.startsWith('\\x') ? Buffer.from(value.slice(2), 'hex') : decodeEscaped(value)),
-}
-
-/** Bytes as a server with `bytea_output = escape` writes them: a backslash twice, and unprintable ones in octal. */
-function decodeEscaped(value: string): Buffer {
-  const bytes = value.replace(/\\(\\|\d{3})/g, (_, escaped: string) =>
-    escaped === '\\' ? escaped : String.fromCodePoint(Number.parseInt(escaped, 8)),
-  )
-  return Buffer.from(bytes, 'latin1')
 }
 
 /**

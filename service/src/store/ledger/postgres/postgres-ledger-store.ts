@@ -123,7 +123,7 @@ function createStore(
   })
   const health = new CommitHealth(() => askOnce(reading, probe))
   const commitTimes = new CommitTimes()
-  const queue = metrics?.addQueue('ledger')
+  const countBatch = metrics?.addQueue({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
   const ledger = new Ledger({
     driver: createPostgresDriver(writing, shardOfAccount),
     stopwatch: { nowMs: () => performance.now(), sleep: (ms) => sleep(ms) },
@@ -136,7 +136,7 @@ function createStore(
     patienceMs,
     onWritten: (batch) => {
       commitTimes.add(batch.tookMs)
-      queue?.add(batch)
+      countBatch?.(batch)
     },
     onFailed: (error) => {
       const code = error instanceof Error ? codeOf(error.cause) : ''
@@ -146,7 +146,6 @@ function createStore(
       return new StoreUnavailableError(`PostgreSQL answers ${code}`, { retryAfterSeconds: 2, cause: error })
     },
   })
-  metrics?.addDepth({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
   const db = readerOn(reading)
   const ledgerReaderOf = shardOfAccount ? distributedReader : ledgerReader
   /** For operations that read first. */

@@ -23,7 +23,8 @@ import {
   type ChangedColumns,
   type DecodeRow,
 } from '../compiled-rows.ts'
-import { columnTypes, decoderOf, encodeValue } from './column-types.ts'
+import { decoderOf } from '../reads/rows.ts'
+import { columnTypes, encodeValue } from './column-types.ts'
 import { RowList, type NamedColumn } from './row-list.ts'
 import { guardOf } from './schema.ts'
 

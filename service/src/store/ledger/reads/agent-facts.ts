@@ -18,7 +18,7 @@ import {
   type MandateRow,
 } from '../tables.ts'
 import { toAgent, toMandate } from './records.ts'
-import { clockSlackMs, columnsOf, from, valueOf } from './rows.ts'
+import { clockSlackMs, columnsOf, decoderOf, from } from './rows.ts'
 import { sql, type Spelling, type Sql } from '../../sql.ts'
 
 /** How many of a mandate's latest transactions the risk signals use. */
@@ -126,14 +126,12 @@ export function decodeFacts(values: readonly unknown[], asked: AgentQuestion): F
 
 const mandateStart = Object.keys(agents.columns).length
 const mandateEnd = mandateStart + Object.keys(mandates.columns).length
-const decodeAgent = decoderOf(agents)
-const decodeMandate = decoderOf(mandates)
+const decodeAgent = rowDecoderOf(agents)
+const decodeMandate = rowDecoderOf(mandates)
 
 /** Decodes consecutive values of some columns of a table; by default, of all of them. */
-export function decoderOf({ columns }: Table, names = Object.keys(columns)) {
-  return compileDecodeRow<unknown>(
-    names.map((name) => ({ name, decode: (value) => valueOf(columns[name]!, value) })),
-  )
+export function rowDecoderOf({ columns }: Table, names = Object.keys(columns)) {
+  return compileDecodeRow<unknown>(names.map((name) => ({ name, decode: decoderOf(columns[name]!) })))
 }
 
 function isPaidIn(waiting: string, { mandateId, merchantDomain }: AgentQuestion): boolean {

@@ -100,45 +100,52 @@ export function columnsOf({ columns }: Table, alias?: string, prefix?: string): 
 
 /** A row with all columns, which may be named with a prefix, from the database's result. */
 export function rowOf<Of extends Table>(table: Of, raw: RawRow, prefix = ''): TableRow<Of> {
-  let byPrefix = decoders.get(table)
-  if (!byPrefix) decoders.set(table, (byPrefix = new Map()))
-  let decode = byPrefix.get(prefix)
-  if (!decode) byPrefix.set(prefix, (decode = compileDecoder(table, prefix)))
+  const name = `${prefix} ${table.name}`
+  let decode = decoders.get(name)
+  if (!decode) decoders.set(name, (decode = compileDecoder(table, prefix)))
   return decode(raw) as TableRow<Of>
 }
 
-/** By table and prefix; callers use only a few. */
-const decoders = new Map<Table, Map<string, (raw: RawRow) => RawRow>>()
+/** By prefix and table; callers use only a few. */
+const decoders = new Map<string, (raw: RawRow) => RawRow>()
 
 function compileDecoder({ columns }: Table, prefix: string): (raw: RawRow) => RawRow {
+  const all = Object.entries(columns)
   return compileDecodeRecord(
-    Object.entries(columns).map(([name, column]) => ({
-      name,
-      source: prefix + sqlName(name),
-      decode: (value) => valueOf(column, value),
-    })),
+    all.map(([name, column]) => ({ name, source: prefix + sqlName(name), decode: decoderOf(column) })),
   )
 }
 
-/** A value of a column, from any database: ids are bytes or text, and integers have one of three types. */
-export function valueOf({ kind, idKind = 'nonce' }: Column, value: unknown): unknown {
-  if (value === null || value === undefined) return null
+/**
+ * Decodes the values of a column, from any database, except null: ids are bytes or text, integers have one of three types, and
+ * bytes may be PostgreSQL's text.
+ */
+export function decoderOf({ kind, idKind = 'nonce' }: Column): (value: unknown) => unknown {
   switch (kind) {
     case 'id':
-      return idFrom(idKind, value)
+      return (value) => idFrom(idKind, value)
     case 'micro':
-      return BigInt(value as string)
+      return (value) => BigInt(value as bigint | string)
     case 'integer':
-      return Number(value)
+      return Number
     case 'json':
-      return JSON.parse(value as string)
+      return (value) => JSON.parse(value as string) as unknown
     case 'text':
-      return value
+      return (value) => value
     case 'bytes':
-      return Buffer.from(value as Uint8Array)
+      return (value) => (typeof value === 'string' ? decodeBytes(value) : Buffer.from(value as Uint8Array))
     default:
       return kind satisfies never
   }
+}
+
+/** With `bytea_output = escape`, PostgreSQL writes a backslash twice, and unprintable bytes in octal. */
+function decodeBytes(text: string): Buffer {
+  if (text.startsWith('\\x')) return Buffer.from(text.slice(2), 'hex')
+  const bytes = text.replace(/\\(\\|\d{3})/g, (_, escaped: string) =>
+    escaped === '\\' ? escaped : String.fromCodePoint(Number.parseInt(escaped, 8)),
+  )
+  return Buffer.from(bytes, 'latin1')
 }
 
 /** The text of an id from a database. */

@@ -2,9 +2,9 @@ import { idBytes, type IdKind } from '../../../domain/type-id.ts'
 import type { AgentFacts, AgentQuestion } from '../../store.ts'
 import {
   decodeFacts,
-  decoderOf,
   prepareStatement,
   readAgentFacts,
+  rowDecoderOf,
   selectFacts,
   type FoundFacts,
 } from '../reads/agent-facts.ts'
@@ -13,7 +13,7 @@ import { accounts, agents, mandates, sellerDomains, type MandateRow } from '../t
 import type { IndexedMandates } from './indexed-mandates.ts'
 import type { SqliteDatabase } from './open.ts'
 import type { SqlValue } from './row-codec.ts'
-import { entriesByMandate, joinedParameter, partsOf } from './schema.ts'
+import { entriesOfMandates, joinedParameter, partsOf } from './schema.ts'
 import { spelling } from './sqlite-reader.ts'
 import { sql } from '../../sql.ts'
 
@@ -28,33 +28,33 @@ const facts = prepareStatement(
       left join ${sql.table(first.name)} m on ${condition} left join ${sql.table(sums.name)} n on n.no = m.no`,
     mandateColumns: sql.raw(Object.keys(mandates.columns).map(mandateColumn).join(', ')),
     entriesOfMandate: (firstId) => sql`
-      select e.kind, e.at_ms from ${sql.table(entriesByMandate)} e
+      select e.kind, e.at_ms from ${sql.table(entriesOfMandates.view)} e
       where e.account_id = m.account_id and e.mandate_id = m.id and e.id >= ${firstId}
         and e.kind not in ('more_denied', 'refunded')
       order by e.id desc`,
   }),
-  { ...spelling, parameter: () => joinedParameter() },
+  { ...spelling, parameter: () => joinedParameter },
 )
 
 /** The columns of an agent and a mandate that can change without a change of its terms. */
 const changingOfAgent = ['status', 'revokedAtMs', 'budgetPath']
 const changingOfMandate = ['version', 'status', 'updatedAtMs', 'spentMicro', 'heldMicro', 'authorizedMicro']
-const decodeAgent = decoderOf(agents, changingOfAgent)
-const decodeMandate = decoderOf(mandates, changingOfMandate)
+const decodeAgent = rowDecoderOf(agents, changingOfAgent)
+const decodeMandate = rowDecoderOf(mandates, changingOfMandate)
 
 /** Finds them by the mandate's number. */
 const selectChanging = `
   select ${[...changingOfAgent.map((name) => `a.${sqlName(name)}`), ...changingOfMandate.map(mandateColumn)].join(', ')}
   from ${first.name} m join ${sums.name} n on n.no = m.no
     join ${agents.name} a on a.account_id = m.account_id and a.id = m.agent_id
-  where m.no = ${joinedParameter()}`
+  where m.no = ${joinedParameter}`
 
 /** Whether a seller of an account may ask about an agent of another one, which is not disabled. */
 const isCustomer = `
   exists (select 1 from ${accounts.name} o where o.id = m.account_id and o.disabled_at_ms is null)
   and exists (
-    select 1 from ${sellerDomains.name} s where s.environment = ${joinedParameter()}
-      and s.domain = ${joinedParameter()} and s.account_id = ${joinedParameter()})`
+    select 1 from ${sellerDomains.name} s where s.environment = ${joinedParameter}
+      and s.domain = ${joinedParameter} and s.account_id = ${joinedParameter})`
 
 /** Cached facts about a mandate and its agent, valid until the next call for it. */
 export interface KnownFacts extends FoundFacts {

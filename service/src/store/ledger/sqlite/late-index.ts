@@ -250,7 +250,7 @@ export class OpenPayments extends LateIndex<FoundRow> {
     super(database, openPayments, generationSize)
     this.#lookUp = lookUp
     const comparisons = ['account_id =', 'mandate_id =', 'epoch =', 'expires_at_ms >', 'expires_at_ms <=']
-    const isInRange = comparisons.map((start) => `${start} ${joinedParameter()}`).join(' and ')
+    const isInRange = comparisons.map((start) => `${start} ${joinedParameter}`).join(' and ')
     const findFirst = database
       .prepare<SqlValue[], SqlValue[]>(`select 1 from open_payments where ${isInRange} limit 1`)
       .raw()

@@ -69,24 +69,24 @@ export interface LateTable {
   readonly view: string
 }
 
-/** The view of the entries of an account's own mandates. */
-export const entriesByMandate = 'entries_by_mandate'
+/** The entries of an account's own mandates. */
 export const entriesOfMandates: LateTable = {
   name: 'entries_of_mandates',
   table: entries,
   columns: ['id'],
-  view: entriesByMandate,
+  view: 'entries_by_mandate',
 }
 
-/** The view of open payments by expiry, and the view of those that the index may lack. */
-export const paymentsByExpiry = 'payments_by_expiry'
-export const waitingPayments = 'waiting_payments'
+/** Open payments by expiry. */
 export const openPayments: LateTable = {
   name: 'open_payments',
   table: payments,
   columns: ['epoch', 'expiresAtMs', 'nonce'],
-  view: paymentsByExpiry,
+  view: 'payments_by_expiry',
 }
+
+/** The view of the payments that the index of open ones may lack. */
+export const waitingPayments = 'waiting_payments'
 
 const lateTables = [entriesOfMandates, openPayments]
 
@@ -195,6 +195,4 @@ function speaksOf(check: string, { columns }: Part): boolean {
  * A parameter of a statement that joins tables. Without the plus, SQLite passes its value on from table to table, and
  * prepares the statement again for each value: that takes ten times as long as running it.
  */
-export function joinedParameter(name = '?'): string {
-  return `+${name}`
-}
+export const joinedParameter = '+?'

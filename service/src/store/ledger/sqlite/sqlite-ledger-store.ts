@@ -23,7 +23,7 @@ import { apiKeys } from '../tables.ts'
 import { prepareAgentFacts, type KnownFacts } from './agent-facts.ts'
 import { IndexedMandates } from './indexed-mandates.ts'
 import { SqliteLedger } from './ledger-thread.ts'
-import { entriesByMandate, ledgerSteps, paymentsByExpiry, waitingPayments } from './schema.ts'
+import { entriesOfMandates, ledgerSteps, openPayments, waitingPayments } from './schema.ts'
 import { readerOf, readerOver, readSqliteSnapshot } from './sqlite-reader.ts'
 import { sql, type Reader, type Sql } from '../../sql.ts'
 
@@ -69,7 +69,7 @@ function createStore(
   const operationsDb = readerOver((text, values) => db.query(text, values).catch(rethrow))
   const queries = new QueryThread({ path, timeoutMs: consoleQueryMs, maxWaiting: maxConsoleQueries })
   const commitTimes = new CommitTimes()
-  const queue = metrics?.addQueue('ledger')
+  const countBatch = metrics?.addQueue({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
   const health = new CommitHealth(() => ledger.probe())
   const ledger = new SqliteLedger({
     path,
@@ -77,12 +77,11 @@ function createStore(
     maxWaiting,
     onWritten: (batch) => {
       commitTimes.add(batch.tookMs)
-      queue?.add(batch)
+      countBatch?.(batch)
     },
     onUnavailable: () => health.failed(),
     onEnd,
   })
-  metrics?.addDepth({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
   const indexed = new IndexedMandates<KnownFacts>(ledger)
   let closing: Promise<void> | undefined
   const ledgerReader = (reader: Reader, inTime: Sql): LedgerReader => ({
@@ -93,9 +92,9 @@ function createStore(
     joinPayments,
     entriesOfMandates: async (mandateIds) => {
       await indexed.indexEntries(mandateIds)
-      return sql.table(entriesByMandate)
+      return sql.table(entriesOfMandates.view)
     },
-    indexedPayments: sql.table(paymentsByExpiry),
+    indexedPayments: sql.table(openPayments.view),
     waitingPayments: sql.table(waitingPayments),
   })
 

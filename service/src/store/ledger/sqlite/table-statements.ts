@@ -60,7 +60,7 @@ export class TableStatements {
       part,
       whereKey: index === 0 ? whereKey : `where no = (select no from ${table.name} ${whereKey})`,
       takeChanged: compileTakeChanged(
-        part.columns.map((name) => ({ name, encode: this.#codec.codecOf(name).encode })),
+        part.columns.map((name) => ({ name, encode: this.#codec.encodeOf(name) })),
       ),
       inserts: new Map(),
       updates: new Map(),
@@ -212,5 +212,5 @@ function isChanged(before: unknown, now: unknown): boolean {
 }
 
 function equal(names: readonly string[]): string {
-  return names.map((name) => `${sqlName(name)} = ${joinedParameter()}`).join(' and ')
+  return names.map((name) => `${sqlName(name)} = ${joinedParameter}`).join(' and ')
 }

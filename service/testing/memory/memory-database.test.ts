@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { lock, range } from '../operation.ts'
-import { activityParts } from '../tables.ts'
+import { lock, range } from '../../src/store/ledger/operation.ts'
+import { activityParts } from '../../src/store/ledger/tables.ts'
 import { MemoryDatabase } from './memory-database.ts'
 
 const accountId = 'acct_1'

@@ -1,4 +1,4 @@
-import { compare, isWithin } from '../batch-facts.ts'
+import { compare, isWithin } from '../../src/store/ledger/batch-facts.ts'
 import {
   RolledBackError,
   RowExistsError,
@@ -7,11 +7,11 @@ import {
   type NetChange,
   type ReadAnswer,
   type ReadOptions,
-} from '../driver.ts'
-import { KeyMap } from '../key-map.ts'
-import type { RangeRead, Read, RowRead } from '../operation.ts'
-import { indexOf, keyText, sumRows, type Row, type Table } from '../table.ts'
-import { mandates } from '../tables.ts'
+} from '../../src/store/ledger/driver.ts'
+import { KeyMap } from '../../src/store/ledger/key-map.ts'
+import type { RangeRead, Read, RowRead } from '../../src/store/ledger/operation.ts'
+import { indexOf, keyText, sumRows, type Row, type Table } from '../../src/store/ledger/table.ts'
+import { mandates } from '../../src/store/ledger/tables.ts'
 
 /** A key, with its row, if there is one, and its lock. */
 interface Place {
