@@ -24,6 +24,10 @@ export interface Plan {
   /** The number and duration of alternating quiet and hostile windows. */
   readonly windows: number
   readonly windowMs: number
+  /** Memory growth after which there is nothing more to show: the scenario ends. */
+  readonly enoughMiB?: number | undefined
+  /** Likewise for an honest request that waits this many times longer than any in the quiet time. */
+  readonly enoughRatio?: number | undefined
 }
 
 /** The result of a scenario. */
@@ -33,9 +37,9 @@ export interface Figures {
   readonly hostileMs: readonly number[]
   /** Unexpected answers to the honest tenant. */
   readonly wrong: readonly string[]
-  /** The number of purchases reported as paid, and the cents charged; each costs one. */
+  /** The number of purchases reported as paid, and the cents charged, unless it ended early; each costs one. */
   readonly paid: number
-  readonly chargedCents: number
+  readonly chargedCents: number | undefined
   /** The memory of the service before the first attack, and its peak after that. */
   readonly restingMiB: number
   readonly peakMiB: number
@@ -50,6 +54,8 @@ type Context = { readonly after: (stop: () => Promise<void>) => void }
 const purchasesPerSecond = 40
 /** How long an attack runs before it is measured. */
 const rampMs = 300
+/** A wait below this counts as this where a scenario ends early. */
+const leastWaitMs = 100
 const operatorKey = 'svc_sand_2f0c5d7e9b1a4c6d8e0f1a2b3c4d5e6f'
 
 /** Lets an honest tenant buy at a fixed rate, alternately alone and next to a hostile one. */
@@ -65,24 +71,31 @@ async function runScenario(context: Context, plan: Plan): Promise<Figures> {
 
   const restingMiB = memoryMiB(service)
   let peakMiB = restingMiB
-  const watch = setInterval(() => (peakMiB = Math.max(peakMiB, memoryMiB(service))), 50)
   const quietMs: number[] = []
   const hostileMs: number[] = []
-  for (let window = 0; window < plan.windows; window++) {
+  const enough = new AbortController()
+  const watch = setInterval(() => {
+    peakMiB = Math.max(peakMiB, memoryMiB(service))
+    if (peakMiB - restingMiB > (plan.enoughMiB ?? Infinity)) enough.abort()
+    const enoughMs = Math.max(leastWaitMs, ...quietMs) * (plan.enoughRatio ?? Infinity)
+    if (quietMs.length > 0 && shop.longestWaitMs() > enoughMs) enough.abort()
+  }, 50)
+  for (let window = 0; window < plan.windows && !enough.signal.aborted; window++) {
     await untilIdle(service)
     quietMs.push(...(await shop.sell(plan.windowMs)))
     await attackers.begin()
     await sleep(rampMs)
-    hostileMs.push(...(await shop.sell(plan.windowMs)))
-    await attackers.end()
+    hostileMs.push(...(await shop.sell(plan.windowMs, enough.signal)))
+    // The service is still busy with the attack, which ends with it.
+    if (!enough.signal.aborted) await attackers.end()
   }
   clearInterval(watch)
   const figures = {
     quietMs: quietMs.sort((left, right) => left - right),
     hostileMs: hostileMs.sort((left, right) => left - right),
-    wrong: shop.wrong,
+    wrong: [...shop.wrong],
     paid: shop.paid(),
-    chargedCents: await countCents(honest, purchases),
+    chargedCents: enough.signal.aborted ? undefined : await countCents(honest, purchases),
     restingMiB,
     peakMiB,
     seen: attackers.seen,
@@ -154,12 +167,17 @@ function openShop(client: LoadClient, purchases: readonly Purchase[]) {
   let paid = 0
   let started = 0
   let latencies: number[] = []
+  /** When each request that has no answer yet was due. */
+  const unanswered = new Map<symbol, number>()
+  const waitsMs = () => [...unanswered.values()].map((dueMs) => performance.now() - dueMs)
 
   async function timed<Answer extends { readonly status: number; readonly text: string }>(
     asking: Promise<Answer>,
     { dueMs, status }: { readonly dueMs: number; readonly status: number },
   ): Promise<Answer> {
-    const answer = await asking
+    const request = Symbol('request')
+    unanswered.set(request, dueMs)
+    const answer = await asking.finally(() => unanswered.delete(request))
     latencies.push(performance.now() - dueMs)
     if (answer.status !== status) wrong.push(`${answer.status} ${answer.text.slice(0, 200)}`)
     return answer
@@ -167,32 +185,42 @@ function openShop(client: LoadClient, purchases: readonly Purchase[]) {
 
   async function buy(dueMs: number): Promise<void> {
     const purchase = purchases[started++ % purchases.length] as Purchase
-    const evaluating = timed(client.evaluate(purchase), { dueMs, status: 200 })
+    await Promise.all([timed(client.evaluate(purchase), { dueMs, status: 200 }), pay(purchase, dueMs)])
+  }
+
+  async function pay(purchase: Purchase, dueMs: number): Promise<void> {
     const { body } = await timed(client.askForProof(purchase, '0.01'), { dueMs, status: 201 })
     const verified = await timed(client.verify(body.proof), { dueMs: performance.now(), status: 200 })
     if (verified.body.verified === true) paid += 1
-    await evaluating
   }
 
   return {
     wrong,
     paid: () => paid,
+    longestWaitMs: () => Math.max(0, ...waitsMs()),
     /**
-     * Trades for this long; resolves to the latencies of all requests once the last one has been answered.
+     * Trades for this long; resolves to the latencies of all requests once the last one has been answered, or at the
+     * signal, with the waits of those that are not answered yet.
      */
-    async sell(forMs: number): Promise<number[]> {
+    async sell(forMs: number, enough?: AbortSignal): Promise<number[]> {
       latencies = []
       const underWay: Promise<void>[] = []
       const startMs = performance.now()
       for (let count = 0; count < (forMs * purchasesPerSecond) / 1_000; count++) {
+        if (enough?.aborted === true) break
         const dueMs = startMs + (count * 1_000) / purchasesPerSecond
         await sleep(Math.max(0, dueMs - performance.now()))
         underWay.push(buy(dueMs).catch((error: unknown) => void wrong.push(String(error))))
       }
-      await Promise.all(underWay)
-      return latencies
+      const answered = Promise.all(underWay)
+      await (enough ? Promise.race([answered, aborted(enough)]) : answered)
+      return [...latencies, ...waitsMs()]
     },
   }
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort')
 }
 
 async function countCents(client: LoadClient, purchases: readonly Purchase[]): Promise<number> {
