@@ -9,14 +9,20 @@ const ownerKeyId = 'owner'
 const collectorKeyId = 'collector'
 const operatorKeyId = 'operator'
 
-/** How long the clients of a run trade, by a clock that jumps from one event to the next. */
-const openMs = 15 * 60_000
+interface ModelRun {
+  readonly hasOperator?: boolean
+  /** How long the clients trade, by a clock that jumps from one event to the next. */
+  readonly openMs?: number
+}
 
 /**
  * The result of a correct ledger: many concurrent clients, some of whose requests and answers are lost or
  * delayed. Deterministic for each seed.
  */
-export async function runModel(seed: number, { hasOperator = false } = {}): Promise<Evidence> {
+export async function runModel(
+  seed: number,
+  { hasOperator = false, openMs = 15 * 60_000 }: ModelRun = {},
+): Promise<Evidence> {
   const random = seededRandom(seed)
   const time = new VirtualTime(Date.UTC(2026, 10, 20, 12))
   const ledger = new ModelLedger([ownerKeyId, collectorKeyId, operatorKeyId])
