@@ -11,7 +11,7 @@ import { createTenant, startTestService, type Purchase } from '../testing/servic
 import { makeFolder } from './process.ts'
 
 /** The number of agents of an account, each with a mandate and an open proof. */
-const agents = 2_000
+const agents = 500
 /** Far more than it takes; a stop that never ends would take longer. */
 const patienceMs = 60_000
 
@@ -29,7 +29,7 @@ const beds: readonly [name: string, make: (context: TestContext) => Promise<stri
 ]
 
 for (const [store, makeBed] of beds) {
-  test(`On ${store}, a stop of 2,000 agents ends while everybody pays; nothing that begins after its answer succeeds until they are resumed`, async (context) => {
+  test(`On ${store}, a stop of 500 agents ends while everybody pays; nothing that begins after its answer succeeds until they are resumed`, async (context) => {
     const { owner, bystander, purchases } = await prepare(context, await makeBed(context))
     const stopping = new AbortController()
     const inHand: Proof[] = []
@@ -69,7 +69,7 @@ for (const [store, makeBed] of beds) {
     context.diagnostic(
       `${store}: ${stopped.body.paused_mandates} mandates were stopped in ${Math.round(tookMs)} ms; ${waits.length} payments of another account meanwhile, the slowest in ${Math.round(Math.max(...waits))} ms`,
     )
-    assert.ok(waits.length > 10, 'payments of other accounts continue')
+    assert.ok(waits.length > 5, 'payments of other accounts continue')
 
     const begun = await allAtOnce(200, (index) => {
       const purchase = purchaseOf(purchases, index * 41)
