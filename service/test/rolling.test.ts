@@ -15,12 +15,12 @@ import { makeFolder, startProcess, type ReadyProcess } from './process.ts'
 
 const key = 'svc_sand_2f0c5d7e9b1a4c6d8e0f1a2b3c4d5e6f'
 /** Min number of requests that are sent while the processes are restarted. */
-const requests = Number(process.env['ROLLING_REQUESTS'] ?? 1_000)
+const requests = Number(process.env['ROLLING_REQUESTS'] ?? 500)
 /**
  * How long each of 32 buyers waits between two purchases. More load finds no more bugs, and slows other tests
  * down.
  */
-const betweenPurchasesMs = requests > 1_000 ? 0 : 200
+const betweenPurchasesMs = requests > 1_000 ? 0 : 500
 const drainSeconds = 2
 const metricsToken = 'metrics-0f5d1c2b3a49586776859403'
 
