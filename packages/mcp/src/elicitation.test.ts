@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 
 import type { CallToolResult, ElicitResult } from '@modelcontextprotocol/client'
 
 import { shareTestService } from '../../../service/testing/shared-service.ts'
-import { connect, connectHere, ways, type Person } from '../testing/connections.ts'
+import { connect, connectHere, ways, type Connection, type Person } from '../testing/connections.ts'
 import { openShop, type Shop } from '../testing/shop.ts'
 import { createMcpServer } from './mcp-server.ts'
 import { openWallet } from './wallet.ts'
@@ -48,66 +48,83 @@ for (const way of ways) {
   const canAsk = way.transport === 'stdio' || way.revision === '2026'
 
   if (canAsk) {
-    test(`Above the amount, a person is asked before the payment is made once ${over}`, async (context) => {
-      const shop = await openShop(context, {}, service)
-      const { asked, person } = personWho(approve)
-      const { call } = await connect(context, way, { ...shop.environment, ...asking }, person)
-      const result = await call('pay', report(shop))
-      assert.equal(reasonOf(result).outcome, 'paid')
-      assert.deepEqual(asked, [
-        {
-          message: [
-            'An agent wants to pay 4.00 USDC.',
-            'To: "localhost"',
-            `For: GET "${shop.merchant.url}/report"`,
-            'Purchase id: "report"',
-            'Mandate: "Buy research data"',
-            'Budget left: 20.00 USDC; after this payment: 16.00 USDC',
-          ].join('\n'),
-          properties: {
-            approve: {
-              type: 'boolean',
-              title: 'Pay 4.00 USDC',
-              description: 'Nothing is paid unless you say yes.',
+    describe(`With a person ${over}`, () => {
+      const stops: (() => Promise<void>)[] = []
+      const context = { after: (stop: () => Promise<void>) => void stops.push(stop) }
+      after(async () => {
+        for (const stop of stops.toReversed()) await stop()
+      })
+      // Starting the command takes longer than these tests: they share it, and the one that pays is the last.
+      let shop: Shop
+      let connection: Connection
+      let current: ReturnType<typeof personWho>['person']
+      before(async () => {
+        shop = await openShop(context, {}, service)
+        const person: Person = { capability: { form: {} }, answer: (form) => current.answer(form) }
+        connection = await connect(context, way, { ...shop.environment, ...asking }, person)
+      })
+
+      test('Declining or closing the question pays and records nothing', async () => {
+        const { call } = connection
+        const answers: ElicitResult[] = [{ action: 'decline' }, { action: 'cancel' }]
+        current = personWho(() => answers.shift() ?? assert.fail('asked twice')).person
+        const declined = reasonOf(await call('pay', report(shop)))
+        assert.deepEqual([declined.outcome, declined.code], ['denied', 'approval_declined'])
+        assert.equal(declined.detail, 'The person who was asked did not approve 4.00 USDC to localhost.')
+        const dismissed = reasonOf(await call('pay', report(shop)))
+        assert.deepEqual([dismissed.outcome, dismissed.code], ['denied', 'approval_dismissed'])
+        await shop.assertUntouched()
+      })
+
+      test('Nothing is held while the question is open', async () => {
+        const begun = Promise.withResolvers<void>()
+        const answered = Promise.withResolvers<never>()
+        current = personWho(() => {
+          begun.resolve()
+          return answered.promise
+        }).person
+        const giveUp = new AbortController()
+        const calling = connection.client.callTool(
+          { name: 'pay', arguments: report(shop, 'given up') },
+          { signal: giveUp.signal },
+        )
+        await begun.promise
+        assert.deepEqual(await shop.spent(), untouched)
+        giveUp.abort()
+        answered.reject(new Error('the window was closed'))
+        await assert.rejects(calling)
+        await shop.assertUntouched()
+      })
+
+      test('Above the amount, a person is asked before the payment is made once', async () => {
+        const { call } = connection
+        const { asked, person } = personWho(approve)
+        current = person
+        const result = await call('pay', report(shop))
+        assert.equal(reasonOf(result).outcome, 'paid')
+        assert.deepEqual(asked, [
+          {
+            message: [
+              'An agent wants to pay 4.00 USDC.',
+              'To: "localhost"',
+              `For: GET "${shop.merchant.url}/report"`,
+              'Purchase id: "report"',
+              'Mandate: "Buy research data"',
+              'Budget left: 20.00 USDC; after this payment: 16.00 USDC',
+            ].join('\n'),
+            properties: {
+              approve: {
+                type: 'boolean',
+                title: 'Pay 4.00 USDC',
+                description: 'Nothing is paid unless you say yes.',
+              },
             },
           },
-        },
-      ])
-      assert.equal(JSON.stringify(await call('pay', report(shop))).includes('"replayed":true'), true)
-      assert.equal(asked.length, 1)
-      assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
-    })
-
-    test(`Declining or closing the question pays and records nothing ${over}`, async (context) => {
-      const shop = await openShop(context, {}, service)
-      const answers: ElicitResult[] = [{ action: 'decline' }, { action: 'cancel' }]
-      const { person } = personWho(() => answers.shift() ?? assert.fail('asked twice'))
-      const { call } = await connect(context, way, { ...shop.environment, ...asking }, person)
-      const declined = reasonOf(await call('pay', report(shop)))
-      assert.deepEqual([declined.outcome, declined.code], ['denied', 'approval_declined'])
-      assert.equal(declined.detail, 'The person who was asked did not approve 4.00 USDC to localhost.')
-      const dismissed = reasonOf(await call('pay', report(shop)))
-      assert.deepEqual([dismissed.outcome, dismissed.code], ['denied', 'approval_dismissed'])
-      await shop.assertUntouched()
-    })
-
-    test(`Nothing is held while the question is open ${over}`, async (context) => {
-      const shop = await openShop(context, {}, service)
-      const begun = Promise.withResolvers<void>()
-      const answered = Promise.withResolvers<never>()
-      const { person } = personWho(() => {
-        begun.resolve()
-        return answered.promise
+        ])
+        assert.equal(JSON.stringify(await call('pay', report(shop))).includes('"replayed":true'), true)
+        assert.equal(asked.length, 1)
+        assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
       })
-      const { client } = await connect(context, way, { ...shop.environment, ...asking }, person)
-      const giveUp = new AbortController()
-      const calling = client.callTool({ name: 'pay', arguments: report(shop) }, { signal: giveUp.signal })
-      await begun.promise
-      assert.deepEqual(await shop.spent(), untouched)
-      giveUp.abort()
-      answered.reject(new Error('the window was closed'))
-      await assert.rejects(calling)
-      await shop.assertUntouched()
     })
   }
 
