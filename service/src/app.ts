@@ -27,6 +27,7 @@ import { createSessionAuthentication } from './http/session-authentication.ts'
 import { createServe, routePath, send } from './http/serve.ts'
 import { createStreamSlots } from './http/stream-slots.ts'
 import {
+  changesOfAccount,
   connectionLimits,
   defaultRateLimits,
   keepAliveTimeoutMs,
@@ -82,6 +83,8 @@ export interface AppLimits {
   readonly trustedProxies?: readonly string[]
   /** Max concurrent list and figure reads of one account. */
   readonly reads?: TurnLimits
+  /** Max concurrent changes of one account that may count many payments. */
+  readonly changes?: TurnLimits
 }
 
 /** The dependencies of the application. */
@@ -145,7 +148,11 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     chosenKeys,
     onUse: options.tally.countUse,
   })
-  const { rateLimits: quotas = defaultRateLimits, reads = readsOfAccount } = options
+  const {
+    rateLimits: quotas = defaultRateLimits,
+    reads = readsOfAccount,
+    changes = changesOfAccount,
+  } = options
   const rateLimits = quotas === 'off' ? undefined : new RateLimits(quotas)
   const authenticateSession = createSessionAuthentication({
     ...options.site,
@@ -156,6 +163,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const serve = createServe(app, {
     rateLimits,
     reads,
+    changes,
     site: options.site,
     onUse: options.tally.countUse,
     // A cookie is used only without a key.

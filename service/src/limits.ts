@@ -36,6 +36,16 @@ export const defaultRateLimits = {
 /** Max concurrent list and figure reads of one account per process, and max waiting requests. */
 export const readsOfAccount = { maxInProgress: 1, maxWaiting: 256 }
 
+/**
+ * Max concurrent changes of terms of one account per process, and max waiting requests. A change that takes long, because an
+ * added limit counts many payments, is followed by a pause that leaves nine tenths of the time to other accounts.
+ */
+export const changesOfAccount = {
+  maxInProgress: 1,
+  maxWaiting: 16,
+  pauseMs: (tookMs: number) => (tookMs < 100 ? 0 : 9 * tookMs),
+}
+
 /** How long an idle connection is kept open for the next request. */
 export const keepAliveTimeoutMs = 72_000
 

@@ -343,8 +343,8 @@ async function revokeAllKeys(
 /** The verification of a domain that another account verified first. */
 async function askForTakenDomain(t: TestContext): Promise<void> {
   const zone: Zone = {}
-  const prove = await proverOf(t, zone)
-  const service = await startTestService(t, { PURSER_SELLER_VERIFICATION: 'required' }, prove)
+  const proveDomain = await proverOf(t, zone)
+  const service = await startTestService(t, { PURSER_SELLER_VERIFICATION: 'required' }, { proveDomain })
   const { url } = service
   const tenants = [await createTenant(service, 'idp_first'), await createTenant(service, 'idp_late')]
   for (const { sandboxKey } of tenants) await registerSeller(service, provenDomain, sandboxKey)

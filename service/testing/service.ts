@@ -7,8 +7,7 @@ import { join } from 'node:path'
 import type { Proof } from '@purser/wire/payments'
 
 import { readConfig } from '../src/settings/config.ts'
-import type { ProveDomain } from '../src/prove-domain.ts'
-import { startService, type RunningService } from '../src/start/start.ts'
+import { startService, type RunningService, type StartOptions } from '../src/start/start.ts'
 
 /** A response, as tests use it. */
 export interface TestAnswer {
@@ -52,7 +51,7 @@ export const testStartMs = Date.UTC(2026, 10, 20, 12)
 export async function startTestService(
   context: { readonly after: (stop: () => Promise<void>) => void },
   settings: Record<string, string> = {},
-  proveDomain?: ProveDomain,
+  options: Pick<StartOptions, 'limits' | 'proveDomain'> = {},
 ): Promise<TestService> {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
   const databasePath = join(folder, 'purser.db')
@@ -66,7 +65,7 @@ export async function startTestService(
   const reading = readConfig([], environment, folder)
   assert('config' in reading, JSON.stringify(reading))
   const clock = { nowMs: testStartMs }
-  const service = await startService(reading.config, { now: () => clock.nowMs, proveDomain })
+  const service = await startService(reading.config, { now: () => clock.nowMs, ...options })
   context.after(async () => {
     await service.stop()
     rmSync(folder, { recursive: true, force: true })

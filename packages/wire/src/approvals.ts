@@ -236,7 +236,7 @@ export const approveRequest = endpoint({
     mandate_revoked: 'the mandate is revoked',
     version_mismatch: 'the mandate was amended after the increase was requested',
     history_too_long:
-      'the increase adds a limit that would have to count more than 50,000 payments of its current period',
+      'the increase adds a limit that would have to count more than 20,000 payments of its current period',
   },
 })
 

@@ -68,7 +68,7 @@ export const errorAnswers = {
   },
   history_too_long: {
     status: 409,
-    when: 'a limit is added that would have to count more than 50,000 payments or decisions of its current period',
+    when: 'a limit is added that would have to count more than 20,000 payments or decisions of its current period',
   },
   if_match_required: {
     status: 428,

@@ -44,3 +44,11 @@ test('Synchronous tasks still let other requests run between them', async () => 
   )
   assert.ok(seen.indexOf('other') < seen.indexOf('third'))
 })
+
+test('An account pauses after a task as long as the limits say, even if nothing waits, and others do not', async () => {
+  const turns = new AccountTurns({ maxInProgress: 1, maxWaiting: 0, pauseMs: () => 60_000 })
+  assert.equal(await turns.run('acc_first', () => 'first'), 'first')
+  await nextTurn()
+  assert.equal(await turns.run('acc_first', () => 'second'), undefined)
+  assert.equal(await turns.run('acc_other', () => 'other'), 'other')
+})

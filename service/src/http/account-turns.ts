@@ -3,6 +3,8 @@ export interface TurnLimits {
   readonly maxInProgress: number
   /** Max waiting tasks of one account; more are refused. */
   readonly maxWaiting: number
+  /** How long the account pauses after a task; by default twice as long as it took, if others wait. */
+  readonly pauseMs?: (tookMs: number) => number
 }
 
 interface Account {
@@ -10,12 +12,12 @@ interface Account {
   readonly waiting: (() => void)[]
 }
 
-/** Max pause between two tasks of an account. */
+/** Max pause between two tasks of an account, by default. */
 const maxPauseMs = 40
 
 /**
- * Bounds the number of running tasks of one account; others wait in order. After each task there is a pause
- * twice as long as the task took, which leaves two thirds of the time to other accounts.
+ * Bounds the number of running tasks of one account; others wait in order. After each task there is a pause. The default
+ * leaves two thirds of the time to other accounts.
  */
 export class AccountTurns {
   readonly #limits: TurnLimits
@@ -45,9 +47,15 @@ export class AccountTurns {
       return await task()
     } finally {
       const end = () => this.#end(accountId, account)
-      if (account.waiting.length === 0) setImmediate(end)
-      else setTimeout(end, Math.min(2 * (performance.now() - startedAtMs), maxPauseMs))
+      const pauseMs = this.#pauseMs(performance.now() - startedAtMs, account)
+      if (pauseMs === 0) setImmediate(end)
+      else setTimeout(end, pauseMs).unref()
     }
+  }
+
+  #pauseMs(tookMs: number, { waiting }: Account): number {
+    if (this.#limits.pauseMs) return this.#limits.pauseMs(tookMs)
+    return waiting.length === 0 ? 0 : Math.min(2 * tookMs, maxPauseMs)
   }
 
   #isFree(accountId: string): boolean {

@@ -102,6 +102,8 @@ export interface CreateServeOptions {
   readonly rateLimits?: RateLimits | undefined
   /** Max concurrent list and figure reads of one account. */
   readonly reads: TurnLimits
+  /** Max concurrent changes of one account that may count many payments. */
+  readonly changes: TurnLimits
   /** Called with each cached caller whose key a transaction has found valid. */
   readonly onUse: (caller: Caller) => void
 }
@@ -109,7 +111,7 @@ export interface CreateServeOptions {
 /** The `serve` of an application: authentication, then role, then validation, then the route. */
 export function createServe(
   app: FastifyInstance,
-  { authenticate, site, rateLimits, reads, onUse }: CreateServeOptions,
+  { authenticate, site, rateLimits, reads, changes, onUse }: CreateServeOptions,
 ): Serve {
   app.decorateRequest('caller', null)
   app.decorateRequest('session', undefined)
@@ -117,6 +119,7 @@ export function createServe(
   app.decorateRequest('awaitedSinceMs', Infinity)
   app.decorateRequest('contentType', undefined)
   const turns = new AccountTurns(reads)
+  const turnsOfChanges = new AccountTurns(changes)
 
   /** Rechecks the caller of a request that took up to half a minute to arrive. */
   async function refusalMeanwhile(request: FastifyRequest): Promise<Answer | undefined> {
@@ -131,6 +134,11 @@ export function createServe(
     const readQuery = compileQueryReader(endpoint)
     const { roles } = endpoint
     const readsMany = endpoint.errors.includes('query_too_slow') || endpoint.query?.properties['cursor']
+    const ownTurns = endpoint.errors.includes('history_too_long')
+      ? turnsOfChanges
+      : readsMany
+        ? turns
+        : undefined
 
     function letIn(request: FastifyRequest, reply: FastifyReply): MaybePromise<Answer | undefined> {
       if (roles === 'public') return isSignIn ? rateLimits?.takeForAddress(request) : undefined
@@ -210,11 +218,11 @@ export function createServe(
       } as never)
     }
 
-    /** The response of an expensive read, in the account's turn. */
-    async function answerInTurn(request: FastifyRequest, { accountId }: Caller): Promise<Answer> {
+    /** The response of a request that may be expensive, in the account's turn. */
+    async function answerInTurn(request: FastifyRequest, among: AccountTurns, { accountId }: Caller) {
       // The connection has closed, so this response is never sent.
       const task = () => (request.raw.socket.destroyed ? refuse('bad_request') : answer(request))
-      const answered = await turns.run(accountId, task)
+      const answered = await among.run(accountId, task)
       return answered ?? refuse('rate_limited')
     }
 
@@ -224,7 +232,7 @@ export function createServe(
         const refusal = isLate ? await refusalMeanwhile(request) : undefined
         const { caller } = request
         const answered =
-          refusal ?? (await (readsMany && caller ? answerInTurn(request, caller) : answer(request)))
+          refusal ?? (await (ownTurns && caller ? answerInTurn(request, ownTurns, caller) : answer(request)))
         send(reply, (request.isRemembered ? await refusalMeanwhile(request) : undefined) ?? answered)
       } catch (error) {
         void reply.send(error instanceof Error ? error : new Error(String(error)))

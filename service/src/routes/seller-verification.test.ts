@@ -149,7 +149,11 @@ async function start(
   zone: Zone,
 ): Promise<TestService> {
   const prove = await proverOf(context, zone)
-  return startTestService(context, { ...settings, PURSER_SELLER_VERIFICATION: 'required' }, prove)
+  return startTestService(
+    context,
+    { ...settings, PURSER_SELLER_VERIFICATION: 'required' },
+    { proveDomain: prove },
+  )
 }
 
 function register(service: TestService, key: string) {

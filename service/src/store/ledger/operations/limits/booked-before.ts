@@ -25,7 +25,7 @@ import { chargedOf } from '../payment-rows.ts'
 // What a limit that is added later counts: earlier payments booked in its current period.
 
 /** Max journal entries, and max open or authorized payments, that an added limit reads, of all its mandates together. */
-const maxRows = 50_000
+const maxRows = 20_000
 
 /** Max clock difference between two services. */
 const maxClockDifferenceMs = 3_600_000
