@@ -316,7 +316,7 @@ export class RandomCalls {
         total,
         { allowedSellers: ['*', 'shop.example'] },
         { purpose: 'Größe' },
-        { approval: { above: '1.00', firstPurchaseAtSeller: true, required: 1 } },
+        { approval: this.#random.pick([null, { above: '1.00', firstPurchaseAtSeller: true, required: 1 }]) },
         { limits: this.#random.pick([null, this.#budgets.limits('resource')]) },
         { budgetPath: this.#random.pick([null, this.#budgets.pathFor(scope)]) },
       ]),
