@@ -338,6 +338,7 @@ export class Ledger {
     error: unknown,
   ): Promise<void> {
     if (batch.length > 1) for (const one of batch) await this.#write([one], row)
+    else if (error instanceof RowExistsError) this.#reject(batch[0]!, unavailable('its row exists', error))
     else if (!(error instanceof RowLockedError)) this.#reject(batch[0]!, error)
     else this.#moveToRow(batch[0]!, `a row that call ${++this.#stuckCalls} adds`)
   }
@@ -415,8 +416,8 @@ export class Ledger {
 }
 
 /**
- * How often a batch may find a row that it was to add, which its next attempt reads. Beyond this, a call has not read it,
- * which is a bug: its batch must not wait for it.
+ * How often a batch may find a row that it was to add, which its next attempt reads. Beyond this, a call does not read it,
+ * such as the event of its first attempt, whose effect another call has undone since: its batch must not wait for it.
  */
 const maxCollisions = 5
 
