@@ -27,7 +27,7 @@ import { createSessionAuthentication } from './http/session-authentication.ts'
 import { createServe, routePath, send } from './http/serve.ts'
 import { createStreamSlots } from './http/stream-slots.ts'
 import {
-  changesOfAccount,
+  limitChangesOfAccount,
   connectionLimits,
   defaultRateLimits,
   keepAliveTimeoutMs,
@@ -83,8 +83,8 @@ export interface AppLimits {
   readonly trustedProxies?: readonly string[]
   /** Max concurrent list and figure reads of one account. */
   readonly reads?: TurnLimits
-  /** Max concurrent changes of one account that may count many payments. */
-  readonly changes?: TurnLimits
+  /** Max concurrent changes of limits of one account. */
+  readonly limitChanges?: TurnLimits
 }
 
 /** The dependencies of the application. */
@@ -151,7 +151,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const {
     rateLimits: quotas = defaultRateLimits,
     reads = readsOfAccount,
-    changes = changesOfAccount,
+    limitChanges = limitChangesOfAccount,
   } = options
   const rateLimits = quotas === 'off' ? undefined : new RateLimits(quotas)
   const authenticateSession = createSessionAuthentication({
@@ -163,7 +163,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const serve = createServe(app, {
     rateLimits,
     reads,
-    changes,
+    limitChanges,
     site: options.site,
     onUse: options.tally.countUse,
     // A cookie is used only without a key.

@@ -37,13 +37,13 @@ export const defaultRateLimits = {
 export const readsOfAccount = { maxInProgress: 1, maxWaiting: 256 }
 
 /**
- * Max concurrent changes of terms of one account per process, and max waiting requests. A change that takes long, because an
- * added limit counts many payments, is followed by a pause that leaves nine tenths of the time to other accounts.
+ * Max concurrent changes of limits of one account per process, and max waiting ones. A change that takes long, because an
+ * added limit counts many payments, is followed by a pause that leaves the time to other accounts.
  */
-export const changesOfAccount = {
+export const limitChangesOfAccount = {
   maxInProgress: 1,
   maxWaiting: 16,
-  pauseMs: (tookMs: number) => (tookMs < 100 ? 0 : 9 * tookMs),
+  pauseMs: (tookMs: number) => (tookMs < 100 ? 0 : Math.min(9 * tookMs, 10_000)),
 }
 
 /** How long an idle connection is kept open for the next request. */

@@ -51,4 +51,8 @@ test('An account pauses after a task as long as the limits say, even if nothing 
   await nextTurn()
   assert.equal(await turns.run('acc_first', () => 'second'), undefined)
   assert.equal(await turns.run('acc_other', () => 'other'), 'other')
+  // A task that fails has waited for something else.
+  await assert.rejects(turns.run('acc_third', () => Promise.reject(new Error('broken'))))
+  await nextTurn()
+  assert.equal(await turns.run('acc_third', () => 'again'), 'again')
 })

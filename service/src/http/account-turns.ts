@@ -3,7 +3,7 @@ export interface TurnLimits {
   readonly maxInProgress: number
   /** Max waiting tasks of one account; more are refused. */
   readonly maxWaiting: number
-  /** How long the account pauses after a task; by default twice as long as it took, if others wait. */
+  /** How long the account pauses after a task that succeeded. By default, twice as long as any took, if others wait. */
   readonly pauseMs?: (tookMs: number) => number
 }
 
@@ -43,18 +43,22 @@ export class AccountTurns {
       await new Promise<void>((resolve) => account.waiting.push(resolve))
     }
     const startedAtMs = performance.now()
+    let hasSucceeded = false
     try {
-      return await task()
+      const result = await task()
+      hasSucceeded = true
+      return result
     } finally {
       const end = () => this.#end(accountId, account)
-      const pauseMs = this.#pauseMs(performance.now() - startedAtMs, account)
+      const pauseMs = this.#pauseMs(performance.now() - startedAtMs, hasSucceeded, account)
       if (pauseMs === 0) setImmediate(end)
       else setTimeout(end, pauseMs).unref()
     }
   }
 
-  #pauseMs(tookMs: number, { waiting }: Account): number {
-    if (this.#limits.pauseMs) return this.#limits.pauseMs(tookMs)
+  #pauseMs(tookMs: number, hasSucceeded: boolean, { waiting }: Account): number {
+    const { pauseMs } = this.#limits
+    if (pauseMs) return hasSucceeded ? pauseMs(tookMs) : 0
     return waiting.length === 0 ? 0 : Math.min(2 * tookMs, maxPauseMs)
   }
 

@@ -18,7 +18,7 @@ test('The context of a route is an ordinary object for V8: one with a getter wou
     authenticate: () => Promise.resolve({ refusal: 'invalid_api_key' as const }),
     site: { publicUrl: undefined },
     reads: { maxInProgress: 1, maxWaiting: 1 },
-    changes: { maxInProgress: 1, maxWaiting: 1 },
+    limitChanges: { maxInProgress: 1, maxWaiting: 1 },
     onUse: () => undefined,
   })
   serve(healthz, async (call) => {

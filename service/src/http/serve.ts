@@ -34,6 +34,8 @@ export interface Call<Body extends Schema, Query extends ObjectSchema, Params ex
   readonly session: CallerSession | undefined
   /** Runs the next step of a stream in the account's turn. */
   readonly takeTurn: <Result>(task: () => Result | Promise<Result>) => Promise<Result>
+  /** Runs a change of limits in the account's turn, since an added limit may count many payments. */
+  readonly changeLimits: (change: () => Promise<Answer>) => Promise<Answer>
   /** Whether the caller is still authenticated; streams check this periodically. */
   readonly isStillLetIn: () => Promise<boolean>
   /** For a cached caller, rechecks the key. Undefined for other callers. */
@@ -102,8 +104,8 @@ export interface CreateServeOptions {
   readonly rateLimits?: RateLimits | undefined
   /** Max concurrent list and figure reads of one account. */
   readonly reads: TurnLimits
-  /** Max concurrent changes of one account that may count many payments. */
-  readonly changes: TurnLimits
+  /** Max concurrent changes of limits of one account. */
+  readonly limitChanges: TurnLimits
   /** Called with each cached caller whose key a transaction has found valid. */
   readonly onUse: (caller: Caller) => void
 }
@@ -111,7 +113,7 @@ export interface CreateServeOptions {
 /** The `serve` of an application: authentication, then role, then validation, then the route. */
 export function createServe(
   app: FastifyInstance,
-  { authenticate, site, rateLimits, reads, changes, onUse }: CreateServeOptions,
+  { authenticate, site, rateLimits, reads, limitChanges, onUse }: CreateServeOptions,
 ): Serve {
   app.decorateRequest('caller', null)
   app.decorateRequest('session', undefined)
@@ -119,7 +121,7 @@ export function createServe(
   app.decorateRequest('awaitedSinceMs', Infinity)
   app.decorateRequest('contentType', undefined)
   const turns = new AccountTurns(reads)
-  const turnsOfChanges = new AccountTurns(changes)
+  const turnsOfLimitChanges = new AccountTurns(limitChanges)
 
   /** Rechecks the caller of a request that took up to half a minute to arrive. */
   async function refusalMeanwhile(request: FastifyRequest): Promise<Answer | undefined> {
@@ -134,11 +136,6 @@ export function createServe(
     const readQuery = compileQueryReader(endpoint)
     const { roles } = endpoint
     const readsMany = endpoint.errors.includes('query_too_slow') || endpoint.query?.properties['cursor']
-    const ownTurns = endpoint.errors.includes('history_too_long')
-      ? turnsOfChanges
-      : readsMany
-        ? turns
-        : undefined
 
     function letIn(request: FastifyRequest, reply: FastifyReply): MaybePromise<Answer | undefined> {
       if (roles === 'public') return isSignIn ? rateLimits?.takeForAddress(request) : undefined
@@ -213,16 +210,18 @@ export function createServe(
         url,
         header,
         takeTurn: (task: () => unknown) => turns.runAlways(caller?.accountId ?? '', task),
+        changeLimits: async (change: () => Promise<Answer>) =>
+          (await turnsOfLimitChanges.run(caller?.accountId ?? '', change)) ?? refuse('rate_limited'),
         isStillLetIn,
         isSameSite: () => isSameSite(request.headers, site),
       } as never)
     }
 
-    /** The response of a request that may be expensive, in the account's turn. */
-    async function answerInTurn(request: FastifyRequest, among: AccountTurns, { accountId }: Caller) {
+    /** The response of an expensive read, in the account's turn. */
+    async function answerInTurn(request: FastifyRequest, { accountId }: Caller): Promise<Answer> {
       // The connection has closed, so this response is never sent.
       const task = () => (request.raw.socket.destroyed ? refuse('bad_request') : answer(request))
-      const answered = await among.run(accountId, task)
+      const answered = await turns.run(accountId, task)
       return answered ?? refuse('rate_limited')
     }
 
@@ -232,7 +231,7 @@ export function createServe(
         const refusal = isLate ? await refusalMeanwhile(request) : undefined
         const { caller } = request
         const answered =
-          refusal ?? (await (ownTurns && caller ? answerInTurn(request, ownTurns, caller) : answer(request)))
+          refusal ?? (await (readsMany && caller ? answerInTurn(request, caller) : answer(request)))
         send(reply, (request.isRemembered ? await refusalMeanwhile(request) : undefined) ?? answered)
       } catch (error) {
         void reply.send(error instanceof Error ? error : new Error(String(error)))

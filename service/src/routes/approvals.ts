@@ -44,15 +44,15 @@ export function serveApprovals(serve: Serve, { store, now, ids, site }: RouteCon
     return ok(toWire(approval, timeIn(caller, now), consoleUrl(site, header)))
   })
 
-  serve(approveRequest, ({ caller, session, params, body, header }) =>
-    decide({ caller, session, header }, params.approval_id, 'approved', body.note ?? null),
+  serve(approveRequest, ({ caller, session, params, body, header, changeLimits }) =>
+    decide({ caller, session, header, changeLimits }, params.approval_id, 'approved', body.note ?? null),
   )
-  serve(denyRequest, ({ caller, session, params, body, header }) =>
-    decide({ caller, session, header }, params.approval_id, 'denied', body.note ?? null),
+  serve(denyRequest, ({ caller, session, params, body, header, changeLimits }) =>
+    decide({ caller, session, header, changeLimits }, params.approval_id, 'denied', body.note ?? null),
   )
 
   async function decide(
-    { caller, session, header }: Deciding,
+    { caller, session, header, changeLimits }: Deciding,
     approvalId: string,
     verdict: ApprovalVerdict,
     note: string | null,
@@ -65,13 +65,16 @@ export function serveApprovals(serve: Serve, { store, now, ids, site }: RouteCon
       auditEvent(caller, caller, { id: ids.next('auditEvent'), type, subjectId, data: {}, atMs: nowMs })
     const call = { ...requesterOf(caller, session), verdict, note, isOwner: isOwner(caller) }
     const { mandateId } = found
-    const outcome = await store.decideApproval({ ...key, mandateId }, call, {
-      decided: eventOf(`approval.${verdict}`, approvalId),
-      amended: eventOf('mandate.amended', mandateId),
-    })
-    return typeof outcome === 'string'
-      ? refuse(outcome)
-      : ok(toWire(outcome, nowMs, consoleUrl(site, header)))
+    const record = async (): Promise<Answer> => {
+      const outcome = await store.decideApproval({ ...key, mandateId }, call, {
+        decided: eventOf(`approval.${verdict}`, approvalId),
+        amended: eventOf('mandate.amended', mandateId),
+      })
+      return typeof outcome === 'string'
+        ? refuse(outcome)
+        : ok(toWire(outcome, nowMs, consoleUrl(site, header)))
+    }
+    return found.change?.limits ? changeLimits(record) : record()
   }
 
   serve(requestIncrease, async ({ caller, session, params, body, header }) => {
@@ -104,6 +107,7 @@ interface Deciding {
   readonly caller: Caller
   readonly session: CallerSession | undefined
   readonly header: (name: string) => string | undefined
+  readonly changeLimits: (change: () => Promise<Answer>) => Promise<Answer>
 }
 
 /**

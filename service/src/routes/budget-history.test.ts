@@ -30,23 +30,25 @@ test('A limit of a shared budget that would have to count more than 20,000 payme
   assert.deepEqual([status, text], [409, '{"detail":"history_too_long"}'])
 })
 
-test('An account pauses between changes that may count many payments; its payments and other accounts do not', async (context) => {
-  const changes = { maxInProgress: 1, maxWaiting: 0, pauseMs: () => 60_000 }
-  const service = await startTestService(context, {}, { limits: { changes } })
-  const purchase = await preparePurchase(service)
+test('An account pauses between changes of limits, which may count many payments; nothing else waits for that', async (context) => {
+  const limitChanges = { maxInProgress: 1, maxWaiting: 0, pauseMs: () => 60_000 }
+  const service = await startTestService(context, {}, { limits: { limitChanges } })
+  const { mandateId, ...purchase } = await preparePurchase(service)
   const other = await createTenant(service)
   const ofOther = await preparePurchase(service, {}, other.sandboxKey)
-  const amend = (mandateId: string, version: number, key = service.sandboxKey) =>
-    service.call('PATCH', `/v1/mandates/${mandateId}`, {
-      body: { purpose: `Version ${version}` },
-      headers: { 'if-match': `"${version}"` },
-      key,
-    })
-  assert.equal((await amend(purchase.mandateId, 1)).status, 200)
-  const paced = await amend(purchase.mandateId, 2)
+  const amend = (version: number, body: object, id = mandateId, key = service.sandboxKey) =>
+    service.call('PATCH', `/v1/mandates/${id}`, { body, headers: { 'if-match': `"${version}"` }, key })
+  const limits = [{ window: 'lifetime', max_amount: '50.00' }]
+  const budget = await service.call('POST', '/v1/budgets', { body: { name: 'Research', limits } })
+  assert.equal((await amend(1, { limits })).status, 200)
+  const paced = await amend(2, { limits: [] })
   assert.deepEqual([paced.status, paced.body], [429, { detail: 'rate_limited' }])
-  assert.equal((await amend(ofOther.mandateId, 1, other.sandboxKey)).status, 200)
-  assert.equal((await askForProof(service, purchase, '1.00')).status, 201)
-  const paused = await service.call('PATCH', `/mandates/${purchase.mandateId}/pause`)
-  assert.equal(paused.body.status, 'paused', paused.text)
+  const ofBudget = await service.call('PATCH', `/v1/budgets/${budget.body.id}`, {
+    body: { limits },
+    headers: { 'if-match': '"1"' },
+  })
+  assert.equal(ofBudget.status, 429)
+  assert.equal((await amend(1, { limits }, ofOther.mandateId, other.sandboxKey)).status, 200)
+  assert.equal((await amend(2, { purpose: 'Maps' })).status, 200)
+  assert.equal((await askForProof(service, { ...purchase, mandateId }, '1.00')).status, 201)
 })

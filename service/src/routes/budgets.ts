@@ -57,7 +57,7 @@ export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): v
     return okVersioned({ ...toWire(budget), usage: usage.map(toWireUsage), children })
   })
 
-  serve(changeBudget, async ({ caller, params, body, header }) => {
+  serve(changeBudget, async ({ caller, params, body, header, changeLimits }) => {
     const expectedVersion = readIfMatch(header('if-match'))
     if (typeof expectedVersion !== 'number') return expectedVersion
     const faults = limitFaults(body.limits ?? [], { maySplit: false })
@@ -69,17 +69,23 @@ export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): v
       limits: body.limits && toLimits(body.limits, () => ids.next('limit')),
       endsHolds: body.end_holds ?? false,
     }
-    const outcome = await store.changeBudget(key, change, eventOf(caller, 'budget.changed', key.id, {}))
-    switch (outcome.outcome) {
-      case 'changed':
-        return okVersioned(toWire(outcome.budget))
-      case 'refused':
-        return refuse(outcome.code)
-      case 'below_committed':
-        return { status: 409, body: { detail: 'budget_below_committed', usage: toWireUsage(outcome.usage) } }
-      default:
-        return outcome satisfies never
+    const makeChange = async (): Promise<Answer> => {
+      const outcome = await store.changeBudget(key, change, eventOf(caller, 'budget.changed', key.id, {}))
+      switch (outcome.outcome) {
+        case 'changed':
+          return okVersioned(toWire(outcome.budget))
+        case 'refused':
+          return refuse(outcome.code)
+        case 'below_committed':
+          return {
+            status: 409,
+            body: { detail: 'budget_below_committed', usage: toWireUsage(outcome.usage) },
+          }
+        default:
+          return outcome satisfies never
+      }
     }
+    return body.limits ? changeLimits(makeChange) : makeChange()
   })
 
   serve(freezeBudget, ({ caller, params }) => freeze(caller, params.budget_id, true))

@@ -98,7 +98,7 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
     return okVersioned(body)
   })
 
-  serve(amendMandate, async ({ caller, params, body, header }) => {
+  serve(amendMandate, async ({ caller, params, body, header, changeLimits }) => {
     const expectedVersion = readIfMatch(header('if-match'))
     if (typeof expectedVersion !== 'number') return expectedVersion
     const { end_holds: endsHolds = false, limits, ...changes } = body
@@ -119,26 +119,29 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
       mayWiden: isOwner(caller),
       endsHolds,
     }
-    const outcome = await store.amendMandate(key, ownAgentOnly(caller), amendment, event)
-    switch (outcome.outcome) {
-      case 'amended':
-        return okVersioned(toWire(outcome.mandate))
-      case 'refused':
-        return refuse(outcome.code)
-      case 'below_committed':
-        return {
-          status: 409,
-          body: {
-            detail: 'budget_below_committed',
-            max_spend_total: body.max_spend_total,
-            spent_total: formatSum(outcome.spentMicro),
-            held_total: formatSum(outcome.heldMicro),
-            authorized_total: formatSum(outcome.authorizedMicro),
-          },
-        }
-      default:
-        return outcome satisfies never
+    const amend = async (): Promise<Answer> => {
+      const outcome = await store.amendMandate(key, ownAgentOnly(caller), amendment, event)
+      switch (outcome.outcome) {
+        case 'amended':
+          return okVersioned(toWire(outcome.mandate))
+        case 'refused':
+          return refuse(outcome.code)
+        case 'below_committed':
+          return {
+            status: 409,
+            body: {
+              detail: 'budget_below_committed',
+              max_spend_total: body.max_spend_total,
+              spent_total: formatSum(outcome.spentMicro),
+              held_total: formatSum(outcome.heldMicro),
+              authorized_total: formatSum(outcome.authorizedMicro),
+            },
+          }
+        default:
+          return outcome satisfies never
+      }
     }
+    return limits ? changeLimits(amend) : amend()
   })
 
   serve(listMandateVersions, async ({ caller, params, query, url }) => {
