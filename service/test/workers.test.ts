@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import {
   constants,
   copyFileSync,
@@ -151,7 +151,8 @@ test('A start whose second worker cannot be started succeeds, and the worker fol
   copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE)
   const settings = { ...(await databaseSettings(context)), PURSER_LOG_LEVEL: 'error', PURSER_WORKERS: '2' }
   const service = spawnProcess(context, { folder, settings, node })
-  await until(() => workersOf(service).length > 0)
+  // The first worker is a copy of the primary until it has loaded the program.
+  await until(() => workersOf(service).some((pid) => commandOf(pid).includes('worker.ts')))
   renameSync(node, `${node}.away`)
   await service.sees(/Purser is ready at/)
   assert.match(tries(service)[0] ?? '', /^A worker could not be started \(ENOENT\); .* in 100 ms\.$/)
@@ -326,6 +327,11 @@ function workersOf({ pid }: Pick<ReadyProcess, 'pid'>): number[] {
   const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')
   const processes = lines.map((line) => line.trim().split(/\s+/).map(Number))
   return processes.flatMap(([child = 0, parent]) => (parent === pid ? [child] : []))
+}
+
+function commandOf(pid: number): string {
+  const { stdout } = spawnSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' })
+  return stdout
 }
 
 /** A proxy to a database that can stop accepting connections, like a hung server. */
