@@ -43,7 +43,10 @@ export const moveAccount = portOperation('moveAccount', {
   decide([id, to, { atMs, events }], facts) {
     const account = facts.row(accounts, { id })
     if (!account) return unchanged('not_found')
-    if ((account.disabledAtMs !== null) === (to === 'disabled')) return unchanged(toAccount(account))
+    const isMoved = (account.disabledAtMs !== null) === (to === 'disabled')
+    if (isMoved || events.some((event) => facts.written(auditEvents, event))) {
+      return unchanged(toAccount(account))
+    }
     const moved = { ...account, disabledAtMs: to === 'disabled' ? atMs : null }
     return {
       outcome: toAccount(moved),

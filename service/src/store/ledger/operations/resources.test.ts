@@ -8,8 +8,10 @@ import { OutcomeUnknownError, type Driver } from '../driver.ts'
 import { Ledger } from '../ledger.ts'
 import {
   accounts,
+  agents,
   apiKeys,
   auditEvents,
+  budgets,
   keyUses,
   mandates,
   payments,
@@ -19,7 +21,9 @@ import {
 import { revokeAgent as revokeAgentAtFirst } from './agents.ts'
 import { issueApiKey, revokeApiKey } from './api-keys.ts'
 import { addTallies, recordEvent } from './figures.ts'
-import { createMandate, releaseExpiredPayments } from './mandates.ts'
+import { moveAccount } from './accounts.ts'
+import { assignAgent, createBudget, freezeBudget } from './limits/budgets.ts'
+import { createMandate, moveMandate, releaseExpiredPayments } from './mandates.ts'
 import { statusOf } from './payment-rows.ts'
 import { claimDomain, createSeller } from './sellers.ts'
 import { mandatesVoidedAtOnce } from './voids.ts'
@@ -239,6 +243,55 @@ test('A clock that is ahead releases payments early, and those issued after it i
   await sweep()
   assert.equal(ledger.row(mandates, mandate).heldMicro, 0n)
   assert.equal(ledger.row(payments, hold).status, 'expired')
+})
+
+test('A change whose answer is lost is reported as done if another process undoes it before the rerun', async () => {
+  let driver: Driver | undefined
+  let meanwhile: (() => Promise<unknown>) | undefined
+  const ledger = await openMemoryLedger({
+    changeDriver: (own) => losingAnswerOnce((driver = own), () => meanwhile),
+  })
+  const other = new Ledger({ driver: driver!, stopwatch: { nowMs: () => 0, sleep }, random: () => 0 })
+  const { agent, clock } = ledger
+  const times = { createdAtMs: clock.nowMs, updatedAtMs: clock.nowMs }
+  const budget = { ...scope, ...times, id: 'budget_1', name: 'team', ancestors: [], limits: [], version: 1 }
+  await ledger.run(createBudget, [{ ...budget, frozenAtMs: null }, ledger.event('budget.created', budget.id)])
+  const mandate = await ledger.mandate()
+  const changes: readonly ((by: Pick<Ledger, 'run'>, isUndone: boolean) => Promise<unknown>)[] = [
+    (by, isUndone) => by.run(freezeBudget, [budget, !isUndone, ledger.event('budget.frozen', budget.id)]),
+    (by, isUndone) =>
+      by.run(assignAgent, [
+        agent,
+        isUndone ? null : budget.id,
+        ledger.event('agent.budget_changed', agent.id),
+      ]),
+    (by, isUndone) =>
+      by.run(moveMandate, [
+        mandate,
+        isUndone ? 'active' : 'paused',
+        ledger.event('mandate.paused', mandate.id),
+      ]),
+    (by, isUndone) => {
+      const events = [ledger.event('account.disabled', scope.accountId)]
+      return by.run(moveAccount, [
+        scope.accountId,
+        isUndone ? 'active' : 'disabled',
+        { atMs: clock.nowMs, events },
+      ])
+    },
+  ]
+  for (const change of changes) {
+    const before = ledger.rows(auditEvents).length
+    meanwhile = async () => {
+      meanwhile = undefined
+      await change(other, true)
+    }
+    assert.equal(typeof (await change(ledger, false)), 'object')
+    assert.equal(ledger.rows(auditEvents).length, before + 2)
+  }
+  assert.equal(ledger.row(budgets, budget).frozenAtMs, null)
+  assert.equal(ledger.row(agents, agent).budgetPath, null)
+  assert.equal(ledger.row(accounts, { id: scope.accountId }).disabledAtMs, null)
 })
 
 function revoke(ledger: MemoryLedger) {

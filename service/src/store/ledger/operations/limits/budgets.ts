@@ -38,7 +38,9 @@ export const freezeBudget = portOperation('freezeBudget', {
   decide([key, isFrozen, event], facts) {
     const budget = facts.row(budgets, key)
     if (budget?.environment !== key.environment) return unchanged('not_found')
-    if ((budget.frozenAtMs !== null) === isFrozen) return unchanged(toBudget(budget))
+    if ((budget.frozenAtMs !== null) === isFrozen || facts.written(auditEvents, event)) {
+      return unchanged(toBudget(budget))
+    }
     const atMs = event.createdAtMs
     const changed = isFrozen
       ? { ...endOpen(budget, atMs), frozenAtMs: atMs, updatedAtMs: atMs }
@@ -79,7 +81,9 @@ export const assignAgent = portOperation('assignAgent', {
     if (agent?.environment !== key.environment) return unchanged('not_found')
     const budgetPath = pathBelow(budgetId, key, facts)
     if (budgetPath === 'budget_not_found') return unchanged(budgetPath)
-    if ((agent.budgetPath?.[0] ?? null) === budgetId) return unchanged(toAgent(agent))
+    if ((agent.budgetPath?.[0] ?? null) === budgetId || facts.written(auditEvents, event)) {
+      return unchanged(toAgent(agent))
+    }
     const { endedAtMs: earlierMs } = agent
     const left = endedBelowLeft(agent.budgetPath, budgetPath, { ...key, nowMs: event.createdAtMs }, facts)
     const endedAtMs = left === 0 ? earlierMs : Math.max(left, earlierMs + 1)
