@@ -210,8 +210,11 @@ export function createServe(
         url,
         header,
         takeTurn: (task: () => unknown) => turns.runAlways(caller?.accountId ?? '', task),
-        changeLimits: async (change: () => Promise<Answer>) =>
-          (await turnsOfLimitChanges.run(caller?.accountId ?? '', change)) ?? refuse('rate_limited'),
+        changeLimits: async (change: () => Promise<Answer>) => {
+          // The key may have been revoked while the change waited.
+          const task = async () => (await refusalMeanwhile(request)) ?? change()
+          return (await turnsOfLimitChanges.run(caller?.accountId ?? '', task)) ?? refuse('rate_limited')
+        },
         isStillLetIn,
         isSameSite: () => isSameSite(request.headers, site),
       } as never)

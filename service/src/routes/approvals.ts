@@ -60,12 +60,14 @@ export function serveApprovals(serve: Serve, { store, now, ids, site }: RouteCon
     const key = { ...caller, id: approvalId }
     const found = await store.findApproval(key)
     if (!found) return refuse('not_found')
-    const nowMs = timeIn(caller, now)
-    const eventOf = (type: 'approval.approved' | 'approval.denied' | 'mandate.amended', subjectId: string) =>
-      auditEvent(caller, caller, { id: ids.next('auditEvent'), type, subjectId, data: {}, atMs: nowMs })
-    const call = { ...requesterOf(caller, session), verdict, note, isOwner: isOwner(caller) }
-    const { mandateId } = found
     const record = async (): Promise<Answer> => {
+      const nowMs = timeIn(caller, now)
+      const eventOf = (
+        type: 'approval.approved' | 'approval.denied' | 'mandate.amended',
+        subjectId: string,
+      ) => auditEvent(caller, caller, { id: ids.next('auditEvent'), type, subjectId, data: {}, atMs: nowMs })
+      const call = { ...requesterOf(caller, session), verdict, note, isOwner: isOwner(caller) }
+      const { mandateId } = found
       const outcome = await store.decideApproval({ ...key, mandateId }, call, {
         decided: eventOf(`approval.${verdict}`, approvalId),
         amended: eventOf('mandate.amended', mandateId),

@@ -52,3 +52,22 @@ test('An account pauses between changes of limits, which may count many payments
   assert.equal((await amend(2, { purpose: 'Maps' })).status, 200)
   assert.equal((await askForProof(service, { ...purchase, mandateId }, '1.00')).status, 201)
 })
+
+test('A change of limits that waited for its turn is refused if its key was revoked meanwhile', async (context) => {
+  const limitChanges = { maxInProgress: 1, maxWaiting: 1, pauseMs: () => 1_000 }
+  const service = await startTestService(context, {}, { limits: { limitChanges } })
+  const { mandateId } = await preparePurchase(service)
+  const issued = await service.call('POST', '/accounts/api-keys', { body: { role: 'owner', environment: 'sandbox' } })
+  const limits = [{ window: 'lifetime', max_amount: '50.00' }]
+  const amend = (version: number, key = service.sandboxKey) =>
+    service.call('PATCH', `/v1/mandates/${mandateId}`, {
+      body: { limits },
+      headers: { 'if-match': `"${version}"` },
+      key,
+    })
+  assert.equal((await amend(1)).status, 200)
+  const waiting = amend(2, issued.body.key)
+  const revoked = await service.call('DELETE', `/accounts/api-keys/${issued.body.id}`)
+  assert.ok(revoked.status < 300, revoked.text)
+  assert.equal((await waiting).status, 401)
+})

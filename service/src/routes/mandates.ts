@@ -104,22 +104,22 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
     const { end_holds: endsHolds = false, limits, ...changes } = body
     const faults = limitFaults(limits ?? [], { maySplit: true })
     if (faults.length > 0) return unprocessable(faults)
-    const event = auditEvent(caller, caller, {
-      id: ids.next('auditEvent'),
-      type: 'mandate.amended',
-      subjectId: params.mandate_id,
-      data: {},
-      atMs: timeIn(caller, now),
-    })
-    const key = { ...caller, id: params.mandate_id }
-    const amendment = {
-      terms: { ...termsOf(changes), ...(limits && { limits: toLimits(limits, () => ids.next('limit')) }) },
-      paidDomains: body.approval?.first_purchase_at_seller ? await store.listPaidDomains(key) : [],
-      expectedVersion,
-      mayWiden: isOwner(caller),
-      endsHolds,
-    }
     const amend = async (): Promise<Answer> => {
+      const event = auditEvent(caller, caller, {
+        id: ids.next('auditEvent'),
+        type: 'mandate.amended',
+        subjectId: params.mandate_id,
+        data: {},
+        atMs: timeIn(caller, now),
+      })
+      const key = { ...caller, id: params.mandate_id }
+      const amendment = {
+        terms: { ...termsOf(changes), ...(limits && { limits: toLimits(limits, () => ids.next('limit')) }) },
+        paidDomains: body.approval?.first_purchase_at_seller ? await store.listPaidDomains(key) : [],
+        expectedVersion,
+        mayWiden: isOwner(caller),
+        endsHolds,
+      }
       const outcome = await store.amendMandate(key, ownAgentOnly(caller), amendment, event)
       switch (outcome.outcome) {
         case 'amended':
