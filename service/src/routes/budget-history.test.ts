@@ -57,7 +57,9 @@ test('A change of limits that waited for its turn is refused if its key was revo
   const limitChanges = { maxInProgress: 1, maxWaiting: 1, pauseMs: () => 1_000 }
   const service = await startTestService(context, {}, { limits: { limitChanges } })
   const { mandateId } = await preparePurchase(service)
-  const issued = await service.call('POST', '/accounts/api-keys', { body: { role: 'owner', environment: 'sandbox' } })
+  const issued = await service.call('POST', '/accounts/api-keys', {
+    body: { role: 'owner', environment: 'sandbox' },
+  })
   const limits = [{ window: 'lifetime', max_amount: '50.00' }]
   const amend = (version: number, key = service.sandboxKey) =>
     service.call('PATCH', `/v1/mandates/${mandateId}`, {
