@@ -3,7 +3,7 @@ export interface TurnLimits {
   readonly maxInProgress: number
   /** Max waiting tasks of one account; more are refused. */
   readonly maxWaiting: number
-  /** How long the account pauses after a task that succeeded. By default, twice as long as any took, if others wait. */
+  /** How long the account pauses after a task that succeeded. By default, twice as long as each took, if others wait. */
   readonly pauseMs?: (tookMs: number) => number
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { Purser, type ListAuditEventsQuery } from '@purser/client'
@@ -264,22 +264,13 @@ test('A retried stop reports everything, even if an earlier attempt ended halfwa
 })
 
 test('A stop reports a locked mandate, which blocks no other, and stops it as soon as possible', async (context) => {
-  const { url, drop } = await postgres18.createDatabase()
-  const frozen = new Client({ connectionString: url })
-  await frozen.connect()
-  context.after(() => frozen.end())
-  const service = await startTestService(context, { PURSER_DATABASE: url, PURSER_WORKERS: '1' })
-  context.after(drop)
-  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const { service, purser, lockMandate, unlock } = await startOnPostgres(context)
   const mandates = await makeMandates(purser, 205)
   const locked = mandates[3]
   assert.ok(locked)
   const proof = await purser.payments.requestProof(paymentOf(locked))
   assert.ok(proof.decision === 'approved')
-  await frozen.query('begin')
-  await frozen.query('select from mandates where id = $1 for update', [
-    idText('nonce', idBytes('mandate', locked.id) ?? assert.fail()),
-  ])
+  await lockMandate(locked.id)
 
   const stopping = purser.console.stop()
   const others = mandates.filter(({ id }) => id !== locked.id)
@@ -296,7 +287,7 @@ test('A stop reports a locked mandate, which blocks no other, and stops it as so
   const [told] = await events()
   assert.deepEqual([told?.data['failed_mandates'], told?.data['failed_mandate_ids']], [1, [locked.id]])
 
-  await frozen.query('rollback')
+  await unlock()
   while ((await purser.mandates.get(locked.id)).status !== 'paused') {
     service.clock.nowMs += 1_000
     await sleep(50)
@@ -310,23 +301,14 @@ test('A stop reports a locked mandate, which blocks no other, and stops it as so
 })
 
 test('A resumption that was refused for one locked mandate is logged with those that it resumed', async (context) => {
-  const { url, drop } = await postgres18.createDatabase()
-  const frozen = new Client({ connectionString: url })
-  await frozen.connect()
-  context.after(() => frozen.end())
-  const service = await startTestService(context, { PURSER_DATABASE: url, PURSER_WORKERS: '1' })
-  context.after(drop)
-  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const { service, purser, lockMandate, unlock } = await startOnPostgres(context)
   const mandates = await makeMandates(purser, 4)
   await purser.console.stop()
-  await frozen.query('begin')
-  await frozen.query('select from mandates where id = $1 for update', [
-    idText('nonce', idBytes('mandate', mandates[1]?.id ?? '') ?? assert.fail()),
-  ])
+  await lockMandate(mandates[1]?.id ?? assert.fail())
   const resume = () => service.call('POST', '/v1/console/resume', { body: {} })
   const first = await resume()
   assert.deepEqual([first.status, first.body.detail], [503, 'store_unavailable'])
-  await frozen.query('rollback')
+  await unlock()
   assert.deepEqual((await resume()).body, { resumed_mandates: 1 })
   for (const { id } of mandates) assert.equal((await purser.mandates.get(id)).status, 'active')
   const { items } = await purser.auditLog.list({ limit: 200 }).page()
@@ -335,6 +317,26 @@ test('A resumption that was refused for one locked mandate is logged with those 
   assert.equal(named.length, mandates.length)
   assert.deepEqual(new Set(named), new Set(mandates.map(({ id }) => id)))
 })
+
+/** A service on PostgreSQL, and a second connection that can lock the row of a mandate. */
+async function startOnPostgres(context: TestContext) {
+  const { url, drop } = await postgres18.createDatabase()
+  const frozen = new Client({ connectionString: url })
+  await frozen.connect()
+  context.after(() => frozen.end())
+  const service = await startTestService(context, { PURSER_DATABASE: url, PURSER_WORKERS: '1' })
+  context.after(drop)
+  return {
+    service,
+    purser: new Purser({ apiKey: service.sandboxKey, baseUrl: service.url }),
+    async lockMandate(id: string) {
+      await frozen.query('begin')
+      const nonce = idText('nonce', idBytes('mandate', id) ?? assert.fail())
+      await frozen.query('select from mandates where id = $1 for update', [nonce])
+    },
+    unlock: () => frozen.query('rollback'),
+  }
+}
 
 /** A client whose first stops arrive, but whose answers are lost. */
 function losingAnswers(service: TestService, count: number) {
