@@ -164,11 +164,12 @@ test("migrate and migrate status refuse another program's database", async (cont
 })
 
 test('migrate up reports an incomplete copy like migrate status, and does nothing', async (context) => {
-  const database = await postgres18.createDatabase()
+  const database = await postgres18.createEmptyDatabase()
   context.after(() => database.drop())
+  const purser = inFolder(context, { PURSER_DATABASE: database.url })
+  await purser('migrate', 'up')
   await execute(database.url, 'create table purser_copy (source text not null)')
   await execute(database.url, 'update purser_schema set version = 0')
-  const purser = inFolder(context, { PURSER_DATABASE: database.url })
   const advice = 'the ledger is a copy that was interrupted: run the same purser migrate copy again'
   const status = await purser('migrate', 'status')
   assert.equal(status.code, 1)
