@@ -75,7 +75,7 @@ export async function readWholeLedger(store: Store, { scopes, callers, nonces }:
 async function everyPage<Item>(readPage: (page: Page) => Promise<PageOf<Item>>): Promise<Item[]> {
   const items: Item[] = []
   for (let olderThan: string | undefined; ;) {
-    const page = await readPage({ limit: 200, olderThan })
+    const page = await readPage({ limit: 50, olderThan })
     items.push(...page.items)
     if (page.next === undefined) return items
     olderThan = page.next
