@@ -29,8 +29,8 @@ interface Group {
   readonly databaseUrl: string
 }
 
-/** The processes, by their number: tests share them, each with an account of its own, because starts are slow. */
-const groups: Record<number, Promise<Group>> = {}
+/** The processes: tests share them, each with an account of its own, because starts are slow. */
+let group: Promise<Group> | undefined
 let accounts = 0
 /** What to do after all tests. */
 const stops: (() => Promise<void>)[] = []
@@ -38,8 +38,8 @@ after(async () => {
   for (const stop of stops.toReversed()) await stop()
 })
 
-test('Of 200 proofs requested from 2 processes under a limit that admits 37, exactly 37 are granted, even if the limit was added later', async (context) => {
-  const clients = await openClients(context, 2)
+test('Of 200 proofs requested from 3 processes under a limit that admits 37, exactly 37 are granted, even if the limit was added later', async (context) => {
+  const clients = await openClients(context)
   const [first] = clients
   const daily = { calendar: 'day', time_zone: 'Europe/Berlin' }
   const limits = [{ window: daily, max_count: 40 }]
@@ -66,54 +66,52 @@ test('Of 200 proofs requested from 2 processes under a limit that admits 37, exa
   }
 })
 
-for (const count of [2, 4]) {
-  test(`Of 200 clients of ${count} processes with one proof, exactly one verifies it and 199 get nonce_reused [verify.step.4] [verify.step.5]`, async (context) => {
-    const clients = await openClients(context, count)
+test('Of 200 clients of 3 processes with one proof, exactly one verifies it and 199 get nonce_reused [verify.step.4] [verify.step.5]', async (context) => {
+  const clients = await openClients(context)
+  const purchase = await makePurchase(clients[0])
+  const { body } = await clients[0].askForProof(purchase)
+
+  const answers = await allAtOnce(200, (turn) => inTurn(clients, turn).verify(body.proof))
+
+  assert.deepEqual(tally(answers), { '200 ok': 1, '402 nonce_reused': 199 })
+  assert.deepEqual(await readSums(clients[0], purchase), ['1.00', '0.00'])
+})
+
+test('Of 500 proofs requested from 3 processes under a budget for 100, exactly 100 are granted and all are paid [policy.9]', async (context) => {
+  const clients = await openClients(context)
+  const purchase = await makePurchase(clients[0], { max_spend_total: '100.00' })
+
+  const answers = await allAtOnce(500, (turn) => inTurn(clients, turn).askForProof(purchase))
+
+  assert.deepEqual(tally(answers), { '201 ok': 100, '402 total_budget_exceeded': 400 })
+  const proofs = answers.filter(({ status }) => status === 201).map(({ body }) => body.proof as Proof)
+  // Each is sent to another process than the one that issued it, and in the end to all of them.
+  const verified = await allAtOnce(100, (turn) => inTurn(clients, turn + 1).verify(proofs[turn] as Proof))
+  assert.deepEqual(tally(verified), { '200 ok': 100 })
+  assert.deepEqual(await readSums(clients[0], purchase), ['100.00', '0.00'])
+})
+
+test('After one of 3 processes has answered a revocation, no other starts a payment [endpoint.agents.revoke]', async (context) => {
+  const clients = await openClients(context)
+  const purchase = await makePurchase(clients[0])
+  const { before, after } = await stopUnderLoad(clients, purchase, `/agents/${purchase.agentId}/revoke`)
+  assert.deepEqual(before, new Set(['200 ok', '201 ok']))
+  assert.deepEqual(after, new Set(['402 agent_revoked', '402 proof_expired']))
+})
+
+test('After one of 3 processes has answered that a mandate is paused or revoked, no other starts a payment under it [state.rule.4]', async (context) => {
+  const clients = await openClients(context)
+  for (const move of ['pause', 'revoke']) {
     const purchase = await makePurchase(clients[0])
-    const { body } = await clients[0].askForProof(purchase)
+    const path = `/mandates/${purchase.mandateId}/${move}`
+    const { before, after } = await stopUnderLoad(clients, purchase, path)
+    assert.deepEqual(before, new Set(['200 ok', '201 ok']), move)
+    assert.deepEqual(after, new Set(['402 mandate_expired', '402 proof_expired']), move)
+  }
+})
 
-    const answers = await allAtOnce(200, (turn) => inTurn(clients, turn).verify(body.proof))
-
-    assert.deepEqual(tally(answers), { '200 ok': 1, '402 nonce_reused': 199 })
-    assert.deepEqual(await readSums(clients[0], purchase), ['1.00', '0.00'])
-  })
-
-  test(`Of 500 proofs requested from ${count} processes under a budget for 100, exactly 100 are granted and all are paid [policy.9]`, async (context) => {
-    const clients = await openClients(context, count)
-    const purchase = await makePurchase(clients[0], { max_spend_total: '100.00' })
-
-    const answers = await allAtOnce(500, (turn) => inTurn(clients, turn).askForProof(purchase))
-
-    assert.deepEqual(tally(answers), { '201 ok': 100, '402 total_budget_exceeded': 400 })
-    const proofs = answers.filter(({ status }) => status === 201).map(({ body }) => body.proof as Proof)
-    // Each is sent to another process than the one that issued it, and in the end to all of them.
-    const verified = await allAtOnce(100, (turn) => inTurn(clients, turn + 1).verify(proofs[turn] as Proof))
-    assert.deepEqual(tally(verified), { '200 ok': 100 })
-    assert.deepEqual(await readSums(clients[0], purchase), ['100.00', '0.00'])
-  })
-
-  test(`After one of ${count} processes has answered a revocation, no other starts a payment [endpoint.agents.revoke]`, async (context) => {
-    const clients = await openClients(context, count)
-    const purchase = await makePurchase(clients[0])
-    const { before, after } = await stopUnderLoad(clients, purchase, `/agents/${purchase.agentId}/revoke`)
-    assert.deepEqual(before, new Set(['200 ok', '201 ok']))
-    assert.deepEqual(after, new Set(['402 agent_revoked', '402 proof_expired']))
-  })
-
-  test(`After one of ${count} processes has answered that a mandate is paused or revoked, no other starts a payment under it [state.rule.4]`, async (context) => {
-    const clients = await openClients(context, count)
-    for (const move of ['pause', 'revoke']) {
-      const purchase = await makePurchase(clients[0])
-      const path = `/mandates/${purchase.mandateId}/${move}`
-      const { before, after } = await stopUnderLoad(clients, purchase, path)
-      assert.deepEqual(before, new Set(['200 ok', '201 ok']), move)
-      assert.deepEqual(after, new Set(['402 mandate_expired', '402 proof_expired']), move)
-    }
-  })
-}
-
-test('Limits, approvals, shared budgets, refunds and authorizations hold when everything happens at once in 2 processes', async (context) => {
-  const { owners, open, databaseUrl } = await openRacers(context, 2)
+test('Limits, approvals, shared budgets, refunds and authorizations hold when everything happens at once in 3 processes', async (context) => {
+  const { owners, open, databaseUrl } = await openRacers(context)
   const races = [raceForLimit, raceForApproval, raceInBudgets, raceForRefunds, raceForAuthorized]
   for (const race of races) await race({ owners, open })
   const pool = openPool(databaseUrl, { max: 1 })
@@ -133,7 +131,7 @@ async function stopUnderLoad(
   purchase: Purchase,
   path: string,
 ): Promise<{ readonly before: Set<string>; readonly after: Set<string> }> {
-  const issued = await allAtOnce(400, (turn) => inTurn(others, turn).askForProof(purchase))
+  const issued = await allAtOnce(200, (turn) => inTurn(others, turn).askForProof(purchase))
   let moment = 0
   const requests: { began: number; ended: number; answer: PlainAnswer }[] = []
   let stop: { began: number; ended: number } | undefined
@@ -149,7 +147,7 @@ async function stopUnderLoad(
     const began = ++moment
     const answer = await request()
     requests.push({ began, ended: ++moment, answer })
-    if (requests.length === 200) stopping = makeStop()
+    if (requests.length === 100) stopping = makeStop()
   }
   await inParallel(
     32,
@@ -163,19 +161,19 @@ async function stopUnderLoad(
   const { began, ended } = stop ?? assert.fail('nothing was stopped')
   const before = requests.filter((request) => request.ended < began)
   const after = requests.filter((request) => request.began > ended)
-  assert(before.length >= 200 && after.length >= 100, `${before.length} before, ${after.length} after`)
+  assert(before.length >= 100 && after.length >= 100, `${before.length} before, ${after.length} after`)
   const paid = requests.filter(({ answer }) => answer.body.verified === true).length
   assert.deepEqual(await readSums(first, purchase), [`${paid}.00`, '0.00'])
   return { before: labels(before), after: labels(after) }
 }
 
-/** A client for each of this many processes, with the key of the owner of a new account. */
-async function openClients(context: TestContext, count: number): Promise<Clients> {
-  return (await openRacers(context, count)).owners
+/** A client for each of the processes, with the key of the owner of a new account. */
+async function openClients(context: TestContext): Promise<Clients> {
+  return (await openRacers(context)).owners
 }
 
-async function openRacers(context: TestContext, count: number) {
-  const { urls, databaseUrl } = await (groups[count] ??= startGroup(count))
+async function openRacers(context: TestContext) {
+  const { urls, databaseUrl } = await (group ??= startGroup())
   const open = (ownKey: string): Clients => {
     const [first, ...others] = urls.map((url) => openLoadClient(url, ownKey, 64))
     assert(first)
@@ -190,8 +188,8 @@ async function openRacers(context: TestContext, count: number) {
   return { owners: open(sandbox.key), open, databaseUrl }
 }
 
-/** Starts this many services, each in its own process, on one new database. */
-async function startGroup(count: number): Promise<Group> {
+/** Starts three services, each in its own process, on one new database. */
+async function startGroup(): Promise<Group> {
   const context = { after: (stop: () => Promise<void>) => void stops.push(stop) }
   const database = await postgres18.createEmptyDatabase()
   context.after(database.drop)
@@ -202,7 +200,7 @@ async function startGroup(count: number): Promise<Group> {
     PURSER_LOG_LEVEL: 'silent',
   }
   const folder = makeFolder(context)
-  const services = await allAtOnce(count, () => startProcess(context, { folder, settings }))
+  const services = await allAtOnce(3, () => startProcess(context, { folder, settings }))
   return { urls: services.map(({ url }) => url), databaseUrl: database.url }
 }
 
