@@ -29,9 +29,10 @@ import { makeFolder, runProcess, spawnProcess, startProcess, type ReadyProcess }
 
 const key = 'svc_sand_workers_test'
 
-test('The requested number of workers share one port, and the welcome with the keys is printed once', async (context) => {
+test('The requested number of workers share one port, every one answers, and the welcome with the keys is printed once', async (context) => {
   const service = await startWorkers(context, { workers: 3, settings: { PURSER_BOOTSTRAP_SANDBOX_KEY: '' } })
   assert.equal(workersOf(service).length, 3)
+  await everyWorkerAnswers(service)
   const answers = await allAtOnce(12, () => fetch(`${service.url}/readyz`))
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
   const { code, stdout, stderr } = await service.kill('SIGTERM')
@@ -58,11 +59,6 @@ test('A refused start spells commands as they were called, with and without work
   }
 })
 
-test('Every worker answers', async (context) => {
-  const service = await startWorkers(context, { workers: 3 })
-  await everyWorkerAnswers(service)
-})
-
 test('If machines start on an empty database at once, one prints the keys, and all answer', async (context) => {
   const settings = await databaseSettings(context)
   const folder = makeFolder(context)
@@ -78,48 +74,41 @@ test('If machines start on an empty database at once, one prints the keys, and a
   }
 })
 
-test('A worker that dies is restarted on the same port, whatever ended it', async (context) => {
-  const service = await startWorkers(context, { workers: 2, settings: { PURSER_LOG_LEVEL: 'error' } })
-  for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
-    // Both, so that none is left to hold the port.
-    const before = workersOf(service)
-    for (const pid of before) process.kill(pid, signal)
-    await until(() => workersOf(service).filter((pid) => !before.includes(pid)).length === 2)
-    await until(() => answers(service))
-    // A worker that has not come so far yet would be ended by the signal itself.
-    await everyWorkerAnswers(service)
-  }
-  const { code, stderr } = await service.kill('SIGTERM')
-  assert.equal(code, 0)
-  const reasons = stderr
-    .trim()
-    .split('\n')
-    .map((line) => /A worker exited \((.*)\); the next attempt is in \d+ ms\./.exec(line)?.[1])
-  assert.deepEqual(reasons, ['SIGKILL', 'SIGKILL', 'code 0', 'code 0'])
-})
-
-test('No client waits for a killed worker, and the primary keeps none of its connections', async (context) => {
+test('A worker that dies is restarted on the same port, whatever ended it; no client waits for a killed one, and the primary keeps none of its connections', async (context) => {
   const service = await startWorkers(context, { workers: 2, settings: { PURSER_LOG_LEVEL: 'info' } })
   const outcomes = new Set<unknown>()
   await everyWorkerAnswers(service)
   const sockets = socketsOf(service)
-  for (const howMany of [2, 1, 2]) {
+  const ends = [
+    // Both, so that none is left to hold the port.
+    { signal: 'SIGKILL', howMany: 2 },
+    { signal: 'SIGTERM', howMany: 2 },
+    { signal: 'SIGKILL', howMany: 1 },
+  ] as const
+  for (const { signal, howMany } of ends) {
     const before = workersOf(service)
-    for (const pid of before.slice(0, howMany)) process.kill(pid, 'SIGKILL')
+    for (const pid of before.slice(0, howMany)) process.kill(pid, signal)
     // At once, while the primary still believes that the dead worker is alive.
-    for (const outcome of await allAtOnce(20, () => outcomeOf(`${service.url}/readyz`))) outcomes.add(outcome)
+    const clients = signal === 'SIGKILL' ? 20 : 0
+    for (const outcome of await allAtOnce(clients, () => outcomeOf(`${service.url}/readyz`)))
+      outcomes.add(outcome)
     await until(() => workersOf(service).filter((pid) => !before.includes(pid)).length === howMany)
     await until(() => answers(service))
+    // A worker that has not come so far yet would be ended by the next signal itself.
     await everyWorkerAnswers(service)
   }
   // The last requests' connections are closed shortly after their answers, like those of the first.
   await until(() => socketsOf(service) <= sockets)
-  // One line for each killed worker.
+  // One line for each ended worker.
   await until(() => service.stderr().split('A worker was restarted and is ready.').length === 6)
   context.diagnostic(`the clients saw ${[...outcomes].join(', ')}`)
   assert.ok(!outcomes.has('waited'))
   for (const outcome of outcomes) assert.ok([200, 'ECONNRESET', 'ECONNREFUSED'].includes(outcome as never))
   assert.equal((await service.kill('SIGTERM')).code, 0)
+  const reasons = tries(service).map(
+    (line) => /^A worker exited \((.*)\); the next attempt is in \d+ ms\.$/.exec(line)?.[1],
+  )
+  assert.deepEqual(reasons, ['SIGKILL', 'SIGKILL', 'code 0', 'code 0', 'SIGKILL'])
 })
 
 test('A worker that cannot be started is retried, and the others answer meanwhile', async (context) => {
@@ -145,7 +134,7 @@ test('A worker that cannot be started is retried, and the others answer meanwhil
   ])
 })
 
-test('A start whose second worker cannot be started succeeds, and the worker follows', async (context) => {
+test('A start whose second worker cannot be started succeeds, and the worker follows; no worker outlives a primary that is killed', async (context) => {
   const folder = makeFolder(context)
   const node = join(folder, 'node')
   copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE)
@@ -154,10 +143,14 @@ test('A start whose second worker cannot be started succeeds, and the worker fol
   // The first worker is a copy of the primary until it has loaded the program.
   await until(() => workersOf(service).some((pid) => commandOf(pid).includes('worker.ts')))
   renameSync(node, `${node}.away`)
-  await service.sees(/Purser is ready at/)
+  const [, url = ''] = await service.sees(/Purser is ready at (\S+)/)
   assert.match(tries(service)[0] ?? '', /^A worker could not be started \(ENOENT\); .* in 100 ms\.$/)
   renameSync(`${node}.away`, node)
   await until(() => workersOf(service).length === 2)
+  const pids = workersOf(service)
+  await everyWorkerAnswers({ ...service, url })
+  await service.kill('SIGKILL')
+  await until(() => pids.every((pid) => !isAlive(pid)))
 })
 
 test('The primary and its workers keep running when their output is closed', async (context) => {
@@ -217,7 +210,7 @@ test('At SIGTERM under load every worker answers what it accepted, and nothing i
   const ending = await ended
   assert.deepEqual({ code: ending?.code, stderr: ending?.stderr }, { code: 0, stderr: '' })
 
-  const again = await startWorkers(context, { workers: 2, settings })
+  const again = await startWorkers(context, { workers: 1, settings })
   const retries = openLoadClient(again.url, key, 4)
   context.after(retries.close)
   for (const proof of unknown) {
@@ -275,13 +268,6 @@ test('Problems during a stop are reported as log lines, also for a worker that c
   }
   const messages = lines.map(({ msg }) => String(msg))
   assert.match(messages.at(-1) ?? '', /^A stopping worker could not start: /)
-})
-
-test('Workers do not outlive a primary that is killed', async (context) => {
-  const service = await startWorkers(context, { workers: 2 })
-  const pids = workersOf(service)
-  await service.kill('SIGKILL')
-  await until(() => pids.every((pid) => !isAlive(pid)))
 })
 
 test('With SQLite there is one process, however many cores there are', async (context) => {
@@ -378,7 +364,7 @@ function tries({ stderr }: Pick<ReadyProcess, 'stderr'>): string[] {
 }
 
 /** Resolves once every worker has answered, which requires that it is ready. */
-async function everyWorkerAnswers(service: ReadyProcess): Promise<void> {
+async function everyWorkerAnswers(service: Pick<ReadyProcess, 'pid' | 'url'>): Promise<void> {
   const pids = workersOf(service)
   // The primary hands over no connection until the programs of all these processes run; one that is stopped before
   // would block it.
