@@ -52,7 +52,7 @@ for (const { name, missing, createEmptyDatabase } of postgresServers) {
     async (context) => {
       const folder = makeFolder(context)
       const database = await createEmptyDatabase()
-      const settings = { ...chosen, PURSER_DATABASE: database.url }
+      const settings = { ...chosen, PURSER_DATABASE: database.url, PURSER_WORKERS: '1' }
       const services = await allAtOnce(2, () => startProcess(context, { folder, settings }))
       const [a, b] = services.map(({ url }) => openLoadClient(url, key, 32))
       assert(a && b)
@@ -86,17 +86,6 @@ for (const { name, missing, createEmptyDatabase } of postgresServers) {
     },
   )
 }
-
-test('If two services start at once on an empty database, one shows keys', async (context) => {
-  const [server] = postgresServers
-  const database = (await server?.createEmptyDatabase()) ?? assert.fail()
-  const folder = makeFolder(context)
-  const settings = { PURSER_DATABASE: database.url, PURSER_LOG_LEVEL: 'silent' }
-  const services = await allAtOnce(2, () => startProcess(context, { folder, settings }))
-  const endings = await Promise.all(services.map((service) => service.kill('SIGTERM')))
-  assert.equal(endings.filter(({ stdout }) => stdout.includes('PURSER_SANDBOX_KEY=')).length, 1)
-  await database.drop()
-})
 
 test('A service that cannot reach its database says so in one sentence and exits', async (context) => {
   const settings = { PURSER_DATABASE: 'postgresql://purser:hush@127.0.0.1:1/purser' }
