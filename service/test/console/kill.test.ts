@@ -12,12 +12,11 @@ const kills = 2
 test("After every kill, the console's sums equal the ledger's, whatever was being rolled up", async (t) => {
   const folder = makeFolder(t)
   const settings = { PURSER_BOOTSTRAP_SANDBOX_KEY: key, PURSER_LOG_LEVEL: 'warn' }
-  const first = await startProcess(t, { folder, settings })
-  const { agent, mandate } = await prepare(clientOf(first.url))
-  await first.kill('SIGTERM')
+  let service = await startProcess(t, { folder, settings })
+  const { agent, mandate } = await prepare(clientOf(service.url))
   for (let round = 0; round < kills; round++) {
-    const service = await startProcess(t, { folder, settings })
     const purser = clientOf(service.url)
+    const { kill } = service
     let answers = 0
     const buyers = Array.from({ length: 8 }, async () => {
       for (;;) {
@@ -27,14 +26,14 @@ test("After every kill, the console's sums equal the ledger's, whatever was bein
         if (!('proof' in proof)) continue
         const charge = { proof: proof.proof, merchant_domain: 'api.example.com', expected_amount: '0.01' }
         await purser.payments.verify(charge)
-        if (++answers === 60 * (round + 1)) void service.kill('SIGKILL')
+        if (++answers === 60 * (round + 1)) void kill('SIGKILL')
       }
     })
     for (const outcome of await Promise.allSettled(buyers)) assert.equal(outcome.status, 'rejected')
     await service.ended
+    service = await startProcess(t, { folder, settings })
   }
-  const last = await startProcess(t, { folder, settings })
-  const purser = clientOf(last.url)
+  const purser = clientOf(service.url)
   const paid: Transaction[] = []
   for await (const one of purser.transactions.list({ status: 'paid', limit: 200 })) paid.push(one)
   const total = paid.reduce((sum, { amount }) => addAmounts(sum, amount), '0.00')
@@ -48,7 +47,7 @@ test("After every kill, the console's sums equal the ledger's, whatever was bein
   const ofBuckets = spend.buckets.reduce((sum, { paid_total: one }) => addAmounts(sum, one), '0.00')
   assert.deepEqual([ofHours, ofBuckets, detail.spent_total], [total, total, total])
   assert.deepEqual([detail.paid_count, spend.spent_before], [paid.length, '0.00'])
-  await last.kill('SIGTERM')
+  await service.kill('SIGTERM')
 })
 
 function clientOf(url: string): Purser {
