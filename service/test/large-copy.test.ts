@@ -14,11 +14,11 @@ import { createIdsOfTimes } from '../src/ids.ts'
 import { openSqliteLedgerStore } from '../src/store/ledger/sqlite/sqlite-ledger-store.ts'
 import { openPostgresLedgerStore } from '../src/store/ledger/postgres/postgres-ledger-store.ts'
 
-const transactions = 100_000
+const transactions = 40_000
 const mandateCount = 4
 /** How many evaluations there are per payment. */
 const evaluations = 3
-const killedAfter = 20_000
+const killedAfter = 8_000
 
 test(`A copy of ${transactions} transactions that is killed in the middle continues where it was, and is verified`, async (context) => {
   const folder = makeFolder(context)
@@ -48,7 +48,7 @@ test(`A copy of ${transactions} transactions that is killed in the middle contin
 
   const copied = await runProcess(context, order)
   assert.deepEqual([copied.code, copied.signal], [0, null], copied.stderr)
-  assert.match(copied.stdout, /^ {2}entries +100,000 rows {2}agrees$/m)
+  assert.match(copied.stdout, /^ {2}entries +40,000 rows {2}agrees$/m)
   assert.doesNotMatch(copied.stdout, /DIFFERS/)
   assert.deepEqual(await readOldest(database.url), oldest, 'existing rows are not written again')
 
