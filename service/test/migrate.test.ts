@@ -30,7 +30,7 @@ test('After the copy the same keys work, an open proof can be verified, and an e
   const copied = await runProcess(context, { folder, program: 'purser.ts', flags: words })
   assert.equal(copied.code, 0, copied.stderr)
 
-  const settings = { PURSER_DATABASE: database.url, PURSER_WORKERS: '2', PURSER_LOG_LEVEL: 'warn' }
+  const settings = { PURSER_DATABASE: database.url, PURSER_WORKERS: '1', PURSER_LOG_LEVEL: 'warn' }
   const grown = await startProcess(context, { folder, program: 'purser.ts', flags: ['serve'], settings })
   const after = openLoadClient(grown.url, key, 1)
   context.after(after.close)
