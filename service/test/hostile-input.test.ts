@@ -25,7 +25,7 @@ import {
   type TestService,
 } from '../testing/service.ts'
 
-const requestCount = Number(process.env['HOSTILE_REQUESTS'] ?? 5_000)
+const requestCount = Number(process.env['HOSTILE_REQUESTS'] ?? 2_500)
 const connections = 32
 /** Each request is derived from this and its number; another seed gives another run. */
 const seed = Number(process.env['HOSTILE_SEED'] ?? 20_261_120)
@@ -128,7 +128,7 @@ async function prepareTarget(service: TestService): Promise<Target> {
   const spareTransactions: string[] = []
   const spareApprovals: string[] = []
   const verifications: object[] = []
-  for (let count = 0; count < 40; count++) {
+  for (let count = 0; count < 20; count++) {
     const spare = await preparePurchase(service)
     spareAgents.push((await service.call('POST', '/agents', { body: { name: 'spare' } })).body.id)
     spareMandates.push(spare.mandateId)
