@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
@@ -14,6 +15,8 @@ import { openSqliteLedgerStore } from '../store/ledger/sqlite/sqlite-ledger-stor
 
 const goodSecret = 'a81f5c3e97d24b60a81f5c3e97d24b60'
 const chosenKey = `svc_sand_${goodSecret}9f`
+/** A ledger without records, as a file. */
+const emptyLedger = makeEmptyLedger()
 
 test('In a folder with a private ledger, doctor finds no problems', async (context) => {
   const { findings } = await ledgerIn(context)
@@ -181,6 +184,15 @@ function addKey(folder: string, key: string): void {
 async function ledgerIn(context: TestContext) {
   const { folder } = testCommand(context)
   mkdirSync(join(folder, 'data'), { mode: 0o700 })
-  await openSqliteLedgerStore({ path: join(folder, 'data/purser.db'), nextId: createIdsOfTimes() }).close()
+  writeFileSync(join(folder, 'data/purser.db'), await emptyLedger, { mode: 0o600 })
   return { folder, findings: (environment = {}) => examine({ calledAs: 'purser', environment, folder }) }
+}
+
+async function makeEmptyLedger(): Promise<Buffer> {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  const path = join(folder, 'purser.db')
+  await openSqliteLedgerStore({ path, nextId: createIdsOfTimes() }).close()
+  const ledger = readFileSync(path)
+  rmSync(folder, { recursive: true })
+  return ledger
 }
