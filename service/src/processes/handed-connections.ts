@@ -5,16 +5,24 @@ interface ClusterMessage {
   readonly cmd?: string
   readonly seq?: number
   readonly ack?: number
+  /** Whether the worker took the connection that it acknowledges; it does not if it has closed its port. */
+  readonly accepted?: boolean
 }
 
 interface Connection {
   close(): void
 }
 
+/** How long a refused connection may wait for another worker, which is free as soon as it has taken its previous one. */
+const refusedTimeoutMs = 3_000
+
+/** The connections that a worker refused and that no other has been handed since, with their timeouts. */
+const refused = new Map<Connection, NodeJS.Timeout>()
+
 /**
- * Closes connections that were handed to a worker that died before accepting them. Node keeps them open forever:
- * their clients would wait, and each would cost the primary a socket. They are not handed to another worker, because
- * the dead one may have read from them.
+ * Closes connections that were handed to a worker that died before accepting them, or refused by all workers since they
+ * are stopping. Node keeps them open forever: their clients would wait, and each would cost the primary a socket. Those of
+ * a dead worker are not handed to another one, because it may have read from them.
  */
 export function closeUntakenConnections({ process: child }: Worker): void {
   const untaken = new Map<number, Connection>()
@@ -23,11 +31,17 @@ export function closeUntakenConnections({ process: child }: Worker): void {
     const [connection] = others as [Connection | null | undefined]
     if (message.cmd === 'NODE_CLUSTER' && message.seq !== undefined && connection) {
       untaken.set(message.seq, connection)
+      clearTimeout(refused.get(connection))
+      refused.delete(connection)
     }
     return send(message, ...others)
   }
-  child.on('internalMessage', ({ ack }: ClusterMessage) => {
-    if (ack !== undefined) untaken.delete(ack)
+  // Before Node's own listener, which hands a refused connection to another worker.
+  child.prependListener('internalMessage', ({ ack, accepted }: ClusterMessage) => {
+    const connection = ack === undefined ? undefined : untaken.get(ack)
+    if (ack === undefined || connection === undefined) return
+    untaken.delete(ack)
+    if (accepted === false) refused.set(connection, setTimeout(close, refusedTimeoutMs, connection))
   })
   let isDisconnected = false
   child.once('disconnect', () => (isDisconnected = true))
@@ -39,4 +53,9 @@ export function closeUntakenConnections({ process: child }: Worker): void {
     // worker.
     if (!isDisconnected) child.emit('disconnect')
   })
+}
+
+function close(connection: Connection): void {
+  refused.delete(connection)
+  connection.close()
 }
