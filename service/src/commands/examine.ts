@@ -9,6 +9,7 @@ import { placeOfLedger } from '../start/open-store.ts'
 import { proofSecretPath, readKeptProofSecret } from '../start/proof-secret.ts'
 import { codeOf } from '../store/error-code.ts'
 import { findFile } from '../store/ledger/sqlite/find-file.ts'
+import { placeOf } from '../store/ledger/sqlite/open.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import { lacksKey } from './chosen-keys.ts'
 import { findDrafts } from './restore-file.ts'
@@ -59,6 +60,7 @@ function examineNode(version: string): Finding {
 async function examineLedger({ database }: Config, calledAs: string): Promise<Finding> {
   const subject = 'ledger'
   try {
+    if (database.kind === 'sqlite') placeOf(database.path)
     const { place, found, needed, unfinished } = await readSchemaStatus(database)
     if (unfinished) throw new StoreOpenError(`${unfinished}_unfinished`, { place })
     if (found > needed) throw new StoreOpenError('newer_schema', { place, found, needed })

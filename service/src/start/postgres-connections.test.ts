@@ -5,6 +5,7 @@ import { pgBouncerMissing, startPgBouncer } from '../../testing/pgbouncer.ts'
 import { execute } from '../../testing/postgres-databases.ts'
 import { postgres18, postgresServers, type PostgresServer } from '../../testing/postgres.ts'
 import { makeFolder, runProcess } from '../../test/process.ts'
+import { withClient } from '../store/ledger/postgres/connection.ts'
 import { checkConnections } from './postgres-connections.ts'
 
 const alone = { processes: 1 }
@@ -17,6 +18,40 @@ for (const server of postgresServers) {
     })
   })
 }
+
+for (const [setting, problem] of [
+  [
+    'synchronous_commit = off',
+    'confirms commits before they are on disk (synchronous_commit is off), so its crash would lose answered payments; set it to on with alter role or alter database',
+  ],
+  [
+    'search_path = missing',
+    'has no schema for the tables (search_path is missing); create a schema that it names, or set it to public with alter role or alter database',
+  ],
+] as const) {
+  test(`A database with ${setting} is refused, and the message says what to set`, async (context) => {
+    const { url } = await databaseOf(context, postgres18)
+    await execute(url, `alter database ${new URL(url).pathname.slice(1)} set ${setting}`)
+    await assert.rejects(checkConnections(url, alone), (error: Error) => {
+      assert.equal(error.name, 'StoreOpenError')
+      assert.ok(error.message.endsWith(` ${problem}`), error.message)
+      return true
+    })
+  })
+}
+
+test('A statement that the database ends is an error that says what to set', async (context) => {
+  const { url } = await databaseOf(context, postgres18)
+  await execute(url, `alter database ${new URL(url).pathname.slice(1)} set statement_timeout = '50ms'`)
+  await assert.rejects(
+    withClient(url, (client) => client.query('select pg_sleep(20)')),
+    {
+      name: 'StoreOpenError',
+      message:
+        /ended a statement \(canceling statement due to statement timeout\); set statement_timeout to 0 with alter role or alter database: Purser limits its own statements$/,
+    },
+  )
+})
 
 describe('PgBouncer before 1.21', { skip: pgBouncerMissing ?? false }, () => {
   const server = postgres18

@@ -16,14 +16,18 @@ export interface ConnectionNeeds {
 }
 
 /**
- * Checks whether a server, or the pooler in front of it, gives the service the connections that it needs. Resolves to
- * warnings, a sentence each, with the setting that helps. Throws a `StoreOpenError` if the service could not work.
- * Takes a few milliseconds, behind a pooler up to `probeMs`, and leaves nothing behind.
+ * Checks whether a server, or the pooler in front of it, gives the service the connections that it needs, and whether
+ * their commits are on disk when they are confirmed. Resolves to warnings, a sentence each, with the setting that helps.
+ * Throws a `StoreOpenError` if the service could not work. Takes a few milliseconds, behind a pooler up to `probeMs`, and
+ * leaves nothing behind.
  */
 export function checkConnections(url: string, needs: ConnectionNeeds): Promise<string[]> {
   return withClient(url, async (client, place) => {
     // A pooler has its own process ids.
-    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+    const { rows } = await client.query<{ pid: number; commits: string }>(
+      "select pg_backend_pid() as pid, current_setting('synchronous_commit') as commits",
+    )
+    if (rows[0]?.commits === 'off') throw new StoreOpenError('commits_not_waited', { place })
     const isDirect = (client as unknown as { processID?: number | null }).processID === rows[0]?.pid
     const isDistributed = Boolean((await readDistribution(client))?.distributed.length)
     const checked = { place, needs: { ...needs, isDistributed } }

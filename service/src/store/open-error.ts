@@ -23,6 +23,18 @@ const sentences = {
   ],
   connect_failed: ['{place} cannot be connected to ({cause})', 'correct {server}'],
   no_database: ['{place} does not exist', 'create the database first, with createdb'],
+  no_schema: [
+    '{place} has no schema for the tables (search_path is {searchPath})',
+    'create a schema that it names, or set it to public with alter role or alter database',
+  ],
+  commits_not_waited: [
+    '{place} confirms commits before they are on disk (synchronous_commit is off), so its crash would lose answered payments',
+    'set it to on with alter role or alter database',
+  ],
+  statement_ended: [
+    '{place} ended a statement ({cause})',
+    'set statement_timeout to 0 with alter role or alter database: Purser limits its own statements',
+  ],
   create_refused: [
     '{place} does not let this user create tables ({cause})',
     'grant it CREATE on the schema, or make it the owner of the database',
@@ -71,6 +83,10 @@ const sentences = {
   hard_links: [
     '{place} is one file with {names} names (hard links), and services under different names would damage it',
     'keep one name, and delete or copy the other',
+  ],
+  mounted_file: [
+    '{place} is mounted as a single file, so its log and lock are in another folder than where it is mounted from',
+    'mount the folder that contains it instead',
   ],
   dangling_link: [
     '{place} is a symbolic link to {target}, which does not exist',

@@ -135,10 +135,18 @@ export function connectionConfig(url: string) {
 }
 
 async function refuseUnfitServer(client: ClientBase, place: string): Promise<void> {
-  const { rows } = await client.query<{ version: string; encoding: string; is_read_only: string }>(`
+  const { rows } = await client.query<{
+    version: string
+    encoding: string
+    is_read_only: string
+    schema: string | null
+    search_path: string
+  }>(`
     select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding,
-      current_setting('transaction_read_only') as is_read_only`)
-  const { version = '0', encoding = '', is_read_only: isReadOnly = '' } = rows[0] ?? {}
+      current_setting('transaction_read_only') as is_read_only, current_schema() as schema,
+      current_setting('search_path') as search_path`)
+  const [found] = rows
+  const { version = '0', encoding = '', is_read_only: isReadOnly = '' } = found ?? {}
   const major = Math.floor(Number(version) / 10_000)
   if (major < oldestServer) {
     throw new StoreOpenError('server_too_old', { place, found: major, needed: oldestServer })
@@ -148,6 +156,9 @@ async function refuseUnfitServer(client: ClientBase, place: string): Promise<voi
   }
   if (isReadOnly === 'on') {
     throw new StoreOpenError('read_only', { place })
+  }
+  if (found?.schema === null) {
+    throw new StoreOpenError('no_schema', { place, searchPath: found.search_path })
   }
 }
 
@@ -173,6 +184,8 @@ function explainOpenFailure(error: unknown, url: string): unknown {
       return new StoreOpenError('foreign_tables', { place, cause: error.message })
     case '53300':
       return new StoreOpenError('no_connection_left', { place })
+    case '57014':
+      return new StoreOpenError('statement_ended', { place, cause: error.message })
     case '57P03':
       return new StoreOpenError('not_ready', { place, cause: error.message })
     default:

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -69,6 +69,27 @@ test('A file with a second hard link is refused: each name would have a separate
   }
   rmSync(`${path}.second`)
   openSqliteFile(path).close()
+})
+
+test('A file that is mounted by itself, as into a container, is refused', (context) => {
+  const path = pathFor(context)
+  const mounted = `${path} of "docker run"`
+  openSqliteFile(path).close()
+  writeFileSync(mounted, '')
+  const open = `import(${JSON.stringify(import.meta.resolve('./open.ts'))}).then(({ openSqliteFile }) => openSqliteFile(process.argv[1]))`
+  const script = 'mount --bind "$1" "$2" || exit 9; exec "$3" -e "$4" "$2"'
+  const { status, stderr } = spawnSync(
+    'unshare',
+    ['--mount', 'sh', '-c', script, 'sh', path, mounted, process.execPath, open],
+    { encoding: 'utf8' },
+  )
+  if (status === null || status === 9 || stderr.startsWith('unshare:'))
+    return context.skip('mounting needs Linux and root')
+  assert.match(
+    stderr,
+    /docker run" is mounted as a single file, .*; mount the folder that contains it instead/,
+  )
+  assert.ok(!existsSync(`${mounted}.lock`))
 })
 
 test('A dangling symbolic link is refused, and no file is created', (context) => {

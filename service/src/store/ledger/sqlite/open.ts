@@ -20,6 +20,7 @@ import Database from 'better-sqlite3'
 import { codeOf } from '../../error-code.ts'
 import { explainFailedStep, StoreOpenError } from '../../open-error.ts'
 import { findFile } from './find-file.ts'
+import { isMountedFile } from './mounted-file.ts'
 import { refuseOtherTables } from './other-tables.ts'
 import { ledgerSteps } from './schema.ts'
 
@@ -64,15 +65,19 @@ export function openSqliteFile(path: string): OpenedFile {
 }
 
 /**
- * Where the file is, or will be. A file's lock and log are next to its name, so it may have only one name,
- * and a link must lead to a file.
+ * Where the file is, or will be. A file's lock and log are next to its name, so it may have only one name and not be
+ * mounted apart from its folder, and a link must lead to a file. Throws a `StoreOpenError` otherwise.
  */
-function placeOf(path: string): string {
+export function placeOf(path: string): string {
   const file = findFile(path)
   if (file?.isFile() && file.nlink > 1) {
     throw new StoreOpenError('hard_links', { place: path, names: file.nlink })
   }
-  if (file) return realpathSync(path)
+  if (file) {
+    const place = realpathSync(path)
+    if (isMountedFile(place)) throw new StoreOpenError('mounted_file', { place: path })
+    return place
+  }
   const link = lstatSync(path, { throwIfNoEntry: false })
   if (!link) return path
   throw new StoreOpenError('dangling_link', { place: path, target: readlinkSync(path) })
