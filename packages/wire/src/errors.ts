@@ -64,7 +64,7 @@ export const errorAnswers = {
   },
   budget_below_committed: {
     status: 409,
-    when: 'a new total budget, or a new limit of a shared budget, is below what is spent, authorized and held',
+    when: 'a new total budget, or the new maximum of a limit of a shared budget, is below what is spent, authorized and held',
   },
   history_too_long: {
     status: 409,
@@ -109,7 +109,7 @@ export const errorAnswers = {
     when: 'the caller made the request: somebody else must decide on it',
   },
   approval_expired: { status: 409, when: 'the approval was not decided, or not used, in time' },
-  approval_decided: { status: 409, when: 'the approval was decided otherwise, or was used' },
+  approval_decided: { status: 409, when: 'the approval is already decided, or used' },
   nothing_to_increase: {
     status: 409,
     when: 'the request widens none of the total, the max per payment, the expiry and the limits, or asks for a lower total',

@@ -202,7 +202,7 @@ function overLimit(
   const sum =
     unit === 'amount'
       ? `${committed} committed + ${amountText} > ${max}`
-      : `${committed} payments + 1 > ${max}`
+      : `${committed} + 1 payments > ${max}`
   const timeZone = typeof window === 'object' && 'calendar' in window ? window.timeZone : 'UTC'
   const never = window === 'lifetime' ? 'it never resets' : 'it never has room for this payment'
   const reset = resetsAtMs === null ? never : `there is room again from ${timeInWords(resetsAtMs, timeZone)}`

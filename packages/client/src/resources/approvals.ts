@@ -35,7 +35,8 @@ export function approvals(send: Send) {
     /**
      * Approves a payment, or an increase, which takes effect at once. With `required: 2` it is `pending` until a second
      * person approves. Throws a `PermissionError` with code `own_request` if the key made the request, and a
-     * `ConflictError` if it was decided otherwise or has expired. Safe to repeat, so it is retried.
+     * `ConflictError` if it is already decided, differently or by somebody else, or has expired. Safe to repeat, so it is
+     * retried.
      */
     approve: (id: string, body: ApprovalNote = {}, options?: CallOptions): Promise<ApprovalRequest> =>
       approve(id, body, options),

@@ -33,7 +33,7 @@ export const stopAgents = endpoint({
   path: '/v1/console/stop',
   tag: 'Console',
   summary:
-    'Pauses every active mandate of the account and environment, and voids their open proofs. Every payment is denied after the response.',
+    'Pauses every active mandate of the active agents of the account and environment, and voids their open proofs. Every payment is denied after the response.',
   roles: ownerRoles,
   responses: { 200: Stopped },
   responseDescriptions: {

@@ -173,7 +173,7 @@ function compareLimit(
   const limit = by?.limit
   if (limit?.scope !== scope) return undefined
   const { unit, committed, max } = limit
-  const value = unit === 'amount' ? `${committed} committed + ${amountText}` : `${committed} payments + 1`
+  const value = unit === 'amount' ? `${committed} committed + ${amountText}` : `${committed} + 1 payments`
   return { value, relation: 'above', limits: [max] }
 }
 
