@@ -1,6 +1,7 @@
 import { rmSync, statSync } from 'node:fs'
 import { extname, join } from 'node:path'
 
+import { applicationIds } from '../store/ledger/sqlite/open.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import { createPrivateFile, syncFile } from './private-file.ts'
 import { runToEnd } from './run-program.ts'
@@ -9,6 +10,8 @@ export interface CopyFileOptions {
   readonly from: string
   /** A path without a file. */
   readonly to: string
+  /** What the copy is. No service starts on a backup. */
+  readonly as: keyof typeof applicationIds
   /** Aborts the copy, and removes what was written. */
   readonly signal?: AbortSignal | undefined
   /** Called a few times a second with the bytes that are written. */
@@ -24,13 +27,13 @@ export const progressMs = 200
  * which reads one snapshot and is not restarted by commits. Only this user may read the copy. Throws a
  * `StoreOpenError` if it fails.
  */
-export async function copySqliteFile({ from, to, signal, onProgress }: CopyFileOptions): Promise<number> {
+export async function copySqliteFile({ from, to, as, signal, onProgress }: CopyFileOptions): Promise<number> {
   createPrivateFile(to)
   const progress = setInterval(() => onProgress?.(statSync(to).size), progressMs)
   try {
     // Next to this file, and compiled like it.
     const program = join(import.meta.dirname, `vacuum-into${extname(import.meta.filename)}`)
-    await runToEnd(process.execPath, [program, from, to], { signal })
+    await runToEnd(process.execPath, [program, from, to, String(applicationIds[as])], { signal })
     syncFile(to)
     return statSync(to).size
   } catch (error) {

@@ -35,7 +35,7 @@ export interface LedgerSums {
  * Throws a `StoreOpenError` if there is no ledger with the schema of this release.
  */
 export async function sumUpSqlite(path: string): Promise<LedgerSums> {
-  const version = readSqliteVersion(path)
+  const version = readSqliteVersion(path, { mayBeBackup: true })
   if (version === undefined) throw new StoreOpenError('no_ledger', { place: path })
   refuseOtherSchema(path, version, neededSqliteVersion)
   try {

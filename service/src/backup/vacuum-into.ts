@@ -1,6 +1,6 @@
 /**
- * The process that copies a SQLite file: one statement, which only a signal can interrupt. Its args are the file, and an empty
- * file for the copy. Writes the code of an error to standard error.
+ * The process that copies a SQLite file: one statement, which only a signal can interrupt. Its args are the file, an empty
+ * file for the copy, and the application id of the copy. Writes the code of an error to standard error.
  */
 
 import { setPriority } from 'node:os'
@@ -9,13 +9,16 @@ import Database from 'better-sqlite3'
 
 import { codeOf } from '../store/error-code.ts'
 
-const [from = '', to = ''] = process.argv.slice(2)
+const [from = '', to = '', applicationId] = process.argv.slice(2)
 // Payments have priority.
 setPriority(10)
 try {
   const database = new Database(from, { readonly: true, timeout: 5_000 })
   database.prepare('vacuum into ?').run(to)
   database.close()
+  const copy = new Database(to)
+  copy.pragma(`application_id = ${Number(applicationId)}`)
+  copy.close()
 } catch (error) {
   const code = codeOf(error)
   process.stderr.write(code === 'unknown' ? String(error) : code)

@@ -84,7 +84,7 @@ async function copySqlite(
   if (version === undefined || version === 0) {
     throw new StoreOpenError('no_ledger', { place: from })
   }
-  await copySqliteFile({ from, to: path, signal, onProgress })
+  await copySqliteFile({ from, to: path, as: 'backup', signal, onProgress })
   return version === neededVersion ? sumUpSqlite(path) : undefined
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
+import { testCommand } from '../../../packages/cli/testing/command.ts'
 import { copySqliteFile } from '../backup/copy-file.ts'
 import { restoreFile } from './restore-file.ts'
 import { createIdsOfTimes } from '../ids.ts'
@@ -31,6 +32,25 @@ test('A restore removes what an interrupted one has left', async (context) => {
   )
 })
 
+test('A backup is no ledger: whatever would use it as one says to restore it', async (context) => {
+  const { folder, purser } = testCommand(context, { PURSER_DATABASE: 'sqlite:copied.db' })
+  await openSqliteLedgerStore({ path: join(folder, 'purser.db'), nextId: createIdsOfTimes() }).close()
+  assert.equal((await purser('backup', 'copied.db', '--database', 'sqlite:purser.db')).code, 0)
+  const advice =
+    'is a backup, which lacks later payments, revocations and stops; restore it with purser restore'
+  for (const command of ['doctor', 'migrate status', 'migrate up', 'backup again.db']) {
+    const { code, output, errors } = await purser(...command.split(' '))
+    assert.equal(code, 1, command)
+    assert.ok(`${output}${errors}`.includes(advice), `${command}: ${output}${errors}`)
+  }
+  const opening = { path: join(folder, 'copied.db'), nextId: createIdsOfTimes() }
+  assert.throws(() => openSqliteLedgerStore(opening), { name: 'StoreOpenError', message: / is a backup, / })
+  assert.equal((await purser('ledger', 'check')).code, 0)
+  const restored = ['--database', 'sqlite:purser.db']
+  assert.equal((await purser('restore', 'copied.db', ...restored)).code, 0)
+  assert.equal((await purser('migrate', 'status', ...restored)).code, 0)
+})
+
 /** A ledger and its backup, in a folder that is removed when the test ends. */
 async function backUp(context: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
@@ -39,6 +59,6 @@ async function backUp(context: TestContext) {
   const backup = join(folder, 'backup.db')
   await openSqliteLedgerStore({ path, nextId: createIdsOfTimes() }).close()
   const { signal } = new AbortController()
-  await copySqliteFile({ from: path, to: backup, signal })
+  await copySqliteFile({ from: path, to: backup, as: 'backup', signal })
   return { folder, path, backup, signal }
 }

@@ -53,7 +53,7 @@ export async function restoreFile({
   try {
     // The lock rules out that another restore still needs them.
     for (const left of findDrafts(place)) removeSqliteFile(left)
-    await copySqliteFile({ from: backup, to: draft, signal })
+    await copySqliteFile({ from: backup, to: draft, as: 'ledger', signal })
     const endedProofs = await forgetOpen(draft)
     const sums = await sumUpSqlite(draft)
     if (sums.faults.length > 0) {
@@ -91,7 +91,7 @@ function refuseUnfitBackup(backup: string): void {
 /** The advice about a ledger does not apply to a backup. */
 function readBackupVersion(backup: string): number | undefined {
   try {
-    return readSqliteVersion(backup)
+    return readSqliteVersion(backup, { mayBeBackup: true })
   } catch (error) {
     if (!(error instanceof StoreOpenError)) throw error
     const { cause } = error.values

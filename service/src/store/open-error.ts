@@ -113,6 +113,10 @@ const sentences = {
     '{place} is a database of another program, and was left untouched',
     'name another file with {file}/path/purser.db',
   ],
+  is_backup: [
+    '{place} is a backup, which lacks later payments, revocations and stops',
+    'restore it with {purser} restore',
+  ],
   no_sqlite_file: [
     '{place} is damaged or not a SQLite database ({cause}), and was left untouched',
     'restore a backup with {purser} restore, or name another file with {file}/path/purser.db',

@@ -24,7 +24,7 @@ import Database from 'better-sqlite3'
 
 import { hashApiKey } from '../../../domain/api-key.ts'
 import { StoreLedger } from '../../../../testing/store-ledger.ts'
-import { applicationId, explainOpenFailure, openSqliteFile } from './open.ts'
+import { applicationIds, explainOpenFailure, openSqliteFile } from './open.ts'
 import { ledgerSteps } from './schema.ts'
 import { createIdsOfTimes } from '../../../ids.ts'
 import { openSqliteLedgerStore } from './sqlite-ledger-store.ts'
@@ -35,7 +35,7 @@ const writableRemedy =
 test("A new file is created with its folders, readable only by this user, and marked as Purser's", (context) => {
   const path = join(folderFor(context), 'deep', 'er', 'purser.db')
   const { database, close } = openSqliteFile(path)
-  assert.equal(database.pragma('application_id', { simple: true }), BigInt(applicationId))
+  assert.equal(database.pragma('application_id', { simple: true }), BigInt(applicationIds.ledger))
   assert.equal(database.pragma('user_version', { simple: true }), BigInt(ledgerSteps.length))
   close()
   assert.equal(statSync(path).mode & 0o077, 0)

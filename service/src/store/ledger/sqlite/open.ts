@@ -24,8 +24,8 @@ import { isMountedFile } from './mounted-file.ts'
 import { refuseOtherTables } from './other-tables.ts'
 import { ledgerSteps } from './schema.ts'
 
-/** Marks a file as Purser's own: "PURS" as SQLite's application id. */
-export const applicationId = 0x50555253
+/** What SQLite's application id says a file is: a ledger (`PURS`), or a backup of one (`PURB`), which no service may use. */
+export const applicationIds = { ledger: 0x50555253, backup: 0x50555242 }
 
 export type SqliteDatabase = Database.Database
 
@@ -208,7 +208,8 @@ function checkOwnershipOfLog(path: string): void {
 
 function checkOwnership(database: SqliteDatabase, path: string): void {
   const found = Number(database.pragma('application_id', { simple: true }))
-  if (found === applicationId) return
+  if (found === applicationIds.ledger) return
+  if (found === applicationIds.backup) throw new StoreOpenError('is_backup', { place: path })
   const tables = database.prepare('select count(*) from sqlite_schema').pluck().get()
   if (found !== 0 || Number(tables) > 0) refuseForeign(path)
 }
@@ -232,7 +233,7 @@ function migrate(database: SqliteDatabase, path: string): void {
           throw explainFailedStep(error, { place: path, step: version + index + 1 })
         }
       }
-      database.pragma(`application_id = ${applicationId}`)
+      database.pragma(`application_id = ${applicationIds.ledger}`)
       database.pragma(`user_version = ${ledgerSteps.length}`)
     })
     .immediate()

@@ -3,8 +3,9 @@ import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import Database from 'better-sqlite3'
 
 import { explainForbidden, findFile } from './find-file.ts'
-import { applicationId, explainOpenFailure, refuseForeign } from './open.ts'
+import { applicationIds, explainOpenFailure, refuseForeign } from './open.ts'
 import { ledgerSteps } from './schema.ts'
+import { StoreOpenError } from '../../open-error.ts'
 
 /** The schema version of this release, which is its number of steps. */
 export const neededVersion = ledgerSteps.length
@@ -13,39 +14,54 @@ export const neededVersion = ledgerSteps.length
 const header = { length: 100, magic: 'SQLite format 3\0', versionAt: 60, applicationIdAt: 68 }
 
 /**
- * How many schema steps a file has, 0 if it is empty; undefined if there is no file. Only reads, so that not
- * even SQLite's companion files are created. Throws a `StoreOpenError` if the file is damaged or belongs to
- * another program.
+ * How many schema steps a ledger has, or also a backup of one, 0 if the file is empty; undefined if there is no file. Only
+ * reads, so that not even SQLite's companion files are created. Throws a `StoreOpenError` if the file is damaged, belongs to
+ * another program, or is a backup where that is no use.
  */
-export function readSqliteVersion(path: string): number | undefined {
+export function readSqliteVersion(path: string, { mayBeBackup = false } = {}): number | undefined {
   if (!findFile(path)) return undefined
   try {
     // A log next to the file may have a newer first page, which only SQLite can read.
-    return existsSync(`${path}-wal`) ? readThroughSqlite(path) : readFromHeader(path)
+    const found = existsSync(`${path}-wal`) ? readThroughSqlite(path) : readHeader(path)
+    if (!found) return 0
+    if (found.applicationId === applicationIds.backup) {
+      if (!mayBeBackup) throw new StoreOpenError('is_backup', { place: path })
+    } else if (found.applicationId !== applicationIds.ledger) refuseForeign(path)
+    return found.version
   } catch (error) {
     throw explainOpenFailure(explainForbidden(error, path), path)
   }
 }
 
-function readThroughSqlite(path: string): number {
+interface Header {
+  readonly applicationId: number
+  readonly version: number
+}
+
+function readThroughSqlite(path: string): Header {
   const reader = new Database(path, { readonly: true, timeout: 5_000 })
   try {
-    if (Number(reader.pragma('application_id', { simple: true })) !== applicationId) refuseForeign(path)
-    return Number(reader.pragma('user_version', { simple: true }))
+    const [applicationId, version] = ['application_id', 'user_version'].map((name) =>
+      Number(reader.pragma(name, { simple: true })),
+    )
+    return { applicationId: applicationId ?? 0, version: version ?? 0 }
   } finally {
     reader.close()
   }
 }
 
-function readFromHeader(path: string): number {
+/** Undefined for an empty file. */
+function readHeader(path: string): Header | undefined {
   const bytes = Buffer.alloc(header.length)
   const file = openSync(path, 'r')
   try {
-    if (readSync(file, bytes) === 0) return 0
+    if (readSync(file, bytes) === 0) return undefined
   } finally {
     closeSync(file)
   }
-  const isSqlite = bytes.toString('latin1').startsWith(header.magic)
-  if (!isSqlite || bytes.readUInt32BE(header.applicationIdAt) !== applicationId) refuseForeign(path)
-  return bytes.readUInt32BE(header.versionAt)
+  if (!bytes.toString('latin1').startsWith(header.magic)) refuseForeign(path)
+  return {
+    applicationId: bytes.readUInt32BE(header.applicationIdAt),
+    version: bytes.readUInt32BE(header.versionAt),
+  }
 }
