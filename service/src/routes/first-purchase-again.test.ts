@@ -3,7 +3,15 @@ import { test } from 'node:test'
 
 import { pay } from '../../testing/purchases.ts'
 import { serviceStores } from '../../testing/service-stores.ts'
-import { askForProof, createTenant, preparePurchase, startTestService } from '../../testing/service.ts'
+import {
+  askForProof,
+  createTenant,
+  issueProof,
+  preparePurchase,
+  startTestService,
+  verifyProof,
+} from '../../testing/service.ts'
+import { shareTestService } from '../../testing/shared-service.ts'
 
 for (const { name, missing, open } of serviceStores) {
   test(
@@ -41,3 +49,38 @@ for (const { name, missing, open } of serviceStores) {
     },
   )
 }
+
+test('A seller whose payment was open or authorized when first purchases began to need approval is known while it may be charged, and after it was', async () => {
+  const service = await shareTestService()
+  const mayAsk = async (purchase: Awaited<ReturnType<typeof preparePurchase>>) =>
+    (await askForProof(service, purchase, '0.01')).status === 201
+  const requireApproval = async ({ mandateId }: { readonly mandateId: string }) => {
+    const body = { approval: { first_purchase_at_seller: true } }
+    const amended = await service.call('PATCH', `/v1/mandates/${mandateId}`, {
+      body,
+      headers: { 'if-match': '"1"' },
+    })
+    assert.equal(amended.status, 200, amended.text)
+  }
+  const charged = await preparePurchase(service)
+  const open = await issueProof(service, charged)
+  await requireApproval(charged)
+  assert.ok(await mayAsk(charged), 'it may still be charged')
+  assert.equal((await verifyProof(service, open)).status, 200)
+  const authorized = await preparePurchase(service)
+  const promised = await issueProof(service, authorized)
+  const merchant = { proof: promised, merchant_domain: 'api.example.com', expected_amount: promised.amount }
+  assert.equal(
+    (await service.call('POST', '/v1/payments/authorize', { body: { ...merchant, capture_seconds: 86_400 } }))
+      .status,
+    200,
+  )
+  await requireApproval(authorized)
+  const lapsed = await preparePurchase(service)
+  await issueProof(service, lapsed)
+  await requireApproval(lapsed)
+  service.clock.nowMs += 400_000
+  assert.ok(await mayAsk(charged), 'it was charged')
+  assert.ok(await mayAsk(authorized), 'it is authorized')
+  assert.ok(!(await mayAsk(lapsed)), 'its proof has expired')
+})

@@ -3,13 +3,14 @@ import type { Limit } from '../../../domain/limits.ts'
 import { maxProofLifeMs } from '../../../domain/proof.ts'
 import { changesOfTerms, widensTerms, wireTermsOf } from '../../../domain/mandate-terms.ts'
 import type { ApprovalTerms, AuditEvent } from '../../../domain/records.ts'
-import { subjectOfSeller } from '../../../domain/subjects.ts'
+import { subjectOf, subjectOfSeller } from '../../../domain/subjects.ts'
 import type { Amendment, AmendmentOutcome } from '../../store.ts'
 import {
   lock,
   look,
   portOperation,
   put,
+  range,
   refused,
   unchanged,
   type Change,
@@ -20,14 +21,16 @@ import { toMandate } from '../reads/records.ts'
 import {
   approvals,
   auditEvents,
+  authorizations,
   knownSellers,
   mandates,
   mandateVersions,
   openApprovals,
+  payments,
   type MandateRow,
   type MandateVersionRow,
 } from '../tables.ts'
-import { openOf, openRowOf } from './approvals.ts'
+import { maxNonces, openOf, openRowOf } from './approvals.ts'
 import { Bookings, isEndedByBudget } from './bookings.ts'
 import { endPayments, releaseExpired } from './ended-payments.ts'
 import { addedLimits, bookedSince, countsFromMs } from './limits/booked-before.ts'
@@ -151,7 +154,7 @@ function approvalChanges(mandate: MandateRow, facts: Facts): readonly Change[] {
   })
 }
 
-/** Sellers that were already paid need no approval if first purchases begin to need it. */
+/** Sellers that were already paid, or may yet be, need no approval if first purchases begin to need it. */
 function sellersPaidBefore(
   before: MandateRow,
   { accountId, id: mandateId, approval }: MandateRow,
@@ -159,12 +162,39 @@ function sellersPaidBefore(
   facts: Facts,
 ): readonly Change[] {
   if (before.approval?.firstPurchaseAtSeller || !approval?.firstPurchaseAtSeller) return []
-  const subjects = [...new Set(domains.map(subjectOfSeller))]
+  const paid = new Set(domains.map(subjectOfSeller))
+  const pending = Map.groupBy(pendingOf(before, facts), ({ resourceUrl }) => subjectOf('seller', resourceUrl))
+  const subjects = [...new Set([...paid, ...pending.keys()])]
   const keys = subjects.map((subject) => ({ accountId, mandateId, subject }))
   // They may be recorded already, if first purchases needed approval before.
   facts.read(keys.map((key) => look(knownSellers, key)))
-  const unknown = keys.filter((key) => facts.row(knownSellers, key)?.nonces !== null)
-  return unknown.map((key) => put(knownSellers, { ...key, nonces: null }))
+  return keys.flatMap((key) => {
+    const known = facts.row(knownSellers, key)
+    if (known?.nonces === null) return []
+    const added = pending.get(key.subject)?.map(({ nonce }) => nonce) ?? []
+    const waiting = [...new Set([...(known?.nonces ?? []), ...added])].slice(-maxNonces)
+    return put(knownSellers, { ...key, nonces: paid.has(key.subject) ? null : waiting })
+  })
+}
+
+/** Max payments of each kind that `pendingOf` finds. */
+const maxPending = 1_000
+
+/** The payments of a mandate that are open or authorized. */
+function pendingOf({ accountId, id: mandateId, epoch, releasedUntilMs }: MandateRow, facts: Facts) {
+  const limit = maxPending
+  const where = { accountId, mandateId }
+  const authorized = range(authorizations, { where, orderBy: 'deadlineMs', limit })
+  const open = range(payments, {
+    where: { ...where, epoch },
+    orderBy: 'expiresAtMs',
+    after: releasedUntilMs,
+    limit,
+  })
+  facts.read([authorized, open])
+  const promised = facts.rows(authorized)
+  facts.read(promised.map((row) => look(payments, row)))
+  return [...promised.flatMap((row) => facts.row(payments, row) ?? []), ...facts.rows(open)]
 }
 
 /** Ends all open payments, or only expired ones that block the amendment; returns how many unexpired ones it ended. */

@@ -374,7 +374,7 @@ export function isAlive(
 }
 
 /** How many payments, until one is captured, are stored to make a seller known. */
-const maxNonces = 8
+export const maxNonces = 8
 
 function sellerChanges(hold: Hold, mandate: MandateRow, { isRecorded, alive }: Seller): readonly Change[] {
   if (!mandate.approval?.firstPurchaseAtSeller || isRecorded) return []
