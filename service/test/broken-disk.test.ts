@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { test } from 'node:test'
 
+import { testCommand } from '../../packages/cli/testing/command.ts'
 import { makePurchase, openLoadClient } from '../testing/load.ts'
 import { makeFolder, startProcess } from './process.ts'
 
@@ -55,9 +56,29 @@ test('A service whose folder is removed while it runs ends, and says why', async
   assert.equal(code, 1)
   assert.match(
     stderr,
-    /^Purser exits: the ledger can no longer be written \(.*purser\.db was moved, replaced or removed while the service ran: put .*purser\.db and its -wal file back, or restore a backup with purser restore\)\. A restart/m,
+    /^Purser exits: the ledger can no longer be written \(.*purser\.db was moved, overwritten, replaced or removed while the service ran: put .*purser\.db and its -wal file back, or restore a backup with purser restore\)\. A restart/m,
   )
 })
+
+for (const [what, overwrite] of [
+  ['a backup', (folder: string) => copyFileSync(join(folder, 'backup.db'), join(folder, 'data/purser.db'))],
+  ['a shorter file', (folder: string) => truncateSync(join(folder, 'data/purser.db'), 8_192)],
+] as const) {
+  test(`A service whose ledger is overwritten with ${what} while it runs ends, and says why`, async (context) => {
+    const folder = makeFolder(context)
+    const { purser } = testCommand(context, { PURSER_DATABASE: `sqlite:${join(folder, 'data/purser.db')}` })
+    await purser('migrate', 'up')
+    assert.equal((await purser('backup', join(folder, 'backup.db'))).code, 0)
+    const service = await startProcess(context, { folder, settings })
+    overwrite(folder)
+    const { code, stderr } = await service.ended
+    assert.equal(code, 1)
+    assert.match(
+      stderr,
+      /^Purser exits: the ledger can no longer be written \(.*purser\.db was moved, overwritten, /m,
+    )
+  })
+}
 
 /** Node's syncs, which fail as soon as a file exists. */
 function diskThatFails(whenThere: string): string {

@@ -141,7 +141,7 @@ for (const [what, change] of [
     const name = what.startsWith('left') ? `${path}-wal` : path
     assert.equal(
       String(await ended.promise),
-      `StoreUnavailableError: ${name} was moved, replaced or removed while the service ran: put ${path} and its -wal file back, or restore a backup with purser restore`,
+      `StoreUnavailableError: ${name} was moved, overwritten, replaced or removed while the service ran: put ${path} and its -wal file back, or restore a backup with purser restore`,
     )
     await assert.rejects(ledger.agent(owner.sandbox), StoreUnavailableError)
     await assert.rejects(store.checkReady(), StoreUnavailableError)

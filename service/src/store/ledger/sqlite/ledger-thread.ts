@@ -226,7 +226,7 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
   const database = connect(path)
   const log = openSync(`${path}-wal`, 'r+')
   const checkpoints = new Checkpoints(path, copyRest)
-  const moves = watchForMoves([path, `${path}-wal`], refuseMove)
+  const moves = watchForMoves(path, refuseMove)
   const driver = createSqliteDriver({ database, sync, marks, onForeignWrite: endThread })
   const ledger = new Ledger({
     driver,
@@ -258,7 +258,7 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
   /** Ends the thread at once: nothing more is acknowledged that a restart would not find. */
   function refuseMove(moved: string): never {
     throw new StoreUnavailableError(
-      `${moved} was moved, replaced or removed while the service ran: put ${path} and its -wal file back, or restore a backup with purser restore`,
+      `${moved} was moved, overwritten, replaced or removed while the service ran: put ${path} and its -wal file back, or restore a backup with purser restore`,
       { retryAfterSeconds: 5 },
     )
   }
@@ -323,10 +323,10 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
 
   function close(): void {
     if (ledger.waiting > 0 || replies.length > 0) return void setImmediate(close)
-    moves.stop()
     void checkpoints.stop().finally(() => {
       closeSync(log)
       database.close()
+      moves.stop()
       port.close()
     })
   }

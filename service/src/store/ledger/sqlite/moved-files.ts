@@ -1,25 +1,44 @@
-import { statSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, statSync } from 'node:fs'
+
+import { applicationIds } from './open.ts'
+import { readHeader } from './schema-version.ts'
 
 /** How often the files are checked: what is written in between may be lost. */
 const intervalMs = 100
 
 /**
- * Calls `onMoved` once one of some open files is no longer at its path: this process would go on writing to it, but a
- * restart would not find what it wrote.
+ * Calls `onMoved` once an open ledger or its log is no longer at its path, or another file was copied over the ledger: this
+ * process would go on writing, but a restart would not find what it wrote.
  */
-export function watchForMoves(
-  paths: readonly string[],
-  onMoved: (path: string) => void,
-): { stop: () => void } {
+export function watchForMoves(ledgerPath: string, onMoved: (path: string) => void): { stop: () => void } {
+  const paths = [ledgerPath, `${ledgerPath}-wal`]
   const opened = new Map(paths.map((path) => [path, readIdentity(path)]))
+  const ledger = openSync(ledgerPath, 'r')
+  let { size } = fstatSync(ledger)
   const timer = setInterval(() => {
-    for (const [path, identity] of opened) {
-      if (!hasMoved(path, identity)) continue
-      clearInterval(timer)
-      return onMoved(path)
-    }
+    const moved = paths.find((path) => hasMoved(path, opened.get(path)))
+    if (moved === undefined && !isOverwritten()) return
+    clearInterval(timer)
+    onMoved(moved ?? ledgerPath)
   }, intervalMs)
-  return { stop: () => clearInterval(timer) }
+
+  /** Whether the file is shorter than before, which SQLite never makes it, or no ledger any more. */
+  function isOverwritten(): boolean {
+    const before = size
+    size = fstatSync(ledger).size
+    const found = readHeader(ledger)
+    // The first commit of a new file is in its log.
+    const isOurs = found !== undefined && [applicationIds.ledger, 0].includes(found.applicationId)
+    return size < before || !isOurs
+  }
+
+  return {
+    /** Call this once the process has closed the ledger: closing a file releases the process's locks on it. */
+    stop() {
+      clearInterval(timer)
+      closeSync(ledger)
+    },
+  }
 }
 
 function hasMoved(path: string, identity: string | undefined): boolean {

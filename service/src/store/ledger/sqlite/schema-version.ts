@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 
 import Database from 'better-sqlite3'
 
@@ -22,7 +22,7 @@ export function readSqliteVersion(path: string, { mayBeBackup = false } = {}): n
   if (!findFile(path)) return undefined
   try {
     // A log next to the file may have a newer first page, which only SQLite can read.
-    const found = existsSync(`${path}-wal`) ? readThroughSqlite(path) : readHeader(path)
+    const found = existsSync(`${path}-wal`) ? readThroughSqlite(path) : readThroughFile(path)
     if (!found) return 0
     if (found.applicationId === applicationIds.backup) {
       if (!mayBeBackup) throw new StoreOpenError('is_backup', { place: path })
@@ -50,16 +50,21 @@ function readThroughSqlite(path: string): Header {
   }
 }
 
-/** Undefined for an empty file. */
-function readHeader(path: string): Header | undefined {
-  const bytes = Buffer.alloc(header.length)
+function readThroughFile(path: string): Header | undefined {
   const file = openSync(path, 'r')
   try {
-    if (readSync(file, bytes) === 0) return undefined
+    if (fstatSync(file).size === 0) return undefined
+    return readHeader(file) ?? refuseForeign(path)
   } finally {
     closeSync(file)
   }
-  if (!bytes.toString('latin1').startsWith(header.magic)) refuseForeign(path)
+}
+
+/** The header of an open file; undefined if it is not a SQLite file. */
+export function readHeader(file: number): Header | undefined {
+  const bytes = Buffer.alloc(header.length)
+  readSync(file, bytes, 0, bytes.length, 0)
+  if (!bytes.toString('latin1').startsWith(header.magic)) return undefined
   return {
     applicationId: bytes.readUInt32BE(header.applicationIdAt),
     version: bytes.readUInt32BE(header.versionAt),
