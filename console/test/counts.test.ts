@@ -94,11 +94,11 @@ test('Tile, verdict and list count the same denials of the last 24 hours, proofs
   await page.locator('.tile', { hasText: 'Spent today' }).getByRole('link', { name: '1 payment' }).click()
   await page.getByText('1 transaction', { exact: true }).waitFor()
 
-  await visitor.go(`sandbox/mandates/${mandate.id}`)
+  await visitor.show(`sandbox/mandates/${mandate.id}`)
   await factOf(page, 'Of that, held by open proofs').filter({ hasText: '0.25' }).waitFor()
   await factOf(page, 'Of that, authorized, to be captured by merchants').filter({ hasText: '0.50' }).waitFor()
   // Its agent shows the same, and revoking it leaves what is authorized.
-  await visitor.go(`sandbox/agents/${agent.id}`)
+  await visitor.show(`sandbox/agents/${agent.id}`)
   await factOf(page, 'Of that, held by 1 open proof').filter({ hasText: '0.25' }).waitFor()
   const authorized = factOf(page, 'Of that, authorized in 1 payment, to be captured by merchants')
   await authorized.filter({ hasText: '0.50' }).waitFor()
@@ -125,7 +125,7 @@ test('A filter that does not exist is explained in a sentence, and a filter is r
     ['mandates?status=foo', '“foo” is not a status.'],
     ['audit-log?type=foo', '“foo” is not a type of event.'],
   ] as const) {
-    await visitor.go(`sandbox/${path}`)
+    await visitor.show(`sandbox/${path}`)
     await page.getByText(sentence).waitFor()
     await page.getByRole('button', { name: /^Remove the filter .*foo$/ }).click()
     await page.getByText(sentence).waitFor({ state: 'detached' })

@@ -45,7 +45,7 @@ test('Navigation: fast, by filters, by typing, by keyboard alone, without motion
   })
 
   await chapter('A filter is part of the address, and going back restores the list', async () => {
-    await visitor.go('sandbox/mandates?status=paused')
+    await visitor.show('sandbox/mandates?status=paused')
     const table = page.getByRole('table', { name: 'Mandates' })
     await table.getByRole('link', { name: 'Photos for the travel report' }).click()
     await page.getByRole('heading', { level: 1, name: 'Photos for the travel report' }).waitFor()
@@ -62,7 +62,7 @@ test('Navigation: fast, by filters, by typing, by keyboard alone, without motion
     // Within a field it is a letter.
     await page.getByLabel('Purpose contains').press('/')
     assert.equal(await page.getByLabel('Purpose contains').inputValue(), 'no such words/')
-    await visitor.go('sandbox/transactions')
+    await visitor.show('sandbox/transactions')
     await page.keyboard.press('/')
     await page.keyboard.type('heat pumps')
     // Enter opens what is highlighted.
@@ -77,7 +77,7 @@ test('Navigation: fast, by filters, by typing, by keyboard alone, without motion
   })
 
   await chapter('A click anywhere in a row opens it, except on its buttons or selected text', async () => {
-    await visitor.go('sandbox/mandates?status=paused')
+    await visitor.show('sandbox/mandates?status=paused')
     const row = page.getByRole('table', { name: 'Mandates' }).getByRole('row').nth(1)
     await row.getByRole('button').click()
     await page.getByRole('menu').waitFor()
@@ -155,7 +155,7 @@ test('Navigation: fast, by filters, by typing, by keyboard alone, without motion
     await focused.filter({ hasText: 'Skip to the content' }).waitFor()
     await page.keyboard.press('Enter')
     await focused.and(page.locator('#content')).waitFor()
-    await visitor.go('sandbox/agents')
+    await visitor.show('sandbox/agents')
     const create = page.getByRole('button', { name: 'New agent' })
     await create.press('Enter')
     await page.getByRole('dialog', { name: 'New agent' }).waitFor()

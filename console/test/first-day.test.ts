@@ -83,7 +83,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
   })
 
   await chapter('A mandate is created in a form that says what it will allow, and warns', async () => {
-    await visitor.go('sandbox/mandates/new')
+    await visitor.show('sandbox/mandates/new')
     await page.getByText('every payment will be denied').waitFor()
     await page.getByRole('button', { name: 'Create mandate' }).click()
     await page.getByText('Choose the agent that may spend.').waitFor()
@@ -110,7 +110,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
 
   await chapter('A payment appears at once', async () => {
     const { body } = await service.call('GET', `/mandates/${page.url().split('/').at(-1)}`)
-    await visitor.go('sandbox')
+    await visitor.show('sandbox')
     await page.locator('.live-state', { hasText: 'Live' }).waitFor()
     const proof = await issueProof(
       service,
@@ -130,7 +130,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
   })
 
   await chapter('A mandate is paused, and resumed from the toast', async () => {
-    await visitor.go('sandbox/mandates')
+    await visitor.show('sandbox/mandates')
     await page.getByRole('button', { name: 'Actions for Papers on heat pumps' }).click()
     await page.getByRole('menuitem', { name: 'Pause' }).click()
     const row = page.getByRole('row', { name: /Papers on heat pumps/ })

@@ -49,7 +49,7 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
   await chapter(
     'The form of a mandate has one section for further rules, and describes them in words',
     async () => {
-      await visitor.go(`sandbox/mandates/new?agent=${agent.id}`)
+      await visitor.show(`sandbox/mandates/new?agent=${agent.id}`)
       await page.getByLabel('Purpose').fill('Papers')
       await page.getByLabel('Total budget').fill('50.00')
       await page.getByLabel('Cap per payment').fill('10.00')
@@ -83,7 +83,7 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
       .first()
       .waitFor()
     const denied = await evaluate('2.00')
-    await visitor.go(`sandbox/transactions/${denied.transaction_id}`)
+    await visitor.show(`sandbox/transactions/${denied.transaction_id}`)
     const check = page.getByRole('listitem', { name: 'Check 10' })
     await check.getByText('failed').waitFor()
     await check
@@ -94,7 +94,7 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
   await chapter(
     'A change by somebody else in the meantime is reported, and what was typed is kept',
     async () => {
-      await visitor.go(`sandbox/mandates/${mandateId}`)
+      await visitor.show(`sandbox/mandates/${mandateId}`)
       await page.getByRole('link', { name: 'Edit' }).click()
       await page.getByLabel('Total budget').fill('3.00')
       // The screen does not notice by itself.
@@ -146,13 +146,13 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
         await backtest.getByRole('button', { name: 'Try on past decisions' }).click()
         await backtest.getByText(/decisions? judged/).waitFor()
       }
-      await visitor.go(`sandbox/mandates/new?like=${mandateId}`)
+      await visitor.show(`sandbox/mandates/new?like=${mandateId}`)
       await backtest.getByText('Which past decisions of “Papers and maps”').waitFor()
       await tryCap('3.50')
       await backtest
         .getByRole('heading', { name: 'Would have been denied: 1 payment over 4.00 USDC' })
         .waitFor()
-      await visitor.go('sandbox/mandates/new')
+      await visitor.show('sandbox/mandates/new')
       await backtest.getByText('try these terms on the history of another mandate').click()
       await backtest.getByLabel('Mandate with a history').selectOption({ value: mandateId })
       assert.equal(await backtest.getByRole('button', { name: 'Try on past decisions' }).isDisabled(), true)
@@ -171,7 +171,7 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
   )
 
   await chapter('A frozen budget stops everything below it at once', async () => {
-    await visitor.go('sandbox/budgets')
+    await visitor.show('sandbox/budgets')
     await page.getByRole('link', { name: 'Climate desk' }).click()
     await page
       .getByRole('table', { name: 'Mandates below this budget' })
@@ -183,7 +183,7 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
     await page.getByText('Frozen: Climate desk').waitFor()
     const denied = await evaluate('1.00')
     assert.equal(denied.reason_code, 'budget_frozen')
-    await visitor.go(`sandbox/transactions/${denied.transaction_id}`)
+    await visitor.show(`sandbox/transactions/${denied.transaction_id}`)
     const check = page.getByRole('listitem', { name: 'Check 11' })
     await check.getByRole('link', { name: 'Climate desk' }).click()
     await page.getByRole('button', { name: 'Unfreeze' }).click()
@@ -203,7 +203,7 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
         expires_at: '2099-01-01T00:00:00Z',
       })
       const assign = async (budget: { value: string }) => {
-        await visitor.go(`sandbox/agents/${agent.id}`)
+        await visitor.show(`sandbox/agents/${agent.id}`)
         await page.getByRole('button', { name: 'Change budget' }).click()
         assert.equal(await dialog.getByRole('button', { name: 'Save' }).isDisabled(), true)
         await dialog.getByLabel('Shared budget').selectOption(budget)
@@ -212,15 +212,15 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
       await assign({ value: budgetId })
       await page.getByText('Assigned to the budget').waitFor()
       assert.equal((await purser.agents.get(agent.id)).budget_id, budgetId)
-      await visitor.go(`sandbox/mandates/${mandate.id}`)
+      await visitor.show(`sandbox/mandates/${mandate.id}`)
       await page.getByRole('heading', { name: 'Shared budget: Climate desk' }).waitFor()
-      await visitor.go(`sandbox/agents/${agent.id}`)
+      await visitor.show(`sandbox/agents/${agent.id}`)
       await page.getByRole('link', { name: 'Climate desk' }).click()
       await page.getByRole('listitem').filter({ hasText: 'research-bot: all its mandates' }).waitFor()
       await assign({ value: '' })
       await page.getByText('Each mandate counts only in its own budget.').waitFor()
       assert.equal((await purser.agents.get(agent.id)).budget_id, null)
-      await visitor.go(`sandbox/budgets/${budgetId}`)
+      await visitor.show(`sandbox/budgets/${budgetId}`)
       await page.getByText('No agent is assigned to it.').waitFor()
     },
   )
@@ -248,7 +248,7 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
     assert.ok(verified)
     const denied = await purser.payments.requestProof(purchase('2.00'))
     assert.equal(denied.decision === 'denied' && denied.reason_code, 'velocity_limit_exceeded')
-    await visitor.go(`sandbox/mandates/${mandateId}`)
+    await visitor.show(`sandbox/mandates/${mandateId}`)
     await page.getByText('4.00 of 5.00 USDC').waitFor()
     await purser.testClock.advance(86_400)
     await page.getByText('0.00 of 5.00 USDC').waitFor()
@@ -265,7 +265,7 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
     await feed.first().getByText('just now').waitFor()
     await feed.filter({ hasText: '4.00' }).first().getByText('yesterday').waitFor()
     assert.equal(await page.getByText('tomorrow').count(), 0)
-    await visitor.go('sandbox/keys')
+    await visitor.show('sandbox/keys')
     const keys = page.getByRole('table', { name: 'Keys' })
     await keys
       .getByText(/^(just now|[0-9]+ minutes? ago)$/)

@@ -55,7 +55,7 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
   })
 
   await chapter('An approval and its payment are one row, which expands to both', async () => {
-    await visitor.go('sandbox/transactions')
+    await visitor.show('sandbox/transactions')
     await page.getByText('3 transactions in 2 rows').waitFor()
     const row = table.getByRole('row').filter({ hasText: 'Papers' })
     await row.getByRole('button', { name: 'approval' }).click()
@@ -85,7 +85,7 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
 
   await chapter('Each screen names the time zone once, not with each time', async () => {
     for (const screen of ['', 'transactions', 'mandates/new', `mandates/${papers.id}`, 'system']) {
-      await visitor.go(`sandbox/${screen}`)
+      await visitor.show(`sandbox/${screen}`)
       await page.getByText('Times are in UTC.').waitFor()
       assert.equal((await page.getByRole('main').innerText()).match(/\bUTC\b/g)?.length, 1, screen)
     }
@@ -94,7 +94,7 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
   await chapter(
     'A filter keeps every letter, however fast it is typed, and follows links and the back button',
     async () => {
-      await visitor.go('sandbox/mandates')
+      await visitor.show('sandbox/mandates')
       const field = page.getByLabel('Purpose contains')
       const letters = 'abcdefghijklmnopqrstuvwxyz'
       await field.pressSequentially(letters, { delay: 0 })
@@ -115,7 +115,7 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
   )
 
   await chapter('After the palette closes, the focus returns, or moves to the chosen screen', async () => {
-    await visitor.go('sandbox/mandates')
+    await visitor.show('sandbox/mandates')
     const field = page.getByLabel('Purpose contains')
     await field.focus()
     await page.keyboard.press('Control+k')
@@ -149,7 +149,7 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
   await chapter(
     'In print and in forced colors nothing is missing, and only the screen is printed',
     async () => {
-      await visitor.go('sandbox')
+      await visitor.show('sandbox')
       await page.getByText('Spent today').waitFor()
       await page.emulateMedia({ media: 'print' })
       assert.equal(await page.getByRole('navigation', { name: 'Screens' }).isVisible(), false)

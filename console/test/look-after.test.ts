@@ -24,7 +24,7 @@ test('Managing agents, mandates and sellers: each screen does what it says', asy
   let agentKey = ''
 
   await chapter('An agent is created, and gets its own key, which can only spend', async () => {
-    await visitor.go('sandbox/agents?new')
+    await visitor.show('sandbox/agents?new')
     await page.getByLabel('Name').fill('research-bot')
     await page.getByLabel('Capabilities').fill('search, purchase')
     await page.getByRole('button', { name: 'Create agent' }).click()
@@ -74,13 +74,12 @@ test('Managing agents, mandates and sellers: each screen does what it says', asy
       await page.getByRole('table', { name: 'Open holds' }).getByText('1.50').waitFor()
       await page.getByRole('img', { name: /^4\.00 of 20\.00 USDC spent/ }).waitFor()
       await factOf(page, 'Unspent').filter({ hasText: '16.00' }).waitFor()
-      await page.reload()
       await page.getByRole('table', { name: 'Transactions' }).getByText('4.00').waitFor()
     },
   )
 
   await chapter('A duplicate starts with all the same limits', async () => {
-    await visitor.go('sandbox/mandates')
+    await visitor.show('sandbox/mandates')
     await chooseFromMenu(page, 'Market reports', 'Duplicate')
     await page.getByLabel('Purpose').fill('Market reports, again')
     await page.getByRole('button', { name: 'Create mandate' }).click()
@@ -99,7 +98,7 @@ test('Managing agents, mandates and sellers: each screen does what it says', asy
   })
 
   await chapter('A mandate is revoked by typing a word, after a note on what that ends', async () => {
-    await visitor.go('sandbox/mandates')
+    await visitor.show('sandbox/mandates')
     await chooseFromMenu(page, 'Market reports', 'Revoke…')
     const dialog = page.getByRole('dialog', { name: 'Revoke this mandate?' })
     await dialog.getByText('16.00 USDC of it stay unspent, and open proofs over 1.50 USDC end').waitFor()
@@ -116,7 +115,7 @@ test('Managing agents, mandates and sellers: each screen does what it says', asy
   await chapter(
     'A seller gets the middleware with its own domain, which requests payment and is paid',
     async () => {
-      await visitor.go('sandbox/sellers?new')
+      await visitor.show('sandbox/sellers?new')
       await page.getByLabel('Name').fill('Reports')
       await page.getByLabel('Domain').fill(shop.domain)
       await page.getByRole('button', { name: 'Register seller' }).click()
@@ -137,14 +136,14 @@ test('Managing agents, mandates and sellers: each screen does what it says', asy
       const headers = { 'x-payment-proof': JSON.stringify(answer.proof) }
       const bought = await fetch(`${server}/data`, { headers })
       assert.deepEqual([bought.status, await bought.json()], [200, { data: 'paid for' }])
-      await visitor.go('sandbox/sellers')
+      await visitor.show('sandbox/sellers')
       const row = page.getByRole('row', { name: /shop\.example\.org/ })
       await row.getByText('0.10', { exact: true }).first().waitFor()
     },
   )
 
   await chapter('The audit log finds what was done, and leads to it', async () => {
-    await visitor.go('sandbox/audit-log')
+    await visitor.show('sandbox/audit-log')
     const events = page.getByRole('table', { name: 'Audit log' })
     const row = events.getByRole('row', { name: /Mandate revoked/ })
     const other = events.getByRole('row', { name: /Agent created/ }).first()
@@ -161,7 +160,7 @@ test('Managing agents, mandates and sellers: each screen does what it says', asy
   })
 
   await chapter('Each sample request for developers works when it is pasted unchanged', async () => {
-    await visitor.go('sandbox/developers')
+    await visitor.show('sandbox/developers')
     const choice = page.getByLabel('Request', { exact: true }).and(page.locator('select'))
     const values = await choice
       .locator('option')
@@ -185,7 +184,7 @@ test('Managing agents, mandates and sellers: each screen does what it says', asy
   })
 
   await chapter('The system screen shows the state that the service reports', async () => {
-    await visitor.go('sandbox/system')
+    await visitor.show('sandbox/system')
     const system = await purser.console.system()
     await factOf(page, 'Version').filter({ hasText: system.version }).waitFor()
     await factOf(page, 'Kind').filter({ hasText: 'SQLite' }).waitFor()
@@ -202,7 +201,7 @@ test('Managing agents, mandates and sellers: each screen does what it says', asy
   })
 
   await chapter('An agent is revoked by typing its name, after a note on what that stops', async () => {
-    await visitor.go(`sandbox/agents/${agentId}`)
+    await visitor.show(`sandbox/agents/${agentId}`)
     await page.getByRole('button', { name: 'Revoke' }).click()
     const dialog = page.getByRole('dialog', { name: 'Revoke this agent?' })
     const { active_mandates, remaining_budget } = await purser.console.agents.get(agentId)
@@ -236,7 +235,7 @@ test('Managing agents, mandates and sellers: each screen does what it says', asy
     await page.getByRole('button', { name: /^Actions for/ }).click()
     await page.getByRole('menuitem', { name: 'Duplicate' }).waitFor()
     assert.equal(await page.getByRole('menuitem', { name: 'Pause' }).count(), 0)
-    await visitor.go('sandbox/mandates')
+    await visitor.show('sandbox/mandates')
     await page.getByLabel('Status').selectOption('agent_revoked')
     await page.getByRole('row', { name: /^Market reports, again/ }).waitFor()
     await page.getByLabel('Status').selectOption('active')

@@ -126,11 +126,11 @@ test('When agents are stopped, every screen says so, and can resume them', async
   const visitor = await visit(await shareBrowser(), service)
   const { page } = visitor
   await visitor.signIn(service.sandboxKey)
-  await visitor.go('sandbox/audit-log')
+  await visitor.show('sandbox/audit-log')
   // Elsewhere; nobody touches the page.
   await purser.console.stop()
   for (const screen of screens) {
-    await visitor.go(`sandbox/${screen}`)
+    await visitor.show(`sandbox/${screen}`)
     await stopped(page).getByText('1 mandate is paused').waitFor()
   }
   await stopped(page).getByRole('button', { name: 'Resume' }).click()

@@ -41,7 +41,7 @@ test('A stop is confirmed as a phone types it, fits above its keyboard, and is o
   await confirm.tap()
   await page.getByText('Agents are stopped.').waitFor()
 
-  await visitor.go('sandbox/audit-log')
+  await visitor.show('sandbox/audit-log')
   const first = page.getByRole('table', { name: 'Audit log' }).getByRole('row').nth(1)
   await first.getByText('All agents stopped').waitFor()
   await first.getByText('1 mandate paused, 0 open proofs ended').waitFor()
@@ -70,13 +70,13 @@ test('The form, the mandate and the ladder say that a category limit is not chec
   const { page } = visitor
   await visitor.signIn(service.sandboxKey)
   const rule = page.getByText(/Not checked at payment, unless the mandate enforces categories\./)
-  await visitor.go('sandbox/mandates/new')
+  await visitor.show('sandbox/mandates/new')
   await rule.waitFor()
   await page.getByLabel('Allowed categories').fill('maps')
   await page.getByText('The category limit does not stop a payment by itself.').waitFor()
-  await visitor.go(`sandbox/mandates/${mandate.id}`)
+  await visitor.show(`sandbox/mandates/${mandate.id}`)
   await rule.waitFor()
-  await visitor.go(`sandbox/transactions/${paid.body.transaction_id}`)
+  await visitor.show(`sandbox/transactions/${paid.body.transaction_id}`)
   const check = page.getByRole('listitem', { name: 'Check 7' })
   await check.getByText(/Not checked at payment/).waitFor()
   await check.getByText('not asked').waitFor()
@@ -148,7 +148,7 @@ test('A payment above the threshold is refused, its owner approves it in the inb
   )
 
   await chapter('A refund shows in the budget, the list, the chart and the CSV', async () => {
-    await visitor.go(`sandbox/transactions/${transactionId}`)
+    await visitor.show(`sandbox/transactions/${transactionId}`)
     await page.getByRole('button', { name: 'Refund…' }).click()
     const dialog = page.getByRole('dialog', { name: 'Refund this payment' })
     assert.equal(await dialog.getByLabel('Amount (USDC)').inputValue(), '42.50')
@@ -172,10 +172,10 @@ test('A payment above the threshold is refused, its owner approves it in the inb
     assert.equal(await dialog.getByLabel('Amount (USDC)').inputValue(), '30.00')
     await page.keyboard.press('Escape')
 
-    await visitor.go(`sandbox/mandates/${mandate.id}`)
+    await visitor.show(`sandbox/mandates/${mandate.id}`)
     await page.getByRole('region', { name: 'Budget', exact: true }).getByText('30.00').first().waitFor()
     assert.equal((await purser.mandates.get(mandate.id)).spent_total, '30.00')
-    await visitor.go('sandbox/transactions?status=refunded')
+    await visitor.show('sandbox/transactions?status=refunded')
     const row = page.getByRole('table', { name: 'Transactions' }).getByRole('row').nth(1)
     await row.getByText('-12.50').waitFor()
     await row.getByText('One chapter was missing').waitFor()
@@ -185,7 +185,7 @@ test('A payment above the threshold is refused, its owner approves it in the inb
       [status, amount, refund_of, reason_detail],
       ['refunded', '12.50', transactionId, 'One chapter was missing'],
     )
-    await visitor.go('sandbox')
+    await visitor.show('sandbox')
     const bars = page.getByRole('table', { name: 'Spending in the last 24 hours' }).locator('tbody tr')
     await bars.last().getByText('12.50').waitFor()
     assert.deepEqual(await bars.last().locator('td').allInnerTexts(), ['30.00', '0.00', '1', '12.50', '2'])
@@ -228,7 +228,7 @@ test('A payment above the threshold is refused, its owner approves it in the inb
   )
 
   await chapter('An increase shows both terms, and takes effect when it is approved', async () => {
-    await visitor.go(`sandbox/approvals/${increase.id}`)
+    await visitor.show(`sandbox/approvals/${increase.id}`)
     const table = page.getByRole('table', { name: 'Terms before and after' })
     const row = table.getByRole('row', { name: /Total/ })
     await row.getByText('150.00 USDC').waitFor()
@@ -248,7 +248,7 @@ test('A payment above the threshold is refused, its owner approves it in the inb
     async () => {
       const both = await askForApproval(service, agent, { required: 2 })
       const second = await issueKey(service, { role: 'approver', label: 'Grace' })
-      await visitor.go(`sandbox/approvals/${both.payment.id}`)
+      await visitor.show(`sandbox/approvals/${both.payment.id}`)
       await page.getByText('0 of 2 approvals').waitFor()
       await page.getByRole('button', { name: 'Approve' }).click()
       await page.getByText('1 of 2 approvals').waitFor()
@@ -257,9 +257,9 @@ test('A payment above the threshold is refused, its owner approves it in the inb
       const other = await visit(browser, service)
       await other.signIn(second)
       assert.equal(await other.page.getByRole('button', { name: 'Stop all agents' }).count(), 0)
-      await other.go(`sandbox/approvals/${both.increase.id}`)
+      await other.show(`sandbox/approvals/${both.increase.id}`)
       await other.page.getByText('Only an owner can approve wider terms. You can deny them.').waitFor()
-      await other.go(`sandbox/approvals/${both.payment.id}`)
+      await other.show(`sandbox/approvals/${both.payment.id}`)
       await other.page.getByRole('button', { name: 'Approve' }).click()
       await other.page.getByText('Approved. The agent can pay once').waitFor()
       await other.leave()
@@ -272,7 +272,7 @@ test('A payment above the threshold is refused, its owner approves it in the inb
         resource_url: 'https://reports.energy.example/own',
       })
       assert.ok(own.decision === 'denied' && own.approval)
-      await visitor.go(`sandbox/approvals/${own.approval.id}`)
+      await visitor.show(`sandbox/approvals/${own.approval.id}`)
       await page.getByText('You made this request yourself. Another person must decide.').waitFor()
       assert.ok(await page.getByRole('button', { name: 'Deny' }).isDisabled())
     },
