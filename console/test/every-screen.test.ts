@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import assert, { type AssertionError } from 'node:assert/strict'
 import { test } from 'node:test'
 
 import type { Mandate, Purser } from '@purser/client'
@@ -142,23 +142,29 @@ test('Every error screen passes axe in both themes and on a phone', async (conte
   await visitor.leave()
 })
 
-test('A foreign style and a request to another host are noticed', async (context) => {
+test('A foreign style, a request to another host and a dialog are noticed', async (context) => {
   const service = await startTestService(context)
+  const visitor = await visit(await shareBrowser(), service)
+  const { page } = visitor
+  await page.goto(`${service.url}/console/`)
+  await page.getByRole('button', { name: 'Sign in' }).waitFor()
   for (const misdeed of [
     () =>
       document.head.append(
         Object.assign(document.createElement('style'), { textContent: 'p { color: red }' }),
       ),
     () => document.body.insertAdjacentHTML('beforeend', '<p style="color: red">loud</p>'),
-    () => void fetch('http://127.0.0.1:9/').catch(() => undefined),
+    () => fetch('http://127.0.0.1:9/').catch(() => undefined),
     () => alert('script'),
-  ]) {
-    const visitor = await visit(await shareBrowser(), service)
-    await visitor.page.goto(`${service.url}/console/`)
-    await visitor.page.evaluate(misdeed)
-    await visitor.page.getByRole('button', { name: 'Sign in' }).waitFor()
-    await assert.rejects(visitor.leave(), { name: 'AssertionError' }, String(misdeed))
-  }
+  ])
+    await page.evaluate<unknown>(misdeed)
+  await assert.rejects(visitor.leave(), ({ actual }: AssertionError) => {
+    const faults = actual as string[]
+    assert.equal(faults.filter((fault) => fault.startsWith('console: Applying inline style')).length, 2)
+    assert.ok(faults.some((fault) => fault.startsWith("console: Connecting to 'http://127.0.0.1:9/'")))
+    assert.ok(faults.includes('dialog: script'))
+    return true
+  })
 })
 
 /** A payment that a stop leaves to its merchant. */
