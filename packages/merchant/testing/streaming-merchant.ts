@@ -3,10 +3,8 @@ import { runInNewContext } from 'node:vm'
 
 import { Purser } from '@purser/client'
 
-import { merchantDomain } from '../../../service/testing/service.ts'
 import { adapters } from './adapters.ts'
 import { serveNext } from './next-adapter.ts'
-import { price } from './purchase.ts'
 
 /** The order from the parent process. */
 export interface StreamingOrder {
@@ -46,7 +44,12 @@ process.once('message', ({ adapter: name, nextBuild, capture, serviceUrl, apiKey
     const adapter = nextBuild ? await serveNext({ after }, nextBuild) : adapters.find(isNamed)
     if (!adapter) throw new Error(`no adapter is named ${name}`)
     const client = new Purser({ apiKey, baseUrl: serviceUrl })
-    const options = { client, merchantDomain, price, ...(capture && { capture }) }
+    const options = {
+      client,
+      merchantDomain: 'api.example.com',
+      price: '4.00',
+      ...(capture && { capture }),
+    }
     const { url } = await adapter.open(options, { sell: async () => stream() })
     process.send?.({ url })
   })()
