@@ -8,8 +8,6 @@ import { fileDeliveries } from '@purser/merchant/file-store'
 import { requirePayment } from '@purser/merchant/node'
 import { sqliteDeliveries } from '@purser/merchant/sqlite-store'
 
-import { redisDeliveries } from '../../../examples/merchant-redis/redis-deliveries.ts'
-
 /** A shop in a separate process. The path selects what its handler does; the port is sent to the parent. */
 const [kind, place = '', serviceUrl = '', apiKey = '', name = ''] = process.argv.slice(2)
 const deliveries = await openDeliveries()
@@ -46,5 +44,7 @@ const server = createServer((request, response) => {
 
 async function openDeliveries(): Promise<DeliveryStore> {
   if (kind === 'file') return fileDeliveries(place)
-  return kind === 'redis' ? redisDeliveries(place) : sqliteDeliveries(new DatabaseSync(place))
+  if (kind === 'sqlite') return sqliteDeliveries(new DatabaseSync(place))
+  const { redisDeliveries } = await import('../../../examples/merchant-redis/redis-deliveries.ts')
+  return redisDeliveries(place)
 }
