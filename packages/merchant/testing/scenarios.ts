@@ -346,7 +346,7 @@ export const scenarios: readonly Scenario[] = [
 
 /** Polls until the condition holds; the test's timeout ends it. */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 2))
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
 export function statusesOf(answers: readonly ShopAnswer[]): number[] {
