@@ -13,7 +13,7 @@ export function textOf(goods: Goods): { readonly status: number; readonly text: 
 }
 
 /** The size of `/large`: far more than all buffers hold. */
-export const largeBytes = 30_000_000
+export const largeBytes = 16_000_000
 
 /** The shop that all adapters serve. It counts handler runs. */
 export class Shop {
