@@ -109,6 +109,21 @@ test('The clients of a trusted proxy are limited by the addresses that it names,
   )
 })
 
+test('The service starts with every spelling of a range that the settings accept', async (t) => {
+  const ranges = [
+    '0.0.0.0/1',
+    '10.1.2.3/08',
+    '127.0.0.1/32',
+    '::/1',
+    '::1/128',
+    '::ffff:10.0.0.1',
+    '::FFFF:10.0.0.0/104',
+    '64:ff9b::1.2.3.4/96',
+  ]
+  const service = await startTestService(t, { PURSER_TRUSTED_PROXIES: ranges.join() })
+  assert.equal((await service.call('GET', '/healthz', { key: null })).status, 200)
+})
+
 test('Forged sessions are limited by address, also at the same time; sessions in use keep working', async (t) => {
   const service = await startTestService(t, { PURSER_RATE_LIMIT_ADDRESS: '10/1000' })
   const used = await signIn(service)

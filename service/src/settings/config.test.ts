@@ -392,6 +392,13 @@ const wrong: readonly (readonly [environment: Record<string, string>, fault: str
         `PURSER_TRUSTED_PROXIES must be IP addresses or ranges, such as 127.0.0.1,10.0.0.0/8; "${proxy}" is neither`,
       ] as const,
   ),
+  ...['0.0.0.0/0', '10.0.0.0/00', '::/0', '::ffff:10.0.0.0/0'].map(
+    (range) =>
+      [
+        { PURSER_TRUSTED_PROXIES: `127.0.0.1,${range}` },
+        `PURSER_TRUSTED_PROXIES contains ${range}, with which every client could choose its own address; name only the proxies`,
+      ] as const,
+  ),
   [{ PURSER_WORKERS: '0' }, 'PURSER_WORKERS must be a whole number from 1 to 1024, not "0"'],
   [{ PURSER_WORKERS: 'many' }, 'PURSER_WORKERS must be a whole number from 1 to 1024, not "many"'],
   [

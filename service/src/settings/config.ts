@@ -236,11 +236,18 @@ function quota(text: string, { name, standard }: SettingFlag, faults: string[]):
 }
 
 function trustedProxies(text: string, faults: string[]): string[] {
+  const { name } = settings.trustedProxies
   const proxies = text.split(',').flatMap((proxy) => proxy.trim() || [])
-  for (const proxy of proxies.filter((proxy) => !isAddressRange(proxy))) {
-    faults.push(
-      `${settings.trustedProxies.name} must be IP addresses or ranges, such as 127.0.0.1,10.0.0.0/8; ${JSON.stringify(proxy)} is neither`,
-    )
+  for (const proxy of proxies) {
+    if (!isAddressRange(proxy)) {
+      faults.push(
+        `${name} must be IP addresses or ranges, such as 127.0.0.1,10.0.0.0/8; ${JSON.stringify(proxy)} is neither`,
+      )
+    } else if (/\/0+$/.test(proxy)) {
+      faults.push(
+        `${name} contains ${proxy}, with which every client could choose its own address; name only the proxies`,
+      )
+    }
   }
   return proxies
 }
