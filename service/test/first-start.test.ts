@@ -231,7 +231,7 @@ const refusals: readonly Refusal[] = [
   },
   {
     what: 'a folder in place of the file',
-    says: /data cannot be opened for writing \(\w+\); let this user write there/,
+    says: /data is a folder; name a file in it, as in PURSER_DATABASE=sqlite:.*data\/purser\.db/,
     make: (folder) => {
       mkdirSync(join(folder, 'data'))
       return { settings: { PURSER_DATABASE: 'sqlite:./data' } }

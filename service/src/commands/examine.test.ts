@@ -59,6 +59,16 @@ const troubles: readonly Trouble[] = [
     finding: /was written by a newer Purser/,
   },
   {
+    name: 'a folder in place of the ledger',
+    cause: (folder) => {
+      mkdirSync(join(folder, 'open'))
+      chmodSync(folder, 0o755)
+    },
+    environment: { PURSER_DATABASE: 'sqlite:open' },
+    mark: 'fail',
+    finding: /open is a folder; name a file in it, as in PURSER_DATABASE=sqlite:.*open\/purser\.db$/,
+  },
+  {
     name: 'a file of another program',
     cause: (folder) => writeFileSync(join(folder, 'data/purser.db'), 'not a database'),
     mark: 'fail',

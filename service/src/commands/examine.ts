@@ -120,7 +120,8 @@ function examineFiles(path: string): Finding[] {
 /** Whether others may read a private file; undefined if it does not exist. */
 function examineFile(subject: string, path: string): Finding | undefined {
   const file = findIfAllowed(path)
-  if (!file) return undefined
+  // A folder in place of the ledger has been reported.
+  if (!file || file.isDirectory()) return undefined
   const user = process.getuid?.()
   if (user !== undefined && file.uid !== user && user !== 0) {
     const finding = `${path} belongs to user ${file.uid}, and this is user ${user}; run purser as the user of the service`

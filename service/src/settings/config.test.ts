@@ -429,6 +429,15 @@ for (const [environment, fault] of wrong) {
   })
 }
 
+test('An IPv6 address to listen on may have the brackets of a URL', (context) => {
+  const folder = folderFor(context)
+  const hostOf = (text: string) => config([], { PURSER_HOST: text }, folder).host
+  assert.deepEqual(['[::1]', '::1', '[::]'].map(hostOf), ['::1', '::1', '::'])
+  // No address: the start says so.
+  assert.equal(hostOf('[::1]:8080'), '[::1]:8080')
+  assert.equal(hostOf('[127.0.0.1]'), '[127.0.0.1]')
+})
+
 test('All errors are reported at once', (context) => {
   const environment = {
     PURSER_HOST: '',

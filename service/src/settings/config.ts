@@ -1,5 +1,5 @@
 // Longer than 400 lines: it reads every setting, and explains what is wrong with each.
-import { isIP } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 
@@ -95,7 +95,7 @@ export function readConfig(
   const sources = { flags, variables: readVariables(environment, folder, faults), folder }
   const given = (key: SettingKey) => readText(key, sources, faults)
   const text = (key: SettingKey) => given(key) ?? ''
-  const host = nonEmpty(text('host'), settings.host, faults)
+  const host = withoutBrackets(nonEmpty(text('host'), settings.host, faults))
   const allowWeakKeys = weakKeys(text('allowWeakKeys'), host, faults)
   const others = {
     host,
@@ -163,6 +163,12 @@ export function readDatabaseFlag(
 function nonEmpty(text: string, { name, standard }: SettingFlag, faults: string[]): string {
   if (text.trim() === '') faults.push(`${name} is empty; leave it out for ${standard}`)
   return text
+}
+
+/** The address in the brackets that an IPv6 address has in a URL. */
+function withoutBrackets(host: string): string {
+  const [, address = ''] = /^\[(.*)\]$/.exec(host) ?? []
+  return isIPv6(address) ? address : host
 }
 
 function wholeNumber(

@@ -109,6 +109,7 @@ const sentences = {
     '{place} cannot be opened for writing ({cause})',
     'let this user write there, or choose a location for a new ledger, with {file}/path/purser.db',
   ],
+  file_is_folder: ['{place} is a folder', 'name a file in it, as in {file}{place}/purser.db'],
   foreign_file: [
     '{place} is a database of another program, and was left untouched',
     'name another file with {file}/path/purser.db',

@@ -297,13 +297,19 @@ test('A folder that cannot be created is named, with a remedy', (context) => {
   })
 })
 
-test('A file or lock that cannot be written is named, with a remedy', (context) => {
+test('A folder in place of the file is named, with a remedy', (context) => {
   const path = pathFor(context)
   mkdirSync(path)
   assert.throws(() => openSqliteFile(path), {
     name: 'StoreOpenError',
-    message: `${path} cannot be opened for writing (EISDIR); ${writableRemedy}`,
+    message: `${path} is a folder; name a file in it, as in PURSER_DATABASE=sqlite:${path}/purser.db`,
   })
+  // Nothing is left beside it.
+  assert.equal(existsSync(`${path}.lock`), false)
+})
+
+test('A file or lock that cannot be written is named, with a remedy', (context) => {
+  const path = pathFor(context)
   const locked = `${path}2`
   mkdirSync(`${locked}.lock`)
   assert.throws(() => openSqliteFile(locked), {

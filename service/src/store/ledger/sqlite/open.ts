@@ -70,6 +70,7 @@ export function openSqliteFile(path: string): OpenedFile {
  */
 export function placeOf(path: string): string {
   const file = findFile(path)
+  if (file?.isDirectory()) throw new StoreOpenError('file_is_folder', { place: path })
   if (file?.isFile() && file.nlink > 1) {
     throw new StoreOpenError('hard_links', { place: path, names: file.nlink })
   }
@@ -252,6 +253,7 @@ export function explainOpenFailure(error: unknown, path: string): unknown {
     return new StoreOpenError('no_sqlite_file', { place: path, cause: code })
   }
   if (isFull(code)) return new StoreOpenError('no_room', { place: path, cause: code })
+  if (code === 'EISDIR') return new StoreOpenError('file_is_folder', { place: path })
   if (code === 'unknown') return error
   return new StoreOpenError('file_not_writable', { place: path, cause: code })
 }
