@@ -9,6 +9,7 @@ import { readPostgresSnapshot } from '../store/ledger/postgres/postgres-reader.t
 import { findLedgerFaults } from '../store/ledger/reads/faults.ts'
 import { from } from '../store/ledger/reads/rows.ts'
 import { amountFrom, countFrom, sumAmount, type Sums } from '../store/ledger/reads/sums.ts'
+import { refuseDamage } from '../store/ledger/sqlite/check-file.ts'
 import { explainOpenFailure } from '../store/ledger/sqlite/open.ts'
 import {
   neededVersion as neededSqliteVersion,
@@ -32,12 +33,14 @@ export interface LedgerSums {
 
 /**
  * Computes the sums of a SQLite ledger from one snapshot, over a read-only connection. A service may use the file then.
- * Throws a `StoreOpenError` if there is no ledger with the schema of this release.
+ * Throws a `StoreOpenError` if there is no ledger with the schema of this release, or if any page is damaged; that error
+ * names the file that it is a copy of.
  */
-export async function sumUpSqlite(path: string): Promise<LedgerSums> {
+export async function sumUpSqlite(path: string, copyOf?: string): Promise<LedgerSums> {
   const version = readSqliteVersion(path, { mayBeBackup: true })
   if (version === undefined) throw new StoreOpenError('no_ledger', { place: path })
   refuseOtherSchema(path, version, neededSqliteVersion)
+  await refuseDamage(path, copyOf === undefined ? {} : { copyOf })
   try {
     return await readSqliteSnapshot(path, sumUp)
   } catch (error) {

@@ -7,6 +7,7 @@ import { placeOfLedger } from '../start/open-store.ts'
 import { dumpPostgres } from '../backup/dump.ts'
 import { syncFile } from '../backup/private-file.ts'
 import { copySqliteFile } from '../backup/copy-file.ts'
+import { refuseDamage } from '../store/ledger/sqlite/check-file.ts'
 import { neededVersion, readSqliteVersion } from '../store/ledger/sqlite/schema-version.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import { sumUpSqlite, type LedgerSums } from '../backup/sum-up.ts'
@@ -84,8 +85,10 @@ async function copySqlite(
   if (version === undefined || version === 0) {
     throw new StoreOpenError('no_ledger', { place: from })
   }
+  // A copy has new indexes, so it says nothing about damage in those of the ledger.
+  await refuseDamage(from, { copyOf: from, signal })
   await copySqliteFile({ from, to: path, as: 'backup', signal, onProgress })
-  return version === neededVersion ? sumUpSqlite(path) : undefined
+  return version === neededVersion ? sumUpSqlite(path, from) : undefined
 }
 
 /** Nothing is overwritten by mistake, least of all a ledger in use. */

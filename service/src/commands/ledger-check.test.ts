@@ -6,6 +6,7 @@ import { test, type TestContext } from 'node:test'
 import Database from 'better-sqlite3'
 
 import { testCommand } from '../../../packages/cli/testing/command.ts'
+import { damageRoot } from '../../testing/ledgers/damaged-file.ts'
 import { postgres18, postgresServers } from '../../testing/postgres.ts'
 import {
   askForProof,
@@ -85,6 +86,26 @@ test('ledger check lists inconsistencies, with exit code 1', async (context) => 
     [mandateId],
   )
 })
+
+for (const part of ['mandates_by_agent_id_id', 'key_uses']) {
+  test(`ledger check and backup refuse a file with a damaged page of ${part}, which no sum is read from`, async (context) => {
+    const service = await startTestService(context)
+    await payAndHold(service)
+    await service.stop()
+    damageRoot(service.databasePath, part)
+    const { folder, purser } = testCommand(context, { PURSER_DATABASE: `sqlite:${service.databasePath}` })
+    const checked = await purser('ledger', 'check')
+    assert.deepEqual([checked.code, checked.output], [1, ''])
+    assert.match(
+      checked.errors,
+      /purser\.db is damaged \(.+\), and was left untouched; restore a backup with/,
+    )
+    const backedUp = await purser('backup', 'backup.db')
+    assert.deepEqual([backedUp.code, backedUp.output], [1, ''])
+    assert.match(backedUp.errors, /purser\.db is damaged \(.+\) and cannot be copied; keep the file, and/)
+    assert.deepEqual(readdirSync(folder), [])
+  })
+}
 
 test('ledger check creates no ledger, and runs no migration', async (context) => {
   const { folder, purser, purserWith } = testCommand(context)

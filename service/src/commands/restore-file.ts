@@ -55,7 +55,7 @@ export async function restoreFile({
     for (const left of findDrafts(place)) removeSqliteFile(left)
     await copySqliteFile({ from: backup, to: draft, as: 'ledger', signal })
     const endedProofs = await forgetOpen(draft)
-    const sums = await sumUpSqlite(draft)
+    const sums = await sumUpSqlite(draft, backup)
     if (sums.faults.length > 0) {
       throw new StoreOpenError('backup_unsound', { place: backup, faults: sums.faults.length })
     }

@@ -5,7 +5,7 @@ import { checkSqliteFile } from '../store/ledger/sqlite/check-file.ts'
 import { readSqliteVersion } from '../store/ledger/sqlite/schema-version.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 
-/** Time limit for the damage check of a SQLite file at startup; `purser doctor` has none. */
+/** Time limit for the damage check of a SQLite file; `purser ledger check` has none. */
 const fileCheckMs = { start: 2_000, doctor: 30_000 }
 
 /**
@@ -25,14 +25,14 @@ export async function checkLedgerPlace(
   if (!isLedger(path)) return []
   // Reading creates files next to the database; as another user's, they would lock the service out.
   if (statSync(path).uid !== process.getuid?.()) return []
-  const outcome = await checkSqliteFile(path, fileCheckMs[caller])
+  const outcome = await checkSqliteFile(path, { timeoutMs: fileCheckMs[caller] })
   if (outcome === 'sound') return []
   if (outcome === 'unfinished') {
     const seconds = fileCheckMs.doctor / 1_000
     // Every start with a large file would warn.
     if (caller === 'start') return []
     return [
-      `${path} could not be checked completely within ${seconds} s, so damage is not ruled out; a purser backup reads the whole file and reports damage`,
+      `${path} could not be checked completely within ${seconds} s, so damage is not ruled out; purser ledger check reads the whole file, without a time limit`,
     ]
   }
   throw new StoreOpenError('file_damaged', { place: path, cause: outcome.damage })

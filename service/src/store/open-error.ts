@@ -126,6 +126,10 @@ const sentences = {
     '{place} is damaged ({cause}), and was left untouched',
     'restore a backup with {purser} restore, or name another file with {file}/path/purser.db',
   ],
+  damage_unknown: [
+    '{place} could not be read completely, so damage is not ruled out',
+    'run the same command again',
+  ],
   file_failed: [
     '{place} cannot be used ({cause})',
     'restore a backup with {purser} restore, or name another file with {file}/path/purser.db',

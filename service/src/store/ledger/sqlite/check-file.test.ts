@@ -12,10 +12,10 @@ import { openSqliteLedgerStore } from './sqlite-ledger-store.ts'
 test('A sound ledger is reported as sound, even while a service uses it', async (context) => {
   const path = pathFor(context)
   const store = openSqliteLedgerStore({ path, nextId: createIdsOfTimes() })
-  assert.equal(await checkSqliteFile(path, 30_000), 'sound')
+  assert.equal(await checkSqliteFile(path, { timeoutMs: 30_000 }), 'sound')
   await store.close()
   const files = readdirSync(join(path, '..'))
-  assert.equal(await checkSqliteFile(path, 30_000), 'sound')
+  assert.equal(await checkSqliteFile(path, { timeoutMs: 30_000 }), 'sound')
   assert.deepEqual(readdirSync(join(path, '..')), files)
 })
 
@@ -23,7 +23,7 @@ test('A ledger with a damaged page is reported as damaged, though its header is 
   const path = pathFor(context)
   await openSqliteLedgerStore({ path, nextId: createIdsOfTimes() }).close()
   damagePages(path)
-  const outcome = await checkSqliteFile(path, 30_000)
+  const outcome = await checkSqliteFile(path, { timeoutMs: 30_000 })
   assert(typeof outcome === 'object', JSON.stringify(outcome))
   assert.match(outcome.damage, /SQLITE_CORRUPT|database disk image is malformed|btree|page/i)
 })
@@ -31,7 +31,7 @@ test('A ledger with a damaged page is reported as damaged, though its header is 
 test('A check of a file stops at its time limit', async (context) => {
   const path = pathFor(context)
   await openSqliteLedgerStore({ path, nextId: createIdsOfTimes() }).close()
-  assert.equal(await checkSqliteFile(path, 1), 'unfinished')
+  assert.equal(await checkSqliteFile(path, { timeoutMs: 1 }), 'unfinished')
 })
 
 function pathFor(context: TestContext): string {

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
-import Database from 'better-sqlite3'
-
+import { damageRoot } from '../../../../testing/ledgers/damaged-file.ts'
 import { createIdsOfTimes } from '../../../ids.ts'
 import { StoreUnavailableError, type Store } from '../../store.ts'
 import { openSqliteLedgerStore } from './sqlite-ledger-store.ts'
@@ -21,7 +20,7 @@ for (const [part, what, work] of works) {
     const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
     const path = join(folder, 'purser.db')
     await openSqliteLedgerStore({ path, nextId: createIdsOfTimes() }).close()
-    damage(path, part)
+    damageRoot(path, part)
     const store = openSqliteLedgerStore({ path, nextId: createIdsOfTimes() })
     context.after(async () => {
       await store.close()
@@ -33,21 +32,4 @@ for (const [part, what, work] of works) {
       return true
     })
   })
-}
-
-/** Overwrites the first page of a table or an index. */
-function damage(path: string, part: string): void {
-  const database = new Database(path)
-  const page = database.prepare('select rootpage from sqlite_schema where name = ?').pluck().get(part)
-  const pageBytes = database.pragma('page_size', { simple: true })
-  database.close()
-  const file = openSync(path, 'r+')
-  writeSync(
-    file,
-    Buffer.alloc(Number(pageBytes), 0xff),
-    0,
-    Number(pageBytes),
-    (Number(page) - 1) * Number(pageBytes),
-  )
-  closeSync(file)
 }
