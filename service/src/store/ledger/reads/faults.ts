@@ -9,6 +9,7 @@ import {
   apiKeys,
   approvals,
   authorizations,
+  budgets,
   entries,
   evaluations,
   identities,
@@ -139,6 +140,10 @@ const faults: readonly Sql[] = [
     left join ${from(payments)} p on p.account_id = o.account_id and p.nonce = o.nonce
       and p.mandate_id = o.mandate_id and p.order_id = o.order_id
     where p.nonce is null`,
+  sql`${ofPayment('it pays an order that is not found')}
+    left join ${from(orders)} o on o.account_id = p.account_id and o.mandate_id = p.mandate_id
+      and o.order_id = p.order_id
+    where p.order_id is not null and o.nonce is null`,
   sql`${ofMandate('an order has several payments')}
     join (
       select p.account_id, p.mandate_id, p.order_id from ${from(payments)} p
@@ -215,6 +220,15 @@ const faults: readonly Sql[] = [
   sql`select a.id, a.id, 'account', 'it is not found by its user' from ${from(accounts)} a
     left join ${from(identities)} i on i.account_id = a.id
     where i.account_id is null`,
+  sql`select d.account_id, d.account_id, 'account', 'its records name it, and it does not exist' from (
+      ${sql.join(
+        [agents, mandates, apiKeys, sellers, budgets, identities].map(
+          (table) => sql`select account_id from ${from(table)}`,
+        ),
+        sql` union `,
+      )}) d
+    left join ${from(accounts)} a on a.id = d.account_id
+    where a.id is null`,
   sql`select d.account_id, d.seller_id, 'seller', 'a domain without its seller' from ${from(sellerDomains)} d
     left join ${from(sellers)} s on s.account_id = d.account_id and s.id = d.seller_id and s.domain = d.domain
       and s.environment = d.environment

@@ -1,20 +1,69 @@
 import type { LedgerFault } from '../../store.ts'
-import { budgets, budgetUsage, mandates, payments, subjectUsage } from '../tables.ts'
-import { findRows, from, rowOf, type RawRow } from './rows.ts'
+import { agents, budgets, budgetUsage, mandates, payments, subjectUsage, type BudgetRow } from '../tables.ts'
+import { findRows, from, idFrom, rowOf, type RawRow } from './rows.ts'
 import { recountLimits, type CountedPayments } from './limit-recount.ts'
 import { chargedMicro } from './sums.ts'
 import { sql, type Reader, type Sql } from '../../sql.ts'
 
-/** Every limit whose counts differ from its payments, from a reader of one snapshot. */
+/**
+ * Every limit whose counts differ from its payments, and every shared budget that is missing where it is named, from a
+ * reader of one snapshot.
+ */
 export async function findLimitFaults(db: Reader): Promise<readonly LedgerFault[]> {
   const every = sql`1 = 1`
-  return recountLimits({
+  const all = await findRows(db, budgets, every)
+  const ofCounts = recountLimits({
     mandates: await findRows(db, mandates, sql`usage is not null`),
     subjects: await findRows(db, subjectUsage, every),
-    budgets: await findRows(db, budgets, every),
+    budgets: all,
     budgetUsage: await findRows(db, budgetUsage, every),
     payments: await countPayments(db),
   })
+  return [...ofCounts, ...(await findPathFaults(db, all))]
+}
+
+/** Every list of shared budgets that names a missing one, or not exactly those above its first one. */
+async function findPathFaults(db: Reader, all: readonly BudgetRow[]): Promise<readonly LedgerFault[]> {
+  const budgetOf = new Map(all.map((budget) => [keyOf(budget), budget]))
+  const named = [agents, mandates].map(
+    (table) =>
+      sql`select account_id, environment, budget_path from ${from(table)} where budget_path is not null`,
+  )
+  const { rows } = await sql<{
+    account_id: unknown
+    environment: BudgetRow['environment']
+    budget_path: string
+  }>`
+    ${sql.join(named, sql` union `)}`.execute(db)
+  const paths = rows.map(({ account_id, environment, budget_path }) => ({
+    accountId: idFrom('account', account_id),
+    environment,
+    path: JSON.parse(budget_path) as readonly string[],
+  }))
+  const own = all.map(({ accountId, environment, id, ancestors }) => ({
+    accountId,
+    environment,
+    path: [id, ...ancestors],
+  }))
+  const faults = new Map<string, LedgerFault>()
+  for (const { accountId, environment, path } of [...paths, ...own]) {
+    for (const [index, subjectId] of path.entries()) {
+      const key = keyOf({ accountId, environment, id: subjectId })
+      const budget = budgetOf.get(key)
+      const above = path.slice(index + 1)
+      if (budget && String(budget.ancestors) === String(above) && budget.parentId === (above[0] ?? null))
+        continue
+      const fault = budget
+        ? 'agents, mandates or budgets name other budgets above it'
+        : 'a shared budget that is named does not exist'
+      faults.set(`${key} ${fault}`, { accountId, subjectId, fault })
+    }
+  }
+  return [...faults.values()]
+}
+
+function keyOf({ accountId, environment, id }: Pick<BudgetRow, 'accountId' | 'environment' | 'id'>): string {
+  return `${accountId} ${environment} ${id}`
 }
 
 // Every time zone changes its day and its clock at a multiple of this.

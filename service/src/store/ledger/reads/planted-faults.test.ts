@@ -32,6 +32,7 @@ import {
   authorizations,
   approvals,
   budgetUsage,
+  budgets,
   entries,
   evaluations,
   identities,
@@ -40,6 +41,7 @@ import {
   mandates,
   mandateVersions,
   openApprovals,
+  orders,
   payments,
   refunds,
   sellerDomains,
@@ -124,6 +126,11 @@ const subjectLimit = 'a limit per subject counts something else than its payment
 const budgetLimit = 'a limit of a shared budget counts something else than its payments'
 const openInBudget = 'it counts other open payments in a shared budget than there are'
 
+const noBudget = 'a shared budget that is named does not exist'
+const otherPath = 'agents, mandates or budgets name other budgets above it'
+const noOrder = 'it pays an order that is not found'
+const noAccount = 'its records name it, and it does not exist'
+
 const isCaptured = ({ status }: TableRow<typeof payments>) => status === 'captured'
 const isAuthorized = ({ status }: TableRow<typeof payments>) => status === 'authorized'
 const isOfPayer = ({ accountId, payerId }: TableRow<typeof refunds>) => accountId === payerId
@@ -133,6 +140,7 @@ const isKind = (kind: string) => ({
 })
 const isCounted = ({ usage }: TableRow<typeof mandates>) => usage !== null
 const isShared = ({ budgetPath }: TableRow<typeof payments>) => budgetPath !== null
+const hasCounts = ({ counted }: TableRow<typeof budgetUsage>) => Object.keys(counted).length > 0
 /** The same buckets with one extra payment. */
 const withOneMore = (tally: Tally): Tally =>
   Object.fromEntries(
@@ -378,11 +386,42 @@ const kinds: readonly Planted[] = [
     ...row,
     epoch: row.epoch - 1,
   })),
-  planted('a shared budget that lost its counts', budgetUsage, [budgetLimit]),
-  planted('a shared budget that counts a payment twice', budgetUsage, [budgetLimit], (row) => ({
+  planted('a shared budget that lost its counts', budgetUsage, [budgetLimit], undefined, { isIt: hasCounts }),
+  planted(
+    'a shared budget that counts a payment twice',
+    budgetUsage,
+    [budgetLimit],
+    (row) => ({
+      ...row,
+      counted: withOneMore(row.counted),
+    }),
+    { isIt: hasCounts },
+  ),
+  planted('a deleted shared budget', budgets, [noBudget], undefined, {
+    isIt: ({ parentId }) => parentId !== null,
+  }),
+  planted('a deleted budget above another', budgets, [noBudget], undefined, {
+    isIt: ({ parentId }) => parentId === null,
+  }),
+  planted('a mandate in a missing shared budget', mandates, [noBudget], (row) => ({
     ...row,
-    counted: withOneMore(row.counted),
+    budgetPath: [other.next('budget')],
   })),
+  planted(
+    'a mandate outside of the budgets above its own',
+    mandates,
+    [otherPath],
+    (row) => ({ ...row, budgetPath: row.budgetPath?.slice(0, 1) }),
+    {
+      isIt: ({ budgetPath }) => budgetPath !== null,
+    },
+  ),
+  planted('an agent in a missing shared budget', agents, [noBudget], (row) => ({
+    ...row,
+    budgetPath: [other.next('budget')],
+  })),
+  planted('an order that can be paid again', orders, [noOrder]),
+  planted('a deleted account', accounts, [noAccount]),
   planted(
     'a payment that was removed from its shared budget',
     payments,
@@ -563,7 +602,7 @@ async function writeApprovals(ledger: Ledger, tenant: LedgerTenant): Promise<voi
   await ledger.run(issueProof, { hold: tenant.hold(mandateId) })
 }
 
-/** A mandate with limits of each kind under a shared budget, with an open payment and a captured one. */
+/** A mandate with limits of each kind under shared budgets, with an open payment of an order and a captured payment. */
 async function writeLimits(ledger: Ledger, tenant: LedgerTenant): Promise<void> {
   const { accountId, environment } = tenant.caller
   const times = { createdAtMs: 1, updatedAtMs: 1, frozenAtMs: null, version: 1 }
@@ -573,18 +612,23 @@ async function writeLimits(ledger: Ledger, tenant: LedgerTenant): Promise<void> 
     limit('day', { calendar: 'day', timeZone }),
     limit('seller', { calendar: 'month', timeZone }, 'seller'),
   ]
-  const budget = {
+  const ids = createIds(() => 1)
+  const company = {
     accountId,
     environment,
-    id: createIds(() => 1).next('budget'),
-    name: 'Team',
+    id: ids.next('budget'),
+    name: 'Company',
     ancestors: [],
+    limits: [],
   }
+  const budget = { accountId, environment, id: ids.next('budget'), name: 'Team', ancestors: [company.id] }
   const ofTeam = [limit('team', { calendar: 'year', timeZone })]
   const event = tenant.event('budget.created', budget.id)
+  await ledger.run(createBudget, [{ ...company, ...times }, tenant.event('budget.created', company.id)])
   await ledger.run(createBudget, [{ ...budget, ...times, limits: ofTeam }, event])
-  const mandateId = await tenant.mandate(undefined, { limits, budgetPath: [budget.id] })
-  await tenant.proof(mandateId)
+  const mandateId = await tenant.mandate(undefined, { limits, budgetPath: [budget.id, company.id] })
+  const ordered = await ledger.run(issueProof, { hold: { ...tenant.hold(mandateId), orderId: 'A-1' } })
+  assert.equal(ordered.decision, 'approved')
   const captured = await tenant.capture(await tenant.proof(mandateId))
   assert.equal(captured.outcome, 'captured')
 }
