@@ -12,6 +12,12 @@ export interface Packed extends Staged {
   readonly tarballBytes: number
 }
 
+/** What npm reports of a package that it packed. */
+interface Report {
+  readonly name: string
+  readonly filename: string
+}
+
 /** Compiles and packs all published packages, or the named ones, into a folder. */
 export async function packAll(
   into: string,
@@ -19,15 +25,18 @@ export async function packAll(
 ): Promise<Packed[]> {
   mkdirSync(into, { recursive: true })
   const gitHead = await commitOfCheckout()
-  const packed: Packed[] = []
+  const staged: Staged[] = []
   for (const one of publishedPackages.filter(({ name }) => names.includes(name))) {
-    const staged = await stage(one, { into: join(into, 'staged'), gitHead }, packed)
-    const parameters = ['pack', '--json', '--ignore-scripts', '--pack-destination', into]
-    const report = JSON.parse(await run('npm', parameters, { cwd: staged.folder })) as [{ filename: string }]
-    const tarball = join(into, report[0].filename)
-    packed.push({ ...staged, tarball, tarballBytes: statSync(tarball).size })
+    staged.push(await stage(one, { into: join(into, 'staged'), gitHead }, staged))
   }
-  return packed
+  const parameters = ['pack', '--json', '--ignore-scripts', '--pack-destination', into]
+  const folders = staged.map(({ folder }) => folder)
+  const reports = JSON.parse(await run('npm', [...parameters, ...folders], { cwd: into })) as Report[]
+  return staged.map((one): Packed => {
+    const { filename = '' } = reports.find(({ name }) => name === one.name) ?? {}
+    const tarball = join(into, filename)
+    return { ...one, tarball, tarballBytes: statSync(tarball).size }
+  })
 }
 
 /** The commit that is packed; undefined for sources without their history. */
