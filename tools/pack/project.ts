@@ -4,11 +4,10 @@ import { join } from 'node:path'
 
 import ts from 'typescript'
 
-import { projectFolder } from '../source-files.ts'
 import type { Packed } from './pack.ts'
 import type { Program } from './packages.ts'
 import { nameOf } from './registry.ts'
-import { run } from './run.ts'
+import { run, runTsc } from './run.ts'
 
 interface Context {
   readonly after: (clean: () => void) => void
@@ -72,7 +71,7 @@ export function addProgram(project: string, { file }: Program): void {
 /** Compiles a project's programs, and the declarations that they import, with the current release of TypeScript. */
 export async function compile(project: string, files: readonly string[], settings: object): Promise<void> {
   writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(configOf(files, settings)))
-  await run(join(projectFolder, 'node_modules/.bin/tsc'), ['-p', project], { cwd: project })
+  await runTsc(['-p', project], project)
 }
 
 /**

@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
+import { projectFolder } from '../source-files.ts'
+
 /** An older release of Node. */
 export const olderNode = join(import.meta.dirname, 'node_modules/.bin/node')
 
@@ -25,4 +27,9 @@ export async function run(
       cause: error,
     })
   }
+}
+
+/** Runs the current TypeScript. Its default of four checkers, each of which knows no types of the others, takes twice the CPU. */
+export async function runTsc(parameters: readonly string[], cwd: string): Promise<void> {
+  await run(join(projectFolder, 'node_modules/.bin/tsc'), ['--checkers', '1', ...parameters], { cwd })
 }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { projectFolder } from '../source-files.ts'
 import { entriesOf, publishedManifest, type Manifest } from './manifest.ts'
 import type { PublishedPackage } from './packages.ts'
-import { run } from './run.ts'
+import { runTsc } from './run.ts'
 
 /** A package as it will be published: a folder with a package.json, `dist`, a README and the license. */
 export interface Staged {
@@ -117,7 +117,7 @@ async function compileEntries(entries: readonly string[], compilation: Compilati
   mkdirSync(target, { recursive: true })
   const configPath = join(target, 'tsconfig.json')
   writeFileSync(configPath, JSON.stringify(config))
-  await run(join(projectFolder, 'node_modules/.bin/tsc'), ['-p', configPath], { cwd: projectFolder })
+  await runTsc(['-p', configPath], projectFolder)
   for (const path of readdirSync(join(target, 'dist'), { recursive: true, encoding: 'utf8' })) {
     if (path.endsWith('.d.ts')) rewriteExtensions(join(target, 'dist', path))
   }
