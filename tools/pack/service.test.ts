@@ -29,13 +29,15 @@ const project = await installInto(
   await startRegistry({ after }),
 )
 
+type Context = { readonly after: (stop: () => Promise<void>) => void }
+
 /** A command of the project, as linked by npm. */
 function command(name: 'purser' | 'purser-service'): string {
   return join(project, 'node_modules/.bin', name)
 }
 
 function start(
-  context: TestContext,
+  context: Context,
   options: Partial<Parameters<typeof startProcess>[1]> = {},
 ): Promise<ReadyProcess> {
   const settings = { PURSER_LOG_LEVEL: 'silent', ...options.settings }
@@ -62,6 +64,9 @@ async function buy({ url }: Pick<ReadyProcess, 'url'>, key: string): Promise<unk
     client.close()
   }
 }
+
+/** For the tests that only read. */
+const shared = await start({ after })
 
 async function stop({ kill }: ReadyProcess): Promise<void> {
   const { code, stdout, stderr } = await kill('SIGTERM')
@@ -101,8 +106,8 @@ describe('The package of the service', () => {
     assert.match(status, /npx purser migrate up, or the next start/)
   })
 
-  test('has the console: each of its files is served with its type and the policy', async (context) => {
-    const { url } = await start(context)
+  test('has the console: each of its files is served with its type and the policy', async () => {
+    const { url } = shared
     assert.equal((await fetch(`${url}/readyz`)).status, 200)
     const files = join(service.folder, 'console')
     const paths = readdirSync(files, { recursive: true, withFileTypes: true })
@@ -123,8 +128,8 @@ describe('The package of the service', () => {
     }
   })
 
-  test('has the interactive reference, with everything that its page loads', async (context) => {
-    const { url } = await start(context)
+  test('has the interactive reference, with everything that its page loads', async () => {
+    const { url } = shared
     const answer = await fetch(`${url}/docs/`)
     assert.match(
       answer.headers.get('content-security-policy') ?? '',
@@ -217,11 +222,11 @@ describe('The package of the service', () => {
     assert.equal(stderr, '')
   })
 
-  test("reports the commit that it was packed from: purser --version, and the console's system page", async (context) => {
+  test("reports the commit that it was packed from: purser --version, and the console's system page", async () => {
     const commit = (await run('git', ['rev-parse', 'HEAD'], { cwd: projectFolder })).trim().slice(0, 12)
     const version = await run(process.execPath, [command('purser'), '--version'], { cwd: project })
     assert.equal(version, `0.1.0 (${commit})\n`)
-    const serving = await start(context)
+    const serving = shared
     const headers = { authorization: `Bearer ${await printedKey(serving)}` }
     const system = await fetch(`${serving.url}/v1/console/system`, { headers })
     const { version: shown } = (await system.json()) as { version: string }
