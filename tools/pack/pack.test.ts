@@ -7,7 +7,7 @@ import { createContext, runInContext } from 'node:vm'
 import { publint } from 'publint'
 import ts from 'typescript'
 
-import { startTestService } from '../../service/testing/service.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 import { projectFolder } from '../source-files.ts'
 import { bundle, gzippedBytes } from './bundle.ts'
 import type { Manifest } from './manifest.ts'
@@ -124,8 +124,8 @@ describe('Programs that use the packages', () => {
 
   for (const { file } of publishedPackages.flatMap(({ programs }) => programs)) {
     for (const [release, program] of Object.entries(nodes)) {
-      test(`work with Node ${release}: ${file}`, async (context) => {
-        const service = await startTestService(context)
+      test(`work with Node ${release}: ${file}`, async () => {
+        const service = await shareTestService()
         const environment = { PURSER_URL: service.url, PURSER_KEY: service.sandboxKey, NODE_NO_WARNINGS: '1' }
         assert.equal(await run(program, [file], { cwd: project, environment }), 'done\n')
       })
@@ -146,8 +146,8 @@ const webNames = [
   'URLSearchParams',
 ] as const
 
-test('@purser/client runs with web APIs only', async (context) => {
-  const service = await startTestService(context)
+test('@purser/client runs with web APIs only', async () => {
+  const service = await shareTestService()
   const options = { apiKey: service.sandboxKey, baseUrl: service.url }
   const world = createContext(Object.fromEntries(webNames.map((name) => [name, globalThis[name]])))
   Object.assign(world, { options })
