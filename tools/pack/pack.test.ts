@@ -114,7 +114,7 @@ describe('Programs that use the packages', () => {
     const declaration = readFileSync(path, 'utf8')
     writeFileSync(path, `${declaration}export declare const broken: Missing\n`)
     try {
-      const [title, packages, compilerOptions] = settings.at(-1)!
+      const [title, packages, compilerOptions] = settings[0]!
       const found = compileWithOlder(project, filesOf(packages), compilerOptions)
       assert.deepEqual(found, [`${path}: Cannot find name 'Missing'.`], title)
     } finally {
