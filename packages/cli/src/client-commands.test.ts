@@ -302,9 +302,12 @@ test('A list says if there are more items, and an empty list says so', async (co
 })
 
 test('A list longer than a page is shown completely', async (context) => {
-  const { purser } = command(context, await otherAccount('idp_many'))
+  const key = await otherAccount('idp_many')
+  const { purser } = command(context, key)
   await Promise.all(
-    Array.from({ length: 205 }, (_, index) => purser('agents', 'create', '--name', `bot-${index}`)),
+    Array.from({ length: 205 }, (_, index) =>
+      service.call('POST', '/agents', { key, body: { name: `bot-${index}` } }),
+    ),
   )
   const { output, errors } = await purser('agents', 'list', '--limit', '300')
   assert.equal(output.split('\n').length, 206)
