@@ -6,7 +6,8 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 
 import { merchantDomain, startMerchant } from '../../packages/client/testing/merchant.ts'
-import { issueKey, preparePurchase, startTestService } from '../../service/testing/service.ts'
+import { issueKey, preparePurchase } from '../../service/testing/service.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 
 const script = join(import.meta.dirname, 'agent.js')
 
@@ -25,7 +26,7 @@ test("The README's paying code matches the example exactly", () => {
 })
 
 test('The agent buys within its mandate, and reports why it does not buy the rest', async (context) => {
-  const service = await startTestService(context)
+  const service = await shareTestService()
   const cheap = await startMerchant(context, service, { price: '4.00' })
   const dear = await startMerchant(context, service, { price: '5.01' })
   const { agentId, mandateId } = await preparePurchase(service, {

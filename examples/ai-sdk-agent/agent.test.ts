@@ -5,9 +5,10 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 
 import { openShop } from '../../packages/mcp/testing/shop.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 
 test('The AI SDK agent is refused with a reason, and buys what it may', async (context) => {
-  const shop = await openShop(context)
+  const shop = await openShop(context, {}, await shareTestService())
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
     [join(import.meta.dirname, 'agent.ts'), `${shop.merchant.url}/dear`, `${shop.merchant.url}/report`],
@@ -24,7 +25,7 @@ test('The AI SDK agent is refused with a reason, and buys what it may', async (c
 })
 
 test('The approving agent asks before it buys, and buys what was approved', async (context) => {
-  const shop = await openShop(context)
+  const shop = await openShop(context, {}, await shareTestService())
   const agent = spawn(
     process.execPath,
     [

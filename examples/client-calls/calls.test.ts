@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 
-import { startTestService } from '../../service/testing/service.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 
 const script = join(import.meta.dirname, 'calls.ts')
 
@@ -14,8 +14,8 @@ test("The calls in the client's README match the example exactly", () => {
   assert.ok(readme.includes(`\`\`\`ts\n${readFileSync(script, 'utf8')}\`\`\`\n`))
 })
 
-test('The calls charge once, show the refusal, and find nothing of other tenants', async (context) => {
-  const service = await startTestService(context)
+test('The calls charge once, show the refusal, and find nothing of other tenants', async () => {
+  const service = await shareTestService()
   const { stdout } = await promisify(execFile)(process.execPath, [script], {
     env: { ...process.env, PURSER_URL: service.url, PURSER_SANDBOX_KEY: service.sandboxKey },
     timeout: 30_000,

@@ -6,7 +6,8 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 
 import { merchantDomain, startMerchant } from '../../packages/client/testing/merchant.ts'
-import { issueKey, preparePurchase, startTestService } from '../../service/testing/service.ts'
+import { issueKey, preparePurchase } from '../../service/testing/service.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 
 const script = join(import.meta.dirname, 'buy.sh')
 const hasCurl = spawnSync('curl', ['--version']).status === 0
@@ -19,7 +20,7 @@ test('The script in docs/guides/agents.md matches the example exactly', () => {
 const options = { skip: hasCurl ? false : 'there is no curl on this machine' }
 
 test('curl buys within the mandate, and shows a refusal', options, async (context) => {
-  const service = await startTestService(context)
+  const service = await shareTestService()
   const merchant = await startMerchant(context, service, { price: '4.00' })
   const { agentId, mandateId } = await preparePurchase(service, {
     max_spend_total: '7.00',

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 
-import { startTestService } from '../../service/testing/service.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 
 const script = join(import.meta.dirname, 'first-purchase.js')
 
@@ -14,8 +14,8 @@ test('The first purchase in the guide to payments matches the example exactly', 
   assert.ok(guide.includes(`\`\`\`js\n${readFileSync(script, 'utf8')}\`\`\`\n`))
 })
 
-test('The first purchase is charged once, and a payment over the cap is refused', async (context) => {
-  const service = await startTestService(context)
+test('The first purchase is charged once, and a payment over the cap is refused', async () => {
+  const service = await shareTestService()
   const { stdout } = await promisify(execFile)(process.execPath, [script], {
     env: { ...process.env, PURSER_URL: service.url, PURSER_SANDBOX_KEY: service.sandboxKey },
   })
@@ -26,8 +26,8 @@ test('The first purchase is charged once, and a payment over the cap is refused'
   assert.deepEqual([body[0].spent_total, body[0].held_total], ['4.00', '0.00'])
 })
 
-test('The first purchase without a key says what is missing', async (context) => {
-  const service = await startTestService(context)
+test('The first purchase without a key says what is missing', async () => {
+  const service = await shareTestService()
   const { PURSER_SANDBOX_KEY: _, ...environment } = process.env
   const run = promisify(execFile)(process.execPath, [script], {
     env: { ...environment, PURSER_URL: service.url },

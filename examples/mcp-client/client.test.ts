@@ -6,9 +6,10 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 
 import { openShop } from '../../packages/mcp/testing/shop.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 
 test('The MCP client buys once, however often it asks, and learns why it may not buy more', async (context) => {
-  const shop = await openShop(context)
+  const shop = await openShop(context, {}, await shareTestService())
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
     [join(import.meta.dirname, 'client.ts'), `${shop.merchant.url}/report`, `${shop.merchant.url}/dear`],

@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test, type TestContext } from 'node:test'
+import { test } from 'node:test'
 
 import { startCuttingProxy } from '../../packages/merchant/testing/cutting-proxy.ts'
 import { registerSeller } from '../../service/testing/purchases.ts'
 import {
   issueKey,
+  merchantDomain,
   preparePurchase,
   startTestService,
   type TestService,
 } from '../../service/testing/service.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 
 /** What the merchant knows of a request, and its call to the service. */
 interface Delivery {
@@ -25,14 +27,16 @@ type Collect = (header: string, delivery: Delivery) => Promise<unknown>
 
 const script = join(import.meta.dirname, 'collect.js')
 const { collect } = (await import(script)) as { readonly collect: Collect }
+const shared = await shareTestService()
+await registerSeller(shared, merchantDomain)
 
 test('The merchant by hand in the guide to payments matches the example exactly', () => {
   const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/payments.md'), 'utf8')
   assert.ok(guide.includes(`\`\`\`js\n${readFileSync(script, 'utf8')}\`\`\`\n`))
 })
 
-test('A proof pays once for the URL and the price that it names', async (context) => {
-  const { header, delivery, spent } = await openShop(context)
+test('A proof pays once for the URL and the price that it names', async () => {
+  const { header, delivery, spent } = await openShop(shared)
   const wrong: readonly (readonly [header: string, change: Partial<Delivery>, reason: string])[] = [
     ['', {}, 'no proof in X-Payment-Proof'],
     ['not a proof', {}, 'no proof in X-Payment-Proof'],
@@ -53,15 +57,16 @@ test('A proof pays once for the URL and the price that it names', async (context
 })
 
 test('A lost response is retried, and the payment is charged once', async (context) => {
-  const { service, header, delivery, spent } = await openShop(context)
-  const proxy = await startCuttingProxy(context, service.url)
+  const { header, delivery, spent } = await openShop(shared)
+  const proxy = await startCuttingProxy(context, shared.url)
   proxy.set('cut first answers')
   const { paid } = (await collect(header, { ...delivery, purser: proxy.url })) as { paid: boolean }
   assert.deepEqual([paid, proxy.cuts(), await spent()], [true, 1, '4.00'])
 })
 
 test('Without a response, nothing is delivered', async (context) => {
-  const { service, header, delivery } = await openShop(context)
+  const service = await startTestService(context)
+  const { header, delivery } = await openShop(service)
   await service.stop()
   assert.deepEqual(await collect(header, delivery), {
     paid: false,
@@ -70,15 +75,12 @@ test('Without a response, nothing is delivered', async (context) => {
 })
 
 /** A merchant, and an agent with a proof for 4.00. */
-async function openShop(context: TestContext) {
-  const service: TestService = await startTestService(context)
-  const { agentId, mandateId, merchantDomain, resourceUrl } = await preparePurchase(service)
-  await registerSeller(service, merchantDomain)
+async function openShop(service: TestService) {
+  const { agentId, mandateId, resourceUrl } = await preparePurchase(service)
   const { body } = await service.call('POST', '/v1/payments/proof', {
     body: { agent_id: agentId, mandate_id: mandateId, amount: '4.00', resource_url: resourceUrl },
   })
   return {
-    service,
     header: Buffer.from(JSON.stringify(body.proof)).toString('base64url'),
     delivery: {
       address: resourceUrl,

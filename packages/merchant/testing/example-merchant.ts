@@ -7,7 +7,8 @@ import { promisify } from 'node:util'
 
 import { Purser, wrapFetchWithPayment } from '@purser/client'
 
-import { startTestService, type TestService } from '../../../service/testing/service.ts'
+import type { TestService } from '../../../service/testing/service.ts'
+import { shareTestService } from '../../../service/testing/shared-service.ts'
 
 /** An example's server in a separate process, and an agent that may spend 10.00 there. */
 export interface ExampleMarket {
@@ -23,7 +24,7 @@ export async function openExample(
   command: readonly string[],
   { ready = /open at/ }: { ready?: RegExp } = {},
 ): Promise<ExampleMarket> {
-  const service = await startTestService(context)
+  const service = await shareTestService()
   const setting = await runSetUp(service)
   const port = await findFreePort()
   const url = `http://localhost:${port}`
