@@ -89,7 +89,27 @@ const ofPayment = (text: string) =>
 const ofEntry = (text: string) =>
   sql`select e.account_id, e.id as subject_id, 'transaction' as kind, ${sql.lit(text)} as fault from ${from(entries)} e`
 
+/** Whether an amount as text, which may have zeros that add nothing, is another one than in millionths. */
+function isOtherAmount(text: string, micro: string): Sql {
+  const [shown, enforced] = [sql.ref(text), sql.ref(micro)]
+  const decimals = sql`case when ${shown} like '%.%' then length(${shown}) - length(rtrim(${shown}, '0123456789')) else 0 end`
+  const digits = sql`replace(${shown}, '.', '') || substr('000000', 1 + ${decimals})`
+  return sql`ltrim(${digits}, '0') <> ltrim(cast(${enforced} as text), '0')`
+}
+
+const otherAmount = 'its amount as text is another one than it counts with'
+
 const faults: readonly Sql[] = [
+  sql`${ofMandate('it shows another total budget, or another maximum of a payment, than it enforces')}
+    where ${isOtherAmount('m.max_total_text', 'm.max_total_micro')}
+      or ${isOtherAmount('m.max_per_transaction_text', 'm.max_per_transaction_micro')}`,
+  sql`${ofPayment(otherAmount)} where ${isOtherAmount('p.amount_text', 'p.amount_micro')}`,
+  sql`select a.account_id, a.id, 'approval', ${sql.lit(otherAmount)} from ${from(approvals)} a
+    where ${isOtherAmount('a.amount_text', 'a.amount_micro')}`,
+  sql`select r.account_id, r.id, 'transaction', ${sql.lit(otherAmount)} from ${from(refunds)} r
+    where ${isOtherAmount('r.amount_text', 'r.amount_micro')}`,
+  sql`select v.account_id, v.id, 'transaction', ${sql.lit(otherAmount)} from ${from(evaluations)} v
+    where ${isOtherAmount('v.amount_text', 'v.amount_micro')}`,
   sql`${ofMandate('spent differs from the sum of its captured payments without refunds')} ${paid}
     where m.spent_micro <> coalesce(s.sum_micro, 0)`,
   sql`${ofMandate('held differs from the sum of its open payments')} ${open}

@@ -131,6 +131,9 @@ const otherPath = 'agents, mandates or budgets name other budgets above it'
 const noOrder = 'it pays an order that is not found'
 const noAccount = 'its records name it, and it does not exist'
 
+const otherTerms = 'it shows another total budget, or another maximum of a payment, than it enforces'
+const otherAmount = 'its amount as text is another one than it counts with'
+
 const isCaptured = ({ status }: TableRow<typeof payments>) => status === 'captured'
 const isAuthorized = ({ status }: TableRow<typeof payments>) => status === 'authorized'
 const isOfPayer = ({ accountId, payerId }: TableRow<typeof refunds>) => accountId === payerId
@@ -184,7 +187,7 @@ const kinds: readonly Planted[] = [
   planted(
     'an approval that was used for a smaller amount than it admits',
     approvals,
-    [noUse],
+    [noUse, otherAmount],
     (row) => ({ ...row, amountMicro: 1n }),
     { isIt: ({ status }) => status === 'consumed' },
   ),
@@ -215,7 +218,7 @@ const kinds: readonly Planted[] = [
   planted(
     'a payment with another amount',
     payments,
-    [held],
+    [held, otherAmount],
     (row) => ({ ...row, amountMicro: more(row.amountMicro) }),
     {
       isIt: isOpen,
@@ -330,7 +333,7 @@ const kinds: readonly Planted[] = [
   planted(
     'a refund with another amount',
     refunds,
-    [refunded, noEntryOfRefund],
+    [refunded, noEntryOfRefund, otherAmount],
     (row) => ({ ...row, amountMicro: more(row.amountMicro) }),
     { isIt: isOfPayer },
   ),
@@ -397,6 +400,39 @@ const kinds: readonly Planted[] = [
     }),
     { isIt: hasCounts },
   ),
+  planted('a mandate that enforces a larger total than it shows', mandates, [otherTerms], (row) => ({
+    ...row,
+    maxTotalMicro: row.maxTotalMicro * 100n,
+  })),
+  planted(
+    'a mandate that enforces another maximum of a payment than it shows',
+    mandates,
+    [otherTerms],
+    (row) => ({ ...row, maxPerTransactionMicro: more(row.maxPerTransactionMicro) }),
+  ),
+  planted('a mandate that shows no amount', mandates, [otherTerms], (row) => ({
+    ...row,
+    maxTotalText: 'much',
+  })),
+  planted('a payment that shows another amount', payments, [otherAmount], (row) => ({
+    ...row,
+    amountText: '10.00',
+  })),
+  planted('an approval that shows another amount', approvals, [otherAmount], (row) => ({
+    ...row,
+    amountText: '1.000001',
+  })),
+  planted(
+    'a refund that shows another amount',
+    refunds,
+    [otherAmount],
+    (row) => ({ ...row, amountText: '0.05' }),
+    { isIt: isOfPayer },
+  ),
+  planted('an evaluation that shows another amount', evaluations, [otherAmount], (row) => ({
+    ...row,
+    amountText: '01' + row.amountText,
+  })),
   planted('a deleted shared budget', budgets, [noBudget], undefined, {
     isIt: ({ parentId }) => parentId !== null,
   }),
@@ -448,7 +484,7 @@ const kinds: readonly Planted[] = [
     ...row,
     reasonCode: 'agent_revoked',
   })),
-  planted('an evaluation with another amount', evaluations, [noEntryOfIt], (row) => ({
+  planted('an evaluation with another amount', evaluations, [noEntryOfIt, otherAmount], (row) => ({
     ...row,
     amountMicro: more(row.amountMicro),
   })),
