@@ -1,11 +1,21 @@
 import { readFileSync } from 'node:fs'
 
-/** Whether a file is mounted by itself, as `docker run -v file:file` does. Only Linux lists what is mounted here. */
+/**
+ * Whether a file is mounted by itself, as `docker run -v file:file` does. Only Linux lists what is mounted, and not
+ * everywhere.
+ */
 export function isMountedFile(path: string): boolean {
-  if (process.platform !== 'linux') return false
-  return readFileSync('/proc/self/mountinfo', 'utf8')
+  return readMounts()
     .split('\n')
     .some((line) => unescape(line.split(' ')[4] ?? '') === path)
+}
+
+function readMounts(): string {
+  try {
+    return readFileSync('/proc/self/mountinfo', 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 /** Linux writes a space, a tab, a line feed and a backslash as three octal digits. */
