@@ -537,8 +537,10 @@ class LimitHistory {
     }
     if (outcome.outcome !== 'changed') this.#complain('a budget was not changed', details)
     if (isBelow(least) && !endsHolds) this.#complain('a budget was cut below what is committed', details)
-    budget.limits = limits
-    if ((await this.#rowOf(budget.id)).epoch > row.epoch) await this.#stopBelow(budget)
+    const changed = await this.#rowOf(budget.id)
+    // Of two limits over the same window, one that now has the other's max also has its id.
+    budget.limits = changed.limits
+    if (changed.epoch > row.epoch) await this.#stopBelow(budget)
   }
 
   /** Some of the earlier limits, and new ones, which count what was booked in their current periods. */
