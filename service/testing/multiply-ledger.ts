@@ -82,7 +82,7 @@ export async function multiplyLedger(place: LedgerPlace, { copies, everyMs }: Mu
   /** Writes what batches of a quarter of an hour each would have left. */
   async function addParts(): Promise<void> {
     const templates = await all<Template>(`
-      select e.account_id, e.id, e.environment, e.kind, e.mandate_id, e.amount_micro, e.at_ms,
+      select e.account_id, e.id, e.environment, e.kind, e.mandate_id, e.amount_micro, e.at_ms, p.agent_id,
         v.reason_code, coalesce(v.merchant_domain, p.merchant_domain) as merchant_domain,
         case when p.seller_account_id = e.account_id then 1 else 0 end as is_revenue
       from copied_entries e
@@ -106,15 +106,19 @@ export async function multiplyLedger(place: LedgerPlace, { copies, everyMs }: Mu
       assert(group?.[0])
       const [first] = group
       const { account_id, environment, kind, reason_code, merchant_domain, is_revenue } = first
-      const quarters = new Map<number, Map<string, { count: number; micro: bigint }>>()
-      for (const { mandate_id, amount_micro, at_ms } of group) {
+      const quarters = new Map<
+        number,
+        Map<string, { count: number; micro: bigint; agent: readonly [agentId?: string] }>
+      >()
+      for (const { mandate_id, amount_micro, at_ms, agent_id } of group) {
         const mandate = mandate_id === null ? '' : idFrom('mandate', mandate_id)
+        const agent: readonly [agentId?: string] = kind === 'paid' ? [idFrom('agent', agent_id)] : []
         for (let n = 1; n <= copies; n++) {
           const copiedAtMs = Number(at_ms) - n * everyMs
           const startsAtMs = copiedAtMs - (copiedAtMs % quarterMs)
           let mandates = quarters.get(startsAtMs)
           if (!mandates) quarters.set(startsAtMs, (mandates = new Map()))
-          const sum = mandates.get(mandate) ?? { count: 0, micro: 0n }
+          const sum = mandates.get(mandate) ?? { count: 0, micro: 0n, agent }
           sum.count += 1
           if (kind === 'paid') sum.micro += BigInt(amount_micro)
           mandates.set(mandate, sum)
@@ -122,7 +126,9 @@ export async function multiplyLedger(place: LedgerPlace, { copies, everyMs }: Mu
       }
       let n = 0
       for (const [startsAtMs, mandates] of quarters) {
-        const sums = [...mandates].map(([id, { count, micro }]) => [id, count, String(micro)] as const)
+        const sums = [...mandates].map(
+          ([id, { count, micro, agent }]) => [id, count, String(micro), ...agent] as const,
+        )
         const part: ActivityPart = [
           environment,
           startsAtMs,
@@ -146,6 +152,7 @@ interface Template {
   readonly environment: ActivityPart[0]
   readonly kind: ActivityPart[2]
   readonly mandate_id: unknown
+  readonly agent_id: unknown
   readonly amount_micro: number | bigint | string
   readonly at_ms: number | bigint | string
   readonly reason_code: string | null

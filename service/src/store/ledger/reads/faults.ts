@@ -2,8 +2,6 @@ import type { IdKind } from '../../../domain/type-id.ts'
 import type { LedgerFault } from '../../store.ts'
 import {
   accounts,
-  activity,
-  activityParts,
   agentAccounts,
   agents,
   apiKeys,
@@ -24,6 +22,7 @@ import {
   sellerDomains,
   sellers,
 } from '../tables.ts'
+import { activityFaults } from './activity-faults.ts'
 import { findLimitFaults } from './limit-faults.ts'
 import { from, idFrom } from './rows.ts'
 import { capturedMicro, chargedMicro } from './sums.ts'
@@ -218,25 +217,7 @@ const faults: readonly Sql[] = [
     left join ${from(entries)} e on e.account_id = v.account_id and e.id = v.id and e.kind in ('approved', 'denied')
       and e.environment = v.environment and e.amount_micro = v.amount_micro and e.at_ms = v.created_at_ms
     where e.id is null`,
-  sql`select e.account_id, e.account_id, 'account', 'the sums of its console differ from its entries' from (
-      select account_id, environment,
-        sum(case when kind = 'paid' then count else 0 end) as paid,
-        sum(case when kind = 'paid' then amount_micro & 4294967295 else 0 end) as low,
-        sum(case when kind = 'refunded' then count else 0 end) as refunded,
-        sum(case when kind = 'refunded' then amount_micro & 4294967295 else 0 end) as refunded_low,
-        sum(case when kind = 'approved' then count else 0 end) as approved,
-        sum(case when kind in ('denied', 'more_denied') then count else 0 end) as denied
-      from ${from(entries)} where kind not in ('received', 'refund_sent') group by account_id, environment) e
-    left join (
-      select account_id, environment, sum(paid_count) as paid, sum(paid_low) as low,
-        sum(refunded_count) as refunded, sum(refunded_low) as refunded_low, sum(approved_count) as approved,
-        sum(denied_count) as denied
-      from ${from(activity)} where dimension = 'all' group by account_id, environment) s
-    on s.account_id = e.account_id and s.environment = e.environment
-    where (coalesce(s.paid, 0) <> e.paid or coalesce(s.approved, 0) <> e.approved or coalesce(s.denied, 0) <> e.denied
-        or coalesce(s.refunded, 0) <> e.refunded or (coalesce(s.low, 0) - e.low) % 4294967296 <> 0
-        or (coalesce(s.refunded_low, 0) - e.refunded_low) % 4294967296 <> 0)
-      and not exists (select 1 from ${from(activityParts)} w where w.account_id = e.account_id)`,
+  activityFaults,
   sql`select a.id, a.id, 'account', 'it is not found by its user' from ${from(accounts)} a
     left join ${from(identities)} i on i.account_id = a.id
     where i.account_id is null`,

@@ -8,6 +8,7 @@ import { postgresServers } from '../../../../testing/postgres.ts'
 import { createIds } from '../../../ids.ts'
 import type { Limit, Tally } from '../../../domain/limits.ts'
 import type { MicroUsdc } from '../../../domain/money.ts'
+import { activityDimensions } from '../activity.ts'
 import { Ledger } from '../ledger.ts'
 import { addUpActivity } from '../operations/activity.ts'
 import { amendMandate } from '../operations/amendments.ts'
@@ -202,7 +203,7 @@ const kinds: readonly Planted[] = [
   ),
   planted('an agent that is not found by its id', agentAccounts, ['it is not found by its id']),
   planted('a deleted agent', agents, ['it has no agent']),
-  planted('a deleted captured payment', payments, [spent, noPayment, noPayment], undefined, {
+  planted('a deleted captured payment', payments, [spent, noPayment, noPayment, sums], undefined, {
     isIt: isCaptured,
   }),
   planted('a deleted open payment', payments, [held, counts], undefined, { isIt: isOpen }),
@@ -255,7 +256,7 @@ const kinds: readonly Planted[] = [
   planted(
     'a captured payment that is open again',
     payments,
-    [spent, held, counts, refunded, noPayment, noPayment],
+    [spent, held, counts, refunded, noPayment, noPayment, sums],
     (row) => ({
       ...row,
       status: 'open',
@@ -275,7 +276,7 @@ const kinds: readonly Planted[] = [
   planted(
     'a payment whose entry is deleted in the account that received it',
     entries,
-    ['captured for another account without its entry there'],
+    ['captured for another account without its entry there', sums],
     undefined,
     isKind('received'),
   ),
@@ -347,7 +348,7 @@ const kinds: readonly Planted[] = [
   planted(
     'a refund whose entry is deleted in the account that sent it',
     entries,
-    [noEntryOfRefund],
+    [noEntryOfRefund, sums],
     undefined,
     isKind('refund_sent'),
   ),
@@ -513,6 +514,30 @@ const kinds: readonly Planted[] = [
       isIt: ({ dimension, paidCount }) => dimension === 'all' && paidCount > 0,
     },
   ),
+  ...activityDimensions
+    .filter((dimension) => dimension !== 'all')
+    .flatMap((dimension) => {
+      // A merchant's own rows of this dimension are not compared.
+      const isIt = (row: TableRow<typeof activity>) =>
+        row.dimension === dimension && (dimension !== 'domain' || row.subject === '')
+      return [
+        planted(
+          `a console sum of ${dimension} that counts one more`,
+          activity,
+          [sums],
+          (row) => ({ ...row, paidCount: row.paidCount + 1 }),
+          { isIt },
+        ),
+        planted(
+          `a console sum of ${dimension} with a larger amount`,
+          activity,
+          [sums],
+          (row) => ({ ...row, paidHigh: row.paidHigh + 1n }),
+          { isIt },
+        ),
+        planted(`a deleted console sum of ${dimension}`, activity, [sums], undefined, { isIt }),
+      ]
+    }),
   planted('a deleted console sum', activity, [sums], undefined, {
     isIt: ({ dimension, paidCount }) => dimension === 'all' && paidCount > 0,
   }),
@@ -592,7 +617,8 @@ async function writeLedger({ driver }: Bed): Promise<string> {
   const amendment = { terms: { purpose: 'Maps' }, expectedVersion: 1, mayWiden: true, endsHolds: false }
   await ledger.run(amendMandate, [mandate, {}, amendment, event])
   await ledger.run(evaluate, payer.proposal(id))
-  const captured = await payer.proof(id)
+  const captured = { ...payer.hold(id), category: 'data' }
+  await ledger.run(issueProof, { hold: captured })
   await ledger.run(capture, { ...payer.captureCall(captured), caller: shop.caller })
   await payer.proof(id)
   const promised = payer.captureCall(await payer.proof(id))
