@@ -1,5 +1,6 @@
 import type { MicroUsdc } from '../domain/money.ts'
 import { hasUnfinishedCopy } from '../store/ledger/postgres/refused-databases.ts'
+import { describeUrl } from '../store/ledger/postgres/address.ts'
 import { openPool, withClient } from '../store/ledger/postgres/connection.ts'
 import {
   neededVersion as neededPostgresVersion,
@@ -7,7 +8,7 @@ import {
 } from '../store/ledger/postgres/migrate.ts'
 import { readPostgresSnapshot } from '../store/ledger/postgres/postgres-reader.ts'
 import { findLedgerFaults } from '../store/ledger/reads/faults.ts'
-import { from } from '../store/ledger/reads/rows.ts'
+import { from, MalformedRowError } from '../store/ledger/reads/rows.ts'
 import { amountFrom, countFrom, sumAmount, type Sums } from '../store/ledger/reads/sums.ts'
 import { refuseDamage } from '../store/ledger/sqlite/check-file.ts'
 import { explainOpenFailure } from '../store/ledger/sqlite/open.ts'
@@ -44,7 +45,7 @@ export async function sumUpSqlite(path: string, copyOf?: string): Promise<Ledger
   try {
     return await readSqliteSnapshot(path, sumUp)
   } catch (error) {
-    throw explainOpenFailure(error, path)
+    throw explainOpenFailure(explainMalformed(error, copyOf ?? path), path)
   }
 }
 
@@ -67,9 +68,16 @@ export async function sumUpPostgres(
       await withSnapshot?.(rows[0]?.name ?? '')
       return sumUp(db)
     })
+  } catch (error) {
+    throw explainMalformed(error, describeUrl(url))
   } finally {
     await pool.end()
   }
+}
+
+function explainMalformed(error: unknown, place: string): unknown {
+  if (!(error instanceof MalformedRowError)) return error
+  return new StoreOpenError('row_malformed', { place, table: error.table })
 }
 
 function refuseOtherSchema(place: string, found: number, needed: number): void {

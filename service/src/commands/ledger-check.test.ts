@@ -8,6 +8,7 @@ import Database from 'better-sqlite3'
 import { testCommand } from '../../../packages/cli/testing/command.ts'
 import { damageRoot } from '../../testing/ledgers/damaged-file.ts'
 import { postgres18, postgresServers } from '../../testing/postgres.ts'
+import { withClient } from '../store/ledger/postgres/connection.ts'
 import {
   askForProof,
   issueProof,
@@ -104,6 +105,25 @@ for (const part of ['mandates_by_agent_id_id', 'key_uses']) {
     assert.deepEqual([backedUp.code, backedUp.output], [1, ''])
     assert.match(backedUp.errors, /purser\.db is damaged \(.+\) and cannot be copied; keep the file, and/)
     assert.deepEqual(readdirSync(folder), [])
+  })
+}
+
+for (const kind of ['SQLite', 'PostgreSQL']) {
+  test(`ledger check on ${kind} names the table of malformed JSON, and what to do`, async (context) => {
+    const server = kind === 'SQLite' ? undefined : await databaseSettings(context)
+    const service = await startTestService(context, server)
+    await payAndHold(service)
+    await service.stop()
+    const statement = `update mandates set budget_path = '["budget_'`
+    if (server) await withClient(server.PURSER_DATABASE, (client) => client.query(statement))
+    else new Database(service.databasePath).exec(statement).close()
+    const { purser } = testCommand(context, { PURSER_DATABASE: `sqlite:${service.databasePath}`, ...server })
+    const { code, output, errors } = await purser('ledger', 'check')
+    assert.deepEqual([code, output], [1, ''])
+    assert.match(
+      errors,
+      /^purser ledger check: .+ is damaged: a row of the table mandates contains malformed JSON; stop what pays, keep it as it is, and restore a backup that passes purser ledger check\.$/,
+    )
   })
 }
 

@@ -126,6 +126,10 @@ const sentences = {
     '{place} is damaged ({cause}), and was left untouched',
     'restore a backup with {purser} restore, or name another file with {file}/path/purser.db',
   ],
+  row_malformed: [
+    '{place} is damaged: a row of the table {table} contains malformed JSON',
+    'stop what pays, keep it as it is, and restore a backup that passes {purser} ledger check',
+  ],
   damage_unknown: [
     '{place} could not be read completely, so damage is not ruled out',
     'run the same command again',

@@ -1,6 +1,6 @@
 import type { LedgerFault } from '../../store.ts'
 import { agents, budgets, budgetUsage, mandates, payments, subjectUsage, type BudgetRow } from '../tables.ts'
-import { findRows, from, idFrom, rowOf, type RawRow } from './rows.ts'
+import { findRows, from, idFrom, jsonFrom, rowOf, type RawRow } from './rows.ts'
 import { recountLimits, type CountedPayments } from './limit-recount.ts'
 import { chargedMicro } from './sums.ts'
 import { sql, type Reader, type Sql } from '../../sql.ts'
@@ -25,28 +25,14 @@ export async function findLimitFaults(db: Reader): Promise<readonly LedgerFault[
 /** Every list of shared budgets that names a missing one, or not exactly those above its first one. */
 async function findPathFaults(db: Reader, all: readonly BudgetRow[]): Promise<readonly LedgerFault[]> {
   const budgetOf = new Map(all.map((budget) => [keyOf(budget), budget]))
-  const named = [agents, mandates].map(
-    (table) =>
-      sql`select account_id, environment, budget_path from ${from(table)} where budget_path is not null`,
-  )
-  const { rows } = await sql<{
-    account_id: unknown
-    environment: BudgetRow['environment']
-    budget_path: string
-  }>`
-    ${sql.join(named, sql` union `)}`.execute(db)
-  const paths = rows.map(({ account_id, environment, budget_path }) => ({
-    accountId: idFrom('account', account_id),
-    environment,
-    path: JSON.parse(budget_path) as readonly string[],
-  }))
+  const named = [...(await findPaths(db, agents)), ...(await findPaths(db, mandates))]
   const own = all.map(({ accountId, environment, id, ancestors }) => ({
     accountId,
     environment,
     path: [id, ...ancestors],
   }))
   const faults = new Map<string, LedgerFault>()
-  for (const { accountId, environment, path } of [...paths, ...own]) {
+  for (const { accountId, environment, path } of [...named, ...own]) {
     for (const [index, subjectId] of path.entries()) {
       const key = keyOf({ accountId, environment, id: subjectId })
       const budget = budgetOf.get(key)
@@ -60,6 +46,22 @@ async function findPathFaults(db: Reader, all: readonly BudgetRow[]): Promise<re
     }
   }
   return [...faults.values()]
+}
+
+interface NamedPath extends Pick<BudgetRow, 'accountId' | 'environment'> {
+  readonly path: readonly string[]
+}
+
+/** Each list of shared budgets that rows of a table name. */
+async function findPaths(db: Reader, table: typeof agents | typeof mandates): Promise<NamedPath[]> {
+  const { rows } = await sql<{ account_id: unknown; environment: BudgetRow['environment']; path: string }>`
+    select distinct account_id, environment, budget_path as path from ${from(table)}
+    where budget_path is not null`.execute(db)
+  return rows.map(({ account_id, environment, path }) => ({
+    accountId: idFrom('account', account_id),
+    environment,
+    path: jsonFrom(table, path) as readonly string[],
+  }))
 }
 
 function keyOf({ accountId, environment, id }: Pick<BudgetRow, 'accountId' | 'environment' | 'id'>): string {

@@ -103,7 +103,35 @@ export function rowOf<Of extends Table>(table: Of, raw: RawRow, prefix = ''): Ta
   const name = `${prefix} ${table.name}`
   let decode = decoders.get(name)
   if (!decode) decoders.set(name, (decode = compileDecoder(table, prefix)))
-  return decode(raw) as TableRow<Of>
+  try {
+    return decode(raw) as TableRow<Of>
+  } catch (error) {
+    throw explainMalformed(error, table)
+  }
+}
+
+/** A row with JSON that no service has written. */
+export class MalformedRowError extends Error {
+  override readonly name = 'MalformedRowError'
+  readonly table: string
+
+  constructor({ name }: Table, cause: SyntaxError) {
+    super(`A row of the table ${name} contains malformed JSON`, { cause })
+    this.table = name
+  }
+}
+
+function explainMalformed(error: unknown, table: Table): unknown {
+  return error instanceof SyntaxError ? new MalformedRowError(table, error) : error
+}
+
+/** The value of a JSON column. */
+export function jsonFrom(table: Table, text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch (error) {
+    throw explainMalformed(error, table)
+  }
 }
 
 /** By prefix and table; callers use only a few. */
