@@ -9,8 +9,8 @@ import { StoreOpenError } from '../store/open-error.ts'
 const fileCheckMs = { start: 2_000, doctor: 30_000 }
 
 /**
- * Checks the ledger's database before it is opened: damage of a SQLite file, enough PostgreSQL connections, and
- * whether a pooler supports prepared statements. Resolves to warnings, a sentence each. Throws a `StoreOpenError` if
+ * Checks the ledger's database before it is opened: damage of a SQLite file, enough PostgreSQL rights and
+ * connections, and whether a pooler supports prepared statements. Resolves to warnings, a sentence each. Throws a `StoreOpenError` if
  * the ledger cannot be used.
  */
 export async function checkLedgerPlace(

@@ -26,7 +26,7 @@ for (const [setting, problem] of [
   ],
   [
     'search_path = missing',
-    'has no schema for the tables (search_path is missing); create a schema that it names, or set it to public with alter role or alter database',
+    'has no schema for the tables that this user may use (search_path is missing); create a schema that it names, grant this user usage and create on it, or set it to public with alter role or alter database',
   ],
 ] as const) {
   test(`A database with ${setting} is refused, and the message says what to set`, async (context) => {
@@ -154,8 +154,9 @@ async function limitedUser(context: Pick<TestContext, 'after'>, limit: number): 
   const { url, drop } = await postgres18.createEmptyDatabase()
   const name = `limited_${process.pid}_${limit}`
   await execute(url, `create role ${name} login password 'limited' connection limit ${limit}`)
+  await execute(url, `grant create on schema public to ${name}`)
   context.after(async () => {
-    await execute(url, `drop role ${name}`)
+    await execute(url, `drop owned by ${name}; drop role ${name}`)
     await drop()
   })
   const address = new URL(url)

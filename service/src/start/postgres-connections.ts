@@ -8,6 +8,8 @@ import { StoreOpenError } from '../store/open-error.ts'
 import { connectionConfig, withClient } from '../store/ledger/postgres/connection.ts'
 import { connectionCounts } from '../store/ledger/postgres/connection.ts'
 import { readDistribution } from '../store/ledger/postgres/distribution.ts'
+import { neededVersion, readSchemaVersion } from '../store/ledger/postgres/migrate.ts'
+import { refuseMissingOwnership, refuseMissingRights } from '../store/ledger/postgres/rights.ts'
 
 /** The requirements of a service for its connections. */
 export interface ConnectionNeeds {
@@ -16,13 +18,15 @@ export interface ConnectionNeeds {
 }
 
 /**
- * Checks whether a server, or the pooler in front of it, gives the service the connections that it needs, and whether
- * their commits are on disk when they are confirmed. Resolves to warnings, a sentence each, with the setting that helps.
+ * Checks whether a server, or the pooler in front of it, gives the service the rights and the connections that it needs,
+ * and whether their commits are on disk when they are confirmed. Resolves to warnings, a sentence each, with the setting that helps.
  * Throws a `StoreOpenError` if the service could not work. Takes a few milliseconds, behind a pooler up to `probeMs`, and
  * leaves nothing behind.
  */
 export function checkConnections(url: string, needs: ConnectionNeeds): Promise<string[]> {
   return withClient(url, async (client, place) => {
+    await refuseMissingRights(client, place)
+    if ((await readSchemaVersion(client)) < neededVersion) await refuseMissingOwnership(client, place)
     // A pooler has its own process ids.
     const { rows } = await client.query<{ pid: number; commits: string }>(
       "select pg_backend_pid() as pid, current_setting('synchronous_commit') as commits",

@@ -24,8 +24,8 @@ const sentences = {
   connect_failed: ['{place} cannot be connected to ({cause})', 'correct {server}'],
   no_database: ['{place} does not exist', 'create the database first, with createdb'],
   no_schema: [
-    '{place} has no schema for the tables (search_path is {searchPath})',
-    'create a schema that it names, or set it to public with alter role or alter database',
+    '{place} has no schema for the tables that this user may use (search_path is {searchPath})',
+    'create a schema that it names, grant this user usage and create on it, or set it to public with alter role or alter database',
   ],
   commits_not_waited: [
     '{place} confirms commits before they are on disk (synchronous_commit is off), so its crash would lose answered payments',
@@ -38,6 +38,18 @@ const sentences = {
   create_refused: [
     '{place} does not let this user create tables ({cause})',
     'grant it CREATE on the schema, or make it the owner of the database',
+  ],
+  rights_missing: [
+    '{place} does not give this user {rights} on {tables}',
+    'make it the owner of all tables of Purser, or run grant select, insert, update, delete on all tables in schema {schema} to {user}',
+  ],
+  not_owner: [
+    '{place} needs an upgrade of its schema, and this user does not own {tables}',
+    'make it the owner with alter table … owner to {user}, or run {purser} migrate up as the owner',
+  ],
+  right_missing: [
+    '{place} does not give this user a right that this needs ({cause})',
+    'make it the owner of all tables of Purser, or grant it the right',
   ],
   foreign_tables: [
     '{place} contains tables of another program ({cause}), and was left untouched',

@@ -179,7 +179,7 @@ function explainOpenFailure(error: unknown, url: string): unknown {
     case '3D000':
       return new StoreOpenError('no_database', { place })
     case '42501':
-      return new StoreOpenError('create_refused', { place, cause: error.message })
+      return new StoreOpenError('right_missing', { place, cause: error.message })
     case '42P07':
       return new StoreOpenError('foreign_tables', { place, cause: error.message })
     case '53300':

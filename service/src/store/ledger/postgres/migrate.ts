@@ -4,6 +4,7 @@ import { codeOf } from '../../error-code.ts'
 import { explainFailedStep, StoreOpenError } from '../../open-error.ts'
 import { refuseWorker } from './distribution.ts'
 import { refuseForeignTables } from './refused-databases.ts'
+import { refuseMissingOwnership } from './rights.ts'
 import { ledgerSteps } from './schema.ts'
 
 /** The schema version of this release, which is its number of steps. */
@@ -34,6 +35,7 @@ export async function migrate(
     if (version === wanted) return version
     await refuseWorker(client, place)
     if (version === 0) await refuseForeignTables(client, place)
+    await refuseMissingOwnership(client, place)
     try {
       return await applyMissingSteps(client, place, steps)
     } catch (error) {
@@ -50,8 +52,8 @@ const maxAttempts = 5
 /** PostgreSQL's error if another transaction created the table first. */
 const madeByAnother = ['23505', '42P07', '42710', '40001', '40P01']
 
-/** SQLSTATE classes about a statement: its data, its syntax, and its names. */
-const isOfStatement = /^(2[2-3]|42|53100|0A)/
+/** SQLSTATE classes about a statement: its data, its syntax, and its names; not those about the user's rights. */
+const isOfStatement = /^(2[2-3]|42(?!501)|53100|0A)/
 
 async function applyMissingSteps(
   client: ClientBase,
