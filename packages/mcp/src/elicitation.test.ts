@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 
 import type { CallToolResult, ElicitResult } from '@modelcontextprotocol/client'
 
 import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { connect, connectHere, ways, type Connection, type Person } from '../testing/connections.ts'
 import { openShop, type Shop } from '../testing/shop.ts'
+import { contextOfSuite } from '../testing/suite-context.ts'
 import { createMcpServer } from './mcp-server.ts'
 import { openWallet } from './wallet.ts'
 
@@ -49,11 +50,7 @@ for (const way of ways) {
 
   if (canAsk) {
     describe(`With a person ${over}`, () => {
-      const stops: (() => Promise<void>)[] = []
-      const context = { after: (stop: () => Promise<void>) => void stops.push(stop) }
-      after(async () => {
-        for (const stop of stops.toReversed()) await stop()
-      })
+      const context = contextOfSuite()
       // Starting the command takes longer than these tests: they share it, and the one that pays is the last.
       let shop: Shop
       let connection: Connection

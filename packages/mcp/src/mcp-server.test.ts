@@ -17,6 +17,7 @@ import { openBreakableProxy } from '../testing/breakable-proxy.ts'
 import { connect, connectHere, ways, type Connection } from '../testing/connections.ts'
 import { goods, hugeBytes } from '../testing/merchant.ts'
 import { openShop, type Shop } from '../testing/shop.ts'
+import { contextOfSuite } from '../testing/suite-context.ts'
 
 // Tests read results of every shape.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -49,11 +50,7 @@ for (const way of ways) {
   const over = `over ${way.transport} with revision ${way.revision}`
 
   describe(`The command ${over}`, () => {
-    const stops: (() => Promise<void>)[] = []
-    const context = { after: (stop: () => Promise<void>) => void stops.push(stop) }
-    after(async () => {
-      for (const stop of stops.toReversed()) await stop()
-    })
+    const context = contextOfSuite()
     // Starting the command takes longer than these tests: they share it, and the one that deletes its key is the last.
     let shop: Shop
     let connection: Connection
