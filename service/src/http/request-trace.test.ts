@@ -24,6 +24,9 @@ const requestIds = [
   { given: '${jndi:ldap://127.0.0.1/a}', isKept: false },
   { given: '<script>', isKept: false },
   { given: 'caf\u00e9', isKept: false },
+  // A client's mistake must not put a key into the log.
+  { given: `svc_sand_${'a1'.repeat(16)}`, isKept: false },
+  { given: `key=svc_prod_${'a1'.repeat(16)}`, isKept: false },
 ]
 
 for (const { given, isKept } of requestIds) {

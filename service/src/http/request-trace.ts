@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingHttpHeaders } from 'node:http'
 
+import { keyPrefixes } from '@purser/wire/api-keys'
+
 /** The trace of a request, as defined by W3C Trace Context. */
 export interface Trace {
   readonly traceId: string
@@ -13,7 +15,7 @@ export interface Trace {
 const safeRequestId = /^[\w.~:=@+/-]{1,128}$/
 
 /**
- * The id of a request: its `x-request-id` if that is 1 to 128 safe characters, or a new one with 53 random
+ * The id of a request: its `x-request-id` if that is 1 to 128 safe characters and no API key, or a new one with 53 random
  * bits. A counter would reveal to each tenant how much the others do.
  *
  * @example
@@ -21,8 +23,13 @@ const safeRequestId = /^[\w.~:=@+/-]{1,128}$/
  */
 export function requestIdOf(headers: IncomingHttpHeaders): string {
   const given = headers['x-request-id']
-  if (typeof given === 'string' && safeRequestId.test(given)) return given
+  if (typeof given === 'string' && safeRequestId.test(given) && !containsKey(given)) return given
   return Math.random().toString(36).slice(2)
+}
+
+/** Logs contain the ids of requests, but never keys. */
+function containsKey(text: string): boolean {
+  return Object.values(keyPrefixes).some((prefix) => text.includes(prefix))
 }
 
 /** Version, trace id, parent id and flags; a later version may have more. */
