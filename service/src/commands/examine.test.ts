@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
 import Database from 'better-sqlite3'
 
 import { testCommand } from '../../../packages/cli/testing/command.ts'
 import { damagePages } from '../../testing/ledgers/damaged-file.ts'
+import { askForProof, preparePurchase, startTestService } from '../../testing/service.ts'
 import { examine, type Finding } from './examine.ts'
 import { hashApiKey } from '../domain/api-key.ts'
 import { createIdsOfTimes } from '../ids.ts'
@@ -129,6 +130,16 @@ const troubles: readonly Trouble[] = [
     finding: /does not contain a proof secret of this service/,
   },
   {
+    name: 'a dropped table',
+    cause: (folder) => {
+      const database = new Database(join(folder, 'data/purser.db'))
+      database.exec('drop table orders')
+      database.close()
+    },
+    mark: 'fail',
+    finding: /it lacks the table orders: .*restore a backup with purser restore/,
+  },
+  {
     name: 'a guessable chosen key',
     cause: () => undefined,
     environment: { PURSER_BOOTSTRAP_SANDBOX_KEY: 'svc_sand_changeme' },
@@ -183,6 +194,27 @@ for (const { name, cause, environment, mark, finding } of troubles) {
   })
 }
 
+test('doctor warns once a ledger has issued proofs, and the secret that signed them is gone', async (context) => {
+  const service = await startTestService(context)
+  const { databasePath } = service
+  const find = async () => {
+    const environment = { PURSER_DATABASE: `sqlite:${databasePath}` }
+    const findings = await examine({ calledAs: 'purser', environment, folder: dirname(databasePath) })
+    return findings.filter(({ mark }) => mark !== 'ok')
+  }
+  assert.deepEqual(await find(), [])
+  await askForProof(service, await preparePurchase(service))
+  assert.deepEqual(await find(), [
+    {
+      mark: 'warn',
+      subject: 'ledger',
+      finding: `${databasePath}.proof-secret is missing and PURSER_PROOF_SECRET is not set, so a start generates a new secret, and proofs issued before it are refused (invalid_signature): put the original file back, or set PURSER_PROOF_SECRET to the secret used before`,
+    },
+  ])
+  writeFileSync(`${databasePath}.proof-secret`, goodSecret.repeat(2), { mode: 0o600 })
+  assert.deepEqual(await find(), [])
+})
+
 function addKey(folder: string, key: string): void {
   const database = new Database(join(folder, 'data/purser.db'))
   database
@@ -195,6 +227,7 @@ async function ledgerIn(context: TestContext) {
   const { folder } = testCommand(context)
   mkdirSync(join(folder, 'data'), { mode: 0o700 })
   writeFileSync(join(folder, 'data/purser.db'), await emptyLedger, { mode: 0o600 })
+  writeFileSync(join(folder, 'data/purser.db.proof-secret'), goodSecret.repeat(2), { mode: 0o600 })
   return { folder, findings: (environment = {}) => examine({ calledAs: 'purser', environment, folder }) }
 }
 

@@ -173,7 +173,7 @@ function examineSecret({ proofSecrets, database }: Config): Finding {
     const kept = readKeptProofSecret(database.path)
     const finding = kept
       ? `proofs are signed with ${proofSecretPath(database.path)}`
-      : 'the first start generates the secret that signs proofs'
+      : 'the next start generates the secret that signs proofs'
     return { mark: 'ok', subject, finding }
   } catch (error) {
     if (!(error instanceof StoreOpenError)) throw error

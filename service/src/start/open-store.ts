@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 import type { Ids } from '../ids.ts'
 import type { Config } from '../settings/config.ts'
-import { loadProofSecrets, proofSecretPath } from './proof-secret.ts'
+import { loadProofSecret, proofSecretPath } from './proof-secret.ts'
 import { describeUrl } from '../store/ledger/postgres/address.ts'
 import type { StoreMetrics } from '../store/store-metrics.ts'
 import { StoreOpenError } from '../store/open-error.ts'
@@ -60,13 +60,14 @@ async function open(
   }
 }
 
-async function proofSecretsOf({
+/** The secrets that sign and verify proofs: the configured ones, or the one that the first start generated. */
+export async function proofSecretsOf({
   database,
   proofSecrets,
 }: Pick<Config, 'database' | 'proofSecrets'>): Promise<readonly [string, ...string[]]> {
   const [first, ...others] = proofSecrets
   if (first !== undefined) return [first, ...others]
-  if (database.kind === 'sqlite') return loadProofSecrets([], database.path)
+  if (database.kind === 'sqlite') return [loadProofSecret(database.path)]
   const { keepSecret } = await import('../store/ledger/postgres/service-secrets.ts')
   return [await keepSecret(database.url, 'proof', randomBytes(32).toString('hex'))]
 }

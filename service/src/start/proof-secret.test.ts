@@ -13,15 +13,15 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
-import { loadProofSecrets, proofSecretPath } from './proof-secret.ts'
+import { proofSecretsOf } from './open-store.ts'
+import { loadProofSecret, proofSecretPath } from './proof-secret.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 
 const configured = 'a-configured-secret-of-more-than-32-bytes'
 
 test('Without a setting, the secret is generated at first start and stored next to the ledger, mode 0600', (context) => {
   const databasePath = databaseFor(context)
-  const [secret, ...others] = loadProofSecrets([], databasePath)
-  assert.deepEqual(others, [])
+  const secret = loadProofSecret(databasePath)
   assert.match(secret, /^[0-9a-f]{64}$/, '32 random bytes')
   const path = `${databasePath}.proof-secret`
   assert.equal(proofSecretPath(databasePath), path)
@@ -34,7 +34,7 @@ test("Its mode is 0600 even if the process's umask would allow more", (context) 
   for (const mask of [0o000, 0o022, 0o077]) {
     const before = process.umask(mask)
     try {
-      loadProofSecrets([], databasePath)
+      loadProofSecret(databasePath)
     } finally {
       process.umask(before)
     }
@@ -46,10 +46,10 @@ test("Its mode is 0600 even if the process's umask would allow more", (context) 
 
 test('It is generated once: later starts use the same one', (context) => {
   const databasePath = databaseFor(context)
-  const first = loadProofSecrets([], databasePath)
+  const first = loadProofSecret(databasePath)
   const path = proofSecretPath(databasePath)
   const { mtimeNs, ino } = statSync(path, { bigint: true })
-  for (let start = 0; start < 3; start++) assert.deepEqual(loadProofSecrets([], databasePath), first)
+  for (let start = 0; start < 3; start++) assert.equal(loadProofSecret(databasePath), first)
   const after = statSync(path, { bigint: true })
   assert.deepEqual([after.mtimeNs, after.ino], [mtimeNs, ino], 'the file is not written again')
 })
@@ -58,29 +58,30 @@ test('A crash leaves a complete secret or none: a temporary file of an earlier s
   const databasePath = databaseFor(context)
   const path = proofSecretPath(databasePath)
   writeFileSync(`${path}.new`, 'half a sec')
-  const [secret] = loadProofSecrets([], databasePath)
+  const secret = loadProofSecret(databasePath)
   assert.equal(readFileSync(path, 'utf8'), `${secret}\n`)
   assert.deepEqual(readdirSync(dirname(path)), [basename(path)])
 })
 
 test('Two ledgers have two secrets', (context) => {
-  const [first] = loadProofSecrets([], databaseFor(context))
-  const [second] = loadProofSecrets([], databaseFor(context))
+  const first = loadProofSecret(databaseFor(context))
+  const second = loadProofSecret(databaseFor(context))
   assert.notEqual(first, second)
 })
 
-test('Configured secrets take precedence, in order, and no file is created', (context) => {
-  const databasePath = databaseFor(context)
-  const other = `${configured}-2`
-  assert.deepEqual(loadProofSecrets([configured, other], databasePath), [configured, other])
-  assert.equal(existsSync(proofSecretPath(databasePath)), false)
+test('Configured secrets take precedence, in order, and no file is created', async (context) => {
+  const path = databaseFor(context)
+  const proofSecrets = [configured, `${configured}-2`]
+  assert.deepEqual(await proofSecretsOf({ database: { kind: 'sqlite', path }, proofSecrets }), proofSecrets)
+  assert.equal(existsSync(proofSecretPath(path)), false)
 })
 
-test('Configured secrets take precedence over the stored one, which is not changed', (context) => {
-  const databasePath = databaseFor(context)
-  const kept = loadProofSecrets([], databasePath)
-  assert.deepEqual(loadProofSecrets([configured], databasePath), [configured])
-  assert.deepEqual(loadProofSecrets([], databasePath), kept)
+test('Configured secrets take precedence over the stored one, which is not changed', async (context) => {
+  const path = databaseFor(context)
+  const database = { kind: 'sqlite', path } as const
+  const kept = loadProofSecret(path)
+  assert.deepEqual(await proofSecretsOf({ database, proofSecrets: [configured] }), [configured])
+  assert.deepEqual(await proofSecretsOf({ database, proofSecrets: [] }), [kept])
 })
 
 const damages: readonly (readonly [name: string, text: string])[] = [
@@ -95,12 +96,12 @@ for (const [name, text] of damages) {
     const path = proofSecretPath(databasePath)
     writeFileSync(path, text)
     assert.throws(
-      () => loadProofSecrets([], databasePath),
+      () => loadProofSecret(databasePath),
       (error) => {
         assert(error instanceof StoreOpenError)
         assert.equal(
           error.message,
-          `${path} does not contain a proof secret of this service; restore it from a backup, or set PURSER_PROOF_SECRET (proofs signed with another secret are refused)`,
+          `${path} does not contain a proof secret of this service; put the original file back, or set PURSER_PROOF_SECRET (proofs signed with another secret are refused)`,
         )
         return true
       },
@@ -124,7 +125,7 @@ test('A secret that cannot be read or written stops the start with one sentence'
     ],
   ] as const
   for (const [databasePath, message] of rows) {
-    assert.throws(() => loadProofSecrets([], databasePath), { name: 'StoreOpenError', message })
+    assert.throws(() => loadProofSecret(databasePath), { name: 'StoreOpenError', message })
   }
 })
 

@@ -6,16 +6,11 @@ import { codeOf } from '../store/error-code.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 
 /**
- * The secrets that sign and verify proofs: the configured ones, or the one in a file next to the ledger (mode
- * 0600), generated at first start. Throws a `StoreOpenError` if the file is unusable.
+ * The secret in the file next to a ledger (mode 0600), generated at first start. Throws a `StoreOpenError` if the file is
+ * unusable.
  */
-export function loadProofSecrets(
-  configured: readonly string[],
-  databasePath: string,
-): readonly [string, ...string[]] {
-  const [first, ...others] = configured
-  if (first !== undefined) return [first, ...others]
-  return [readKeptProofSecret(databasePath) ?? renewProofSecret(databasePath)]
+export function loadProofSecret(databasePath: string): string {
+  return readKeptProofSecret(databasePath) ?? renewProofSecret(databasePath)
 }
 
 /** The secret stored next to a ledger, if any. Throws a `StoreOpenError` if it is unusable. */

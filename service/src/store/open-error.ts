@@ -104,6 +104,10 @@ const sentences = {
     '{place} is a symbolic link to {target}, which does not exist',
     'restore that file, or remove the link to create a new ledger',
   ],
+  path_unusable: [
+    '{place} is not a path that can be followed ({cause})',
+    'name a file with {file}/path/purser.db',
+  ],
   folder_not_made: [
     'The folder {place} cannot be created ({cause})',
     'choose a location that this user can write to, with {file}/path/purser.db',
@@ -157,7 +161,7 @@ const sentences = {
   ],
   other_tables: [
     '{place} says that it has schema {found}, but {difference}: an unreleased build of Purser has written it, and it was left untouched',
-    'start that build, or name another file for a new ledger with {file}/path/other.db',
+    'start that build, restore a backup with {purser} restore, or name another file for a new ledger with {file}/path/other.db',
   ],
   schema_step_failed: [
     'Step {step} of the schema failed on {place} ({cause}), and nothing was changed',
@@ -175,7 +179,7 @@ const sentences = {
 
   secret_invalid: [
     '{place} does not contain a proof secret of this service',
-    'restore it from a backup, or set PURSER_PROOF_SECRET (proofs signed with another secret are refused)',
+    'put the original file back, or set PURSER_PROOF_SECRET (proofs signed with another secret are refused)',
   ],
   secret_unreadable: [
     '{place} cannot be read ({cause})',

@@ -25,6 +25,7 @@ import Database from 'better-sqlite3'
 import { hashApiKey } from '../../../domain/api-key.ts'
 import { StoreLedger } from '../../../../testing/store-ledger.ts'
 import { applicationIds, explainOpenFailure, openSqliteFile } from './open.ts'
+import { readSqliteVersion } from './schema-version.ts'
 import { ledgerSteps } from './schema.ts'
 import { createIdsOfTimes } from '../../../ids.ts'
 import { openSqliteLedgerStore } from './sqlite-ledger-store.ts'
@@ -102,6 +103,20 @@ test('A dangling symbolic link is refused, and no file is created', (context) =>
   })
   assert.equal(existsSync(target), false)
   assert.equal(existsSync(`${path}.lock`), false)
+})
+
+test('A link that leads back to itself, and a name that is too long, are refused with one sentence', (context) => {
+  const loop = pathFor(context)
+  symlinkSync(loop, loop)
+  const long = join(dirname(loop), 'a'.repeat(300))
+  for (const [path, cause] of [
+    [loop, 'ELOOP'],
+    [long, 'ENAMETOOLONG'],
+  ] as const) {
+    const message = `${path} is not a path that can be followed (${cause}); name a file with PURSER_DATABASE=sqlite:/path/purser.db`
+    assert.throws(() => openSqliteFile(path), { name: 'StoreOpenError', message })
+    assert.throws(() => readSqliteVersion(path), { name: 'StoreOpenError', message })
+  }
 })
 
 test('Opening the same file twice in this process is refused, and works once the first is closed', (context) => {
@@ -401,7 +416,7 @@ for (const [change, found] of [
     const bytes = readFileSync(path)
     assert.throws(() => openSqliteFile(path), {
       name: 'StoreOpenError',
-      message: `${path} says that it has schema ${ledgerSteps.length}, but ${found}: an unreleased build of Purser has written it, and it was left untouched; start that build, or name another file for a new ledger with PURSER_DATABASE=sqlite:/path/other.db`,
+      message: `${path} says that it has schema ${ledgerSteps.length}, but ${found}: an unreleased build of Purser has written it, and it was left untouched; start that build, restore a backup with purser restore, or name another file for a new ledger with PURSER_DATABASE=sqlite:/path/other.db`,
     })
     assert.deepEqual(readFileSync(path), bytes)
   })

@@ -2,8 +2,9 @@ import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 
 import Database from 'better-sqlite3'
 
-import { explainForbidden, findFile } from './find-file.ts'
+import { explainUnreachable, findFile } from './find-file.ts'
 import { applicationIds, explainOpenFailure, refuseForeign } from './open.ts'
+import { refuseOtherTables } from './other-tables.ts'
 import { ledgerSteps } from './schema.ts'
 import { StoreOpenError } from '../../open-error.ts'
 
@@ -29,7 +30,36 @@ export function readSqliteVersion(path: string, { mayBeBackup = false } = {}): n
     } else if (found.applicationId !== applicationIds.ledger) refuseForeign(path)
     return found.version
   } catch (error) {
-    throw explainOpenFailure(explainForbidden(error, path), path)
+    throw explainOpenFailure(explainUnreachable(error, path), path)
+  }
+}
+
+/** Throws a `StoreOpenError` if a ledger lacks a table of its schema, or has a different one. Only reads. */
+export function checkSqliteTables(path: string): void {
+  readLedger(path, (database) => {
+    const version = Number(database.pragma('user_version', { simple: true }))
+    refuseOtherTables(database, path, ledgerSteps.slice(0, version))
+  })
+}
+
+/** Whether a ledger has ever issued a proof. Only reads. */
+export function hasPayments(path: string): boolean {
+  return readLedger(path, (database) => {
+    const hasTable = database.prepare("select 1 from sqlite_schema where name = 'payments'").get()
+    return hasTable !== undefined && database.prepare('select 1 from payments limit 1').get() !== undefined
+  })
+}
+
+function readLedger<Result>(path: string, read: (database: Database.Database) => Result): Result {
+  // A read-only connection would leave behind the files that SQLite creates next to an unopened database.
+  const database = new Database(path, { readonly: existsSync(`${path}-wal`), timeout: 5_000 })
+  try {
+    database.pragma('query_only = on')
+    return read(database)
+  } catch (error) {
+    throw explainOpenFailure(error, path)
+  } finally {
+    database.close()
   }
 }
 
