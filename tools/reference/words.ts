@@ -46,7 +46,7 @@ export const refusedWhen: Readonly<Record<DenialCode | VerificationFailure, stri
   approval_required:
     'check 12: the amount is above the threshold for approval, nothing was bought from the seller before, or a limit that requires approval is exceeded; `approval` says whether a person has decided',
   proof_expired:
-    'step 1: the proof is older than five minutes, or was stopped: voided, its agent or mandate revoked, its mandate paused',
+    'step 1: the proof is older than five minutes, or was ended: voided, its authorization voided or expired, its agent or mandate revoked, its mandate paused, a shared budget above it frozen, or open proofs ended with `end_holds`',
   amount_mismatch: 'step 2: the amount or currency of the proof is not exactly the expected text',
   invalid_signature:
     'step 3: a field was changed, added or removed, or the proof is from another service or environment',

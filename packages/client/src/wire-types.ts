@@ -312,7 +312,7 @@ export interface Agent {
 }
 
 export interface AgentChanges {
-  /** Shared budget that the payments of all its mandates count in from now on, with all budgets above it; null for none. */
+  /** Shared budget that the payments of all its mandates count in from now on, with all budgets above it; null for none. The open proofs of the agent end if they are older than the last freeze of such a budget, or than the last change with `end_holds`. */
   budget_id: string | null
 }
 

@@ -93,7 +93,7 @@ export const getAgent = endpoint({
 export const AgentChanges = Type.Object({
   budget_id: described(
     Nullable(Text(maxLengths.id)),
-    'Shared budget that the payments of all its mandates count in from now on, with all budgets above it; null for none.',
+    'Shared budget that the payments of all its mandates count in from now on, with all budgets above it; null for none. The open proofs of the agent end if they are older than the last freeze of such a budget, or than the last change with `end_holds`.',
   ),
 })
 
