@@ -1,6 +1,6 @@
 import type { Scope } from '../domain/records.ts'
 import { quarterStart } from '../domain/buckets.ts'
-import { timeIn } from '../domain/clock/test-clock.ts'
+import { timeIn } from '../domain/time/test-clock.ts'
 import { maxCountersOfAccount } from '../limits.ts'
 import type { Tally } from '../routes/context.ts'
 import type { Refusal, Tallies } from '../store/console/store.ts'

@@ -1,6 +1,6 @@
 import type { Limit as WireLimit, LimitWindow as WireWindow } from '@purser/wire/limits/limits'
 
-import { zoneName } from './calendar.ts'
+import { zoneName } from './time/calendar.ts'
 import type { Limit, LimitAction, LimitWindow } from './limits.ts'
 
 /** A requested limit, without an id. */

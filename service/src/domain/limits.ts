@@ -1,4 +1,4 @@
-import { calendarPeriodAt, type CalendarWindow } from './calendar.ts'
+import { calendarPeriodAt, type CalendarWindow } from './time/calendar.ts'
 import { addMicro, formatSum, subtractMicro, type MicroUsdc } from './money.ts'
 
 /** The time over which a limit counts. */

@@ -1,7 +1,7 @@
 import type { DenialCode } from '@purser/wire/policy'
 
 import { reasonToAsk, type ApprovalFacts, type ReasonToAsk } from './approval.ts'
-import { timeInWords } from './calendar.ts'
+import { timeInWords } from './time/calendar.ts'
 import { normalizeHostName } from './host-name.ts'
 import { exceededLimits, type ExceededLimit, type LimitFacts } from './limits.ts'
 import { addMicro, formatSum, subtractMicro, type MicroUsdc } from './money.ts'

@@ -1,5 +1,5 @@
 import { quarterStart, type Bucket } from './buckets.ts'
-import { calendarPeriodAt } from './calendar.ts'
+import { calendarPeriodAt } from './time/calendar.ts'
 import type { MicroUsdc } from './money.ts'
 
 export type SpendingPeriod = '24h' | '7d' | '30d'

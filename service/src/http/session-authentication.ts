@@ -9,7 +9,7 @@ import {
   sessionTouchMs,
   type SessionToken,
 } from '../domain/session.ts'
-import { withClock } from '../domain/clock/test-clock.ts'
+import { withClock } from '../domain/time/test-clock.ts'
 import type { Store } from '../store/store.ts'
 import type { Authentication } from './authentication.ts'
 import { RecentlyUsed } from './recently-used.ts'

@@ -9,7 +9,7 @@ import {
 
 import { auditEvent } from '../domain/audit.ts'
 import type { Agent } from '../domain/records.ts'
-import { timeIn } from '../domain/clock/test-clock.ts'
+import { timeIn } from '../domain/time/test-clock.ts'
 import { created, ok, refuse } from '../http/answers.ts'
 import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'

@@ -15,7 +15,7 @@ import { approvalStatusAt, type Approval, type Increase } from '../domain/approv
 import { auditEvent } from '../domain/audit.ts'
 import { toWireLimit } from '../domain/limit-terms.ts'
 import type { Caller } from '../domain/records.ts'
-import { timeIn } from '../domain/clock/test-clock.ts'
+import { timeIn } from '../domain/time/test-clock.ts'
 import { created, ok, refuse, unprocessable, type Answer } from '../http/answers.ts'
 import type { CallerSession } from '../http/authentication.ts'
 import { answerPage } from '../http/pagination.ts'

@@ -2,7 +2,7 @@ import { downloadJournal, journalColumns, type JournalLine } from '@purser/wire/
 
 import type { Transaction } from '../domain/records.ts'
 import type { Serve } from '../http/serve.ts'
-import { readDateTime } from '../http/validation/date-time.ts'
+import { readDateTime } from '../domain/time/date-time.ts'
 import type { Page } from '../store/store.ts'
 import { toTimestamp, type RouteContext } from './context.ts'
 import type { AnswerExport } from './csv-export.ts'

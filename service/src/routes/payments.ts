@@ -25,7 +25,7 @@ import {
   type ProofKeys,
 } from '../domain/proof.ts'
 import type { Caller, Hold } from '../domain/records.ts'
-import { timeIn } from '../domain/clock/test-clock.ts'
+import { timeIn } from '../domain/time/test-clock.ts'
 import { created, ok, refuse, type Answer } from '../http/answers.ts'
 import { isIdempotencyKey } from '../http/idempotency-key.ts'
 import type { Serve } from '../http/serve.ts'

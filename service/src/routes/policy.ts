@@ -1,7 +1,7 @@
 import { evaluate } from '@purser/wire/policy'
 
 import { parseAmount } from '../domain/money.ts'
-import { timeIn } from '../domain/clock/test-clock.ts'
+import { timeIn } from '../domain/time/test-clock.ts'
 import { ok, refuse } from '../http/answers.ts'
 import type { Serve } from '../http/serve.ts'
 import { metadataOf, speaksFor, type RouteContext } from './context.ts'

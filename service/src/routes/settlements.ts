@@ -3,7 +3,7 @@ import { getSettlements } from '@purser/wire/accounting/settlements'
 
 import { dayStart } from '../domain/buckets.ts'
 import { formatSigned } from '../domain/money.ts'
-import { timeIn } from '../domain/clock/test-clock.ts'
+import { timeIn } from '../domain/time/test-clock.ts'
 import { ok, refuse, unprocessable } from '../http/answers.ts'
 import type { Serve } from '../http/serve.ts'
 import type { Activity } from '../store/console/store.ts'

@@ -1,7 +1,7 @@
 import { advanceTestClock, getTestClock, type TestClock } from '@purser/wire/limits/test-clock'
 
 import { auditEvent } from '../domain/audit.ts'
-import { timeIn } from '../domain/clock/test-clock.ts'
+import { timeIn } from '../domain/time/test-clock.ts'
 import { ok, refuse } from '../http/answers.ts'
 import type { Serve } from '../http/serve.ts'
 import { toTimestamp, type RouteContext } from './context.ts'

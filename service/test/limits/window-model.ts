@@ -1,6 +1,6 @@
 import type { LimitWindow } from '../../src/domain/limits.ts'
 
-// Windows by brute force, implemented separately from `domain/calendar.ts`: two times are in the same period
+// Windows by brute force, implemented separately from `domain/time/calendar.ts`: two times are in the same period
 // if they have the same label.
 
 /** A payment as far as windows are concerned. */

@@ -3,7 +3,7 @@ import { ProofRequest } from '@purser/wire/payments'
 import { decisions, denialCodes, ProposedPayment } from '@purser/wire/policy'
 import { isMap, isScalar, parseDocument, visit } from 'yaml'
 
-import { readDateTime } from '../../http/validation/date-time.ts'
+import { readDateTime } from '../../domain/time/date-time.ts'
 import { UsageError } from '../io.ts'
 
 /** Fields of the request that creates a mandate, or of a payment; the service validates their values. */

@@ -1,4 +1,4 @@
-import { isTimeZone } from '../../domain/calendar.ts'
+import { isTimeZone } from '../../domain/time/calendar.ts'
 import { refuse, refuseIllFormed, type Reader } from './refusal.ts'
 
 /** Validates names of IANA time zones. */

@@ -1,7 +1,7 @@
 import { getConsoleAgent, listConsoleAgents, type AgentSummary } from '@purser/wire/console/agents'
 
 import { formatSum } from '../../domain/money.ts'
-import { timeIn } from '../../domain/clock/test-clock.ts'
+import { timeIn } from '../../domain/time/test-clock.ts'
 import { ok, refuse } from '../../http/answers.ts'
 import { answerPage } from '../../http/pagination.ts'
 import type { Serve } from '../../http/serve.ts'

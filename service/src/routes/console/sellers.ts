@@ -3,7 +3,7 @@ import { verificationFailures } from '@purser/wire/payments'
 
 import { formatSum, type MicroUsdc } from '../../domain/money.ts'
 import { dayStart } from '../../domain/buckets.ts'
-import { timeIn } from '../../domain/clock/test-clock.ts'
+import { timeIn } from '../../domain/time/test-clock.ts'
 import { answerPage } from '../../http/pagination.ts'
 import type { Serve } from '../../http/serve.ts'
 import { toTimestamp, type RouteContext } from '../context.ts'

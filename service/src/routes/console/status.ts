@@ -1,6 +1,6 @@
 import { getConsoleStatus } from '@purser/wire/console/status'
 
-import { timeIn } from '../../domain/clock/test-clock.ts'
+import { timeIn } from '../../domain/time/test-clock.ts'
 import { ok } from '../../http/answers.ts'
 import type { Serve } from '../../http/serve.ts'
 import { toTimestamp, type RouteContext } from '../context.ts'

@@ -1,7 +1,7 @@
 import { resumeAgents, stopAgents } from '@purser/wire/console/stop'
 
 import { auditEvent, dataOfResumption, dataOfStop, toOutstanding } from '../../domain/audit.ts'
-import { timeIn } from '../../domain/clock/test-clock.ts'
+import { timeIn } from '../../domain/time/test-clock.ts'
 import type { Caller } from '../../domain/records.ts'
 import { ok, refuse } from '../../http/answers.ts'
 import { isIdempotencyKey } from '../../http/idempotency-key.ts'

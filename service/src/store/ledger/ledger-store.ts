@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
 import { auditEvent, dataOfStop } from '../../domain/audit.ts'
-import { timeIn } from '../../domain/clock/test-clock.ts'
+import { timeIn } from '../../domain/time/test-clock.ts'
 import type { IdKind } from '../../domain/type-id.ts'
 import { StoreUnavailableError, type AuthorizedPayment, type CaptureAttempt } from '../store.ts'
 import { issueProof, revokeAgent, voidAll } from './several-transactions.ts'

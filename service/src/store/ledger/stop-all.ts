@@ -1,4 +1,4 @@
-import { timeIn } from '../../domain/clock/test-clock.ts'
+import { timeIn } from '../../domain/time/test-clock.ts'
 import { addMicro, type MicroUsdc } from '../../domain/money.ts'
 import type { Scope } from '../../domain/records.ts'
 import type { ResumeOutcome, StopCall, StopOutcome, UndoCall } from '../console/store.ts'

@@ -1,7 +1,7 @@
 import { checkCollection } from '../../../domain/collection.ts'
 import { normalizeHostName } from '../../../domain/host-name.ts'
 import { validityWindowMs } from '../../../domain/proof.ts'
-import { clockOffsetOf } from '../../../domain/clock/test-clock.ts'
+import { clockOffsetOf } from '../../../domain/time/test-clock.ts'
 import type { Caller, Scope } from '../../../domain/records.ts'
 import type { AttemptRefusal, Capture, CaptureOutcome, LateAttempt, LateOutcome } from '../../store.ts'
 import {

@@ -1,4 +1,4 @@
-import { clockOffsetOf } from '../../../domain/clock/test-clock.ts'
+import { clockOffsetOf } from '../../../domain/time/test-clock.ts'
 import type { OwnDomain } from '../../store.ts'
 import { lock, look, portOperation, put, range, remove, unchanged } from '../operation.ts'
 import { accounts, auditEvents, sellerDomains, sellers } from '../tables.ts'

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 
 import type { Caller } from '../../../domain/records.ts'
-import { withClock } from '../../../domain/clock/test-clock.ts'
+import { withClock } from '../../../domain/time/test-clock.ts'
 import { sql } from '../../sql.ts'
 import { findRows } from '../reads/rows.ts'
 import { sqlName, type TableRow } from '../table.ts'

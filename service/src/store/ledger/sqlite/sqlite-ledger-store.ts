@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 
 import { idBytes, idText } from '../../../domain/type-id.ts'
 import type { Caller } from '../../../domain/records.ts'
-import { withClock } from '../../../domain/clock/test-clock.ts'
+import { withClock } from '../../../domain/time/test-clock.ts'
 import { CommitHealth } from '../../commit-health.ts'
 import { CommitTimes } from '../../commit-times.ts'
 import { consoleQueryMs, maxConsoleQueries } from '../../console/store.ts'

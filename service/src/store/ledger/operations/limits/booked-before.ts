@@ -7,7 +7,7 @@ import {
   type Tally,
 } from '../../../../domain/limits.ts'
 import { bytesFrom } from '../../../../domain/id-time.ts'
-import { clockOffsetOf } from '../../../../domain/clock/test-clock.ts'
+import { clockOffsetOf } from '../../../../domain/time/test-clock.ts'
 import { subjectOf } from '../../../../domain/subjects.ts'
 import { idText } from '../../../../domain/type-id.ts'
 import { look, range, type Change, type Facts } from '../../operation.ts'

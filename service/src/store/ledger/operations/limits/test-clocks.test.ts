@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { maxClockSeconds } from '@purser/wire/limits/test-clock'
 
-import { maxClockOffsetMs } from '../../../../domain/clock/test-clock.ts'
+import { maxClockOffsetMs } from '../../../../domain/time/test-clock.ts'
 import { hourMs, openMemoryLedger, scope, type MemoryLedger } from '../../../../../testing/memory-ledger.ts'
 import { accounts, auditEvents, entries, payments } from '../../tables.ts'
 import { releaseExpiredPayments } from '../mandates.ts'

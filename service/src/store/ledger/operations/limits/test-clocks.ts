@@ -1,4 +1,4 @@
-import { clockOffsetOf, maxClockOffsetMs } from '../../../../domain/clock/test-clock.ts'
+import { clockOffsetOf, maxClockOffsetMs } from '../../../../domain/time/test-clock.ts'
 import type { Scope } from '../../../../domain/records.ts'
 import type { ClockOutcome } from '../../../store.ts'
 import { lock, look, operation, portOperation, put, refused, unchanged } from '../../operation.ts'
