@@ -177,7 +177,11 @@ export class StoreLedger {
   }
 
   newMandate(agent: Agent, fields: Partial<Mandate> = {}): Mandate {
-    const { maxTotalText = '100.00', maxPerTransactionText = '10.00' } = fields
+    const {
+      maxTotalText = '100.00',
+      maxPerTransactionText = '10.00',
+      expiresAtMs = Date.UTC(2099, 0, 1),
+    } = fields
     return {
       ...scopeOf(agent),
       id: this.ids.next('mandate'),
@@ -192,8 +196,8 @@ export class StoreLedger {
       allowedCategories: [],
       limits: null,
       budgetPath: null,
-      expiresAtText: '2099-01-01T00:00:00Z',
-      expiresAtMs: Date.UTC(2099, 0, 1),
+      expiresAtText: new Date(expiresAtMs).toISOString().replace('.000', ''),
+      expiresAtMs,
       ...mandateDefaults,
       createdAtMs: this.clock.nowMs,
       updatedAtMs: this.clock.nowMs,

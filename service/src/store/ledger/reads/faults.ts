@@ -23,6 +23,7 @@ import {
   sellers,
 } from '../tables.ts'
 import { activityFaults } from './activity-faults.ts'
+import { findExpiryFaults } from './expiry-faults.ts'
 import { findLimitFaults } from './limit-faults.ts'
 import { from, idFrom } from './rows.ts'
 import { capturedMicro, chargedMicro } from './sums.ts'
@@ -40,7 +41,7 @@ export async function findLedgerFaults(db: Reader): Promise<LedgerFault[]> {
     subjectId: idFrom(kind, subject_id),
     fault,
   }))
-  return [...ofRecords, ...(await findLimitFaults(db))]
+  return [...ofRecords, ...(await findExpiryFaults(db)), ...(await findLimitFaults(db))]
 }
 
 type Kind = IdKind | 'nonce'

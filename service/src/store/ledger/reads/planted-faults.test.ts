@@ -415,6 +415,12 @@ const kinds: readonly Planted[] = [
     ...row,
     maxTotalText: 'much',
   })),
+  planted(
+    'a mandate that enforces another expiry than it shows',
+    mandates,
+    ['it shows another expiry than it enforces'],
+    (row) => ({ ...row, expiresAtMs: row.expiresAtMs + 1_000 }),
+  ),
   planted('a payment that shows another amount', payments, [otherAmount], (row) => ({
     ...row,
     amountText: '10.00',
