@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import type { Proof } from '@purser/wire/payments'
+
 import { pay } from '../../testing/purchases.ts'
 import { serviceStores } from '../../testing/service-stores.ts'
 import {
@@ -62,6 +64,11 @@ test('A seller whose payment was open or authorized when first purchases began t
     })
     assert.equal(amended.status, 200, amended.text)
   }
+  const authorize = async (proof: Proof) => {
+    const merchant = { proof, merchant_domain: 'api.example.com', expected_amount: proof.amount }
+    const body = { ...merchant, capture_seconds: 86_400 }
+    assert.equal((await service.call('POST', '/v1/payments/authorize', { body })).status, 200)
+  }
   const charged = await preparePurchase(service)
   const open = await issueProof(service, charged)
   await requireApproval(charged)
@@ -69,18 +76,20 @@ test('A seller whose payment was open or authorized when first purchases began t
   assert.equal((await verifyProof(service, open)).status, 200)
   const authorized = await preparePurchase(service)
   const promised = await issueProof(service, authorized)
-  const merchant = { proof: promised, merchant_domain: 'api.example.com', expected_amount: promised.amount }
-  assert.equal(
-    (await service.call('POST', '/v1/payments/authorize', { body: { ...merchant, capture_seconds: 86_400 } }))
-      .status,
-    200,
-  )
+  await authorize(promised)
   await requireApproval(authorized)
+  const busy = await preparePurchase(service)
+  const first = await issueProof(service, busy)
+  await authorize(first)
+  await requireApproval(busy)
+  const later = await Promise.all(Array.from({ length: 10 }, () => issueProof(service, busy)))
+  for (const { nonce } of later) await service.call('POST', `/v1/payments/proofs/${nonce}/void`, { body: {} })
   const lapsed = await preparePurchase(service)
   await issueProof(service, lapsed)
   await requireApproval(lapsed)
   service.clock.nowMs += 400_000
   assert.ok(await mayAsk(charged), 'it was charged')
   assert.ok(await mayAsk(authorized), 'it is authorized')
+  assert.ok(await mayAsk(busy), 'it is authorized, and ten later proofs were voided')
   assert.ok(!(await mayAsk(lapsed)), 'its proof has expired')
 })

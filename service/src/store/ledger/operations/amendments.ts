@@ -30,7 +30,7 @@ import {
   type MandateRow,
   type MandateVersionRow,
 } from '../tables.ts'
-import { maxNonces, openOf, openRowOf } from './approvals.ts'
+import { longestWaiting, maxNonces, openOf, openRowOf } from './approvals.ts'
 import { Bookings, isEndedByBudget } from './bookings.ts'
 import { endPayments, releaseExpired } from './ended-payments.ts'
 import { addedLimits, bookedSince, countsFromMs } from './limits/booked-before.ts'
@@ -171,9 +171,9 @@ function sellersPaidBefore(
   return keys.flatMap((key) => {
     const known = facts.row(knownSellers, key)
     if (known?.nonces === null) return []
-    const added = pending.get(key.subject)?.map(({ nonce }) => nonce) ?? []
-    const waiting = [...new Set([...(known?.nonces ?? []), ...added])].slice(-maxNonces)
-    return put(knownSellers, { ...key, nonces: paid.has(key.subject) ? null : waiting })
+    if (paid.has(key.subject)) return put(knownSellers, { ...key, nonces: null })
+    const waiting = [...(known?.nonces ?? []), ...longestWaiting(pending.get(key.subject) ?? [])]
+    return put(knownSellers, { ...key, nonces: [...new Set(waiting)].slice(-maxNonces) })
   })
 }
 

@@ -376,9 +376,17 @@ export function isAlive(
 /** How many payments, until one is captured, are stored to make a seller known. */
 export const maxNonces = 8
 
+/** The payments to store if there are more: authorized ones can be captured for longer than open ones. */
+export function longestWaiting(waiting: readonly Pick<PaymentRow, 'nonce' | 'status'>[]): readonly string[] {
+  const { open = [], authorized = [] } = Object.groupBy(waiting, ({ status }) =>
+    status === 'authorized' ? status : 'open',
+  )
+  return [...open, ...authorized].slice(-maxNonces).map(({ nonce }) => nonce)
+}
+
 function sellerChanges(hold: Hold, mandate: MandateRow, { isRecorded, alive }: Seller): readonly Change[] {
   if (!mandate.approval?.firstPurchaseAtSeller || isRecorded) return []
   const isPaid = alive.some(({ status }) => status === 'captured')
-  const nonces = isPaid ? null : [...alive.map(({ nonce }) => nonce), hold.nonce].slice(-maxNonces)
+  const nonces = isPaid ? null : longestWaiting([...alive, { nonce: hold.nonce, status: 'open' }])
   return [put(knownSellers, { ...sellerKey(mandate, hold), nonces })]
 }
