@@ -88,6 +88,7 @@ const areas: readonly Area[] = [
     values: [
       'service/src/domain',
       'node:crypto',
+      'node:module',
       'node:url',
       'node:zlib',
       'npm:tldts',

@@ -1,4 +1,6 @@
-import { Client } from 'pg'
+import { createRequire } from 'node:module'
+
+import type * as pg from 'pg'
 
 /** The address of a PostgreSQL database, without its password. */
 interface PostgresAddress {
@@ -38,9 +40,14 @@ export function describeUrl(url: string): string {
   if (!address) return 'the database'
   const { user, host, port, name } = address
   if (host.startsWith('/')) {
-    // The default user of `pg`.
-    const asked = user || encodeURIComponent(new Client({}).user ?? '')
+    const asked = user || encodeURIComponent(defaultUser())
     return `postgresql://${asked}@/${name}?host=${host}${port === '' ? '' : `&port=${port}`}`
   }
   return `postgresql://${user === '' ? '' : `${user}@`}${host}${port === '' ? '' : `:${port}`}/${name}`
+}
+
+/** The user of a connection whose address names none. Every service reads this file, but one on SQLite never loads `pg`. */
+function defaultUser(): string {
+  const { Client } = createRequire(import.meta.url)('pg') as typeof pg
+  return new Client({}).user ?? ''
 }
