@@ -58,9 +58,16 @@ export function sendPage(reply: FastifyReply, status: number, html: string): Fas
     .send(html)
 }
 
-function readFiles(folder: string): Map<string, StaticFile> {
+/** The files that a process has read, by folder. */
+const foldersRead = new Map<string, ReadonlyMap<string, StaticFile>>()
+
+/** Reads and compresses files once in a process, so that all its services serve the same files, also while they are replaced. */
+function readFiles(folder: string): ReadonlyMap<string, StaticFile> {
+  const known = foldersRead.get(folder)
+  if (known) return known
   const files = new Map<string, StaticFile>()
   if (!existsSync(folder)) return files
+  foldersRead.set(folder, files)
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name)
     const type = types[extname(entry.name)]
