@@ -77,6 +77,7 @@ for (const way of ways) {
         currency: 'USDC',
         spendable_now: '20.00',
         held_total: '0.00',
+        authorized_total: '0.00',
         spent_total: '0.00',
         max_spend_total: '20.00',
         max_spend_per_transaction: '5.00',
@@ -430,6 +431,33 @@ test('An inactive mandate has nothing to spend', async (context) => {
   const [mandate] = structured(budget).mandates
   assert.deepEqual([mandate.status, mandate.spendable_now], ['paused', '0.00'])
   assert.match(said(budget), /\(paused\): .*Nothing can be spent now/)
+})
+
+test('An authorized amount cannot be spent', async (context) => {
+  const shop = await openShop(context, { max_spend_per_transaction: '20.00' }, service)
+  const { call } = await connectHere(context, shop.wallet)
+  const resource = `${shop.merchant.url}/report`
+  const request = {
+    agent_id: shop.agentId,
+    mandate_id: shop.mandateId,
+    amount: '18.00',
+    resource_url: resource,
+  }
+  const { proof } = (await service.call('POST', '/v1/payments/proof', { body: request })).body
+  const authorization = { proof, merchant_domain: 'localhost', expected_amount: '18.00' }
+  const { status } = await service.call('POST', '/v1/payments/authorize', { body: authorization })
+  assert.equal(status, 200)
+
+  const [mandate] = structured(await call('get_budget')).mandates
+  assert.deepEqual(
+    [mandate.spendable_now, mandate.held_total, mandate.authorized_total],
+    ['2.00', '0.00', '18.00'],
+  )
+  const denied = structured(
+    await call('fetch_paid_resource', { purchase_id: 'a', url: resource, max_amount: '4.00' }),
+  )
+  assert.equal(denied.reason_code, 'total_budget_exceeded')
+  assert.match(denied.remedy, /^2\.00 USDC can be spent now; 18\.00 is authorized/)
 })
 
 test('A production key is told that there are no production payments, and nothing is held', async (context) => {

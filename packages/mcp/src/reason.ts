@@ -65,9 +65,9 @@ export function describeDenial(code: DenialCode, mandate: Mandate, amount: strin
   }
 }
 
-/** What is neither spent nor held, in the mandate's currency. */
-export function spendableNow(mandate: Mandate): string {
-  return subtractAmounts(mandate.remaining_budget, mandate.held_total)
+/** What is neither spent, held nor authorized, in the mandate's currency. */
+export function spendableNow({ remaining_budget, held_total, authorized_total }: Mandate): string {
+  return subtractAmounts(subtractAmounts(remaining_budget, held_total), authorized_total)
 }
 
 /** What a mandate is worth to its agent now; only an `active` one can be spent. */
@@ -85,7 +85,11 @@ function leftOf(mandate: Mandate | undefined): string {
     compareAmounts(mandate.held_total, '0') > 0
       ? `, and up to ${mandate.held_total} more if open payments end uncharged, within six minutes`
       : ''
-  return `${spendableNow(mandate)} ${mandate.currency} can be spent now${held}.`
+  const authorized =
+    compareAmounts(mandate.authorized_total, '0') > 0
+      ? `; ${mandate.authorized_total} is authorized, and merchants may charge it until their deadlines`
+      : ''
+  return `${spendableNow(mandate)} ${mandate.currency} can be spent now${held}${authorized}.`
 }
 
 function sellersOf(mandate: Mandate | undefined): string {

@@ -24,9 +24,10 @@ export const getBudget = defineTool({
         spendable_now: z
           .string()
           .describe(
-            'What is neither spent nor held by open payments; zero unless active, with an allowed seller.',
+            'What is neither spent, held nor authorized; zero unless active, with an allowed seller.',
           ),
         held_total: z.string().describe('Held by open payments; released if they end uncharged.'),
+        authorized_total: z.string().describe('What merchants may still charge until their deadlines.'),
         spent_total: z.string(),
         max_spend_total: z.string(),
         max_spend_per_transaction: z.string(),
@@ -104,6 +105,7 @@ export const getBudget = defineTool({
             ? spendableNow(mandate)
             : nothing,
         held_total: mandate.held_total,
+        authorized_total: mandate.authorized_total,
         spent_total: mandate.spent_total,
         max_spend_total: mandate.max_spend_total,
         max_spend_per_transaction: mandate.max_spend_per_transaction,
@@ -138,7 +140,7 @@ export const getBudget = defineTool({
           (mandate.status === 'active' && mandate.allowed_sellers.length > 0
             ? `${mandate.spendable_now} ${mandate.currency} can be spent now, at most ${mandate.max_spend_per_transaction} per payment; `
             : 'Nothing can be spent now; ') +
-          `${mandate.spent_total} of ${mandate.max_spend_total} spent, ${mandate.held_total} held. ` +
+          `${mandate.spent_total} of ${mandate.max_spend_total} spent, ${mandate.held_total} held, ${mandate.authorized_total} authorized. ` +
           `Sellers: ${mandate.allowed_sellers.join(', ') || 'none'}; ` +
           `categories: ${mandate.allowed_categories.join(', ') || 'any'}${mandate.category_check === 'enforced' ? ' (required)' : ''}; ` +
           (mandate.allowed_resources.length === 0 ? '' : `URLs: ${mandate.allowed_resources.join(', ')}; `) +
