@@ -47,6 +47,7 @@ const recordColumns: readonly Column<Mandate>[] = [
   { title: 'per payment', cell: ({ max_spend_per_transaction }) => amountCell(max_spend_per_transaction) },
   spent,
   { title: 'held', cell: ({ held_total }) => held_total },
+  { title: 'authorized', cell: ({ authorized_total }) => authorized_total },
   left,
   { title: 'currency', cell: ({ currency }) => currency },
   { title: 'sellers', cell: ({ allowed_sellers }) => listCell(allowed_sellers) },
