@@ -115,5 +115,7 @@ test('Each outcome is a sentence, and a pending request has none', () => {
   assert.equal(outcomeOf(payment), '')
   assert.match(outcomeOf({ ...payment, status: 'approved' }), /can pay once/)
   assert.match(outcomeOf({ ...increase, status: 'approved' }), /new terms/)
+  assert.match(outcomeOf({ ...payment, status: 'denied' }), /refused until it expires/)
+  assert.match(outcomeOf({ ...increase, status: 'denied' }), /may ask again/)
   assert.match(outcomeOf({ ...payment, status: 'expired' }), /ask again/)
 })

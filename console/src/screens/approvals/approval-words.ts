@@ -97,7 +97,9 @@ export function outcomeOf({ kind, status, nonce }: ApprovalRequest): string {
         ? 'Approved. The mandate has its new terms.'
         : 'Approved. The agent can pay once, until it expires.'
     case 'denied':
-      return 'Denied. The same request is refused until it expires.'
+      return kind === 'increase'
+        ? 'Denied. The agent may ask again.'
+        : 'Denied. The same request is refused until it expires.'
     case 'expired':
       return 'Expired. It was not decided, or not used, in time. The agent must ask again.'
     case 'consumed':
