@@ -37,7 +37,7 @@ export const refusedWhen: Readonly<Record<DenialCode | VerificationFailure, stri
   resource_not_allowed: 'check 6a: the URL of the resource matches no pattern of `allowed_resources`',
   amount_exceeds_per_transaction_limit: 'check 8: the amount is above `max_spend_per_transaction`',
   total_budget_exceeded:
-    'check 9: the amount plus what is spent (for a proof, also what is held) is above `max_spend_total`',
+    'check 9: the amount plus what is spent (for a proof, also what is held or authorized) is above `max_spend_total`',
   velocity_limit_exceeded:
     'check 10: the payment does not fit into one of the `limits` of the mandate; `limit` says which, and when there is room again',
   shared_budget_exceeded:
@@ -148,7 +148,7 @@ export const remedies: Readonly<Record<Word, string>> = {
   store_unavailable:
     'Wait as long as `Retry-After` says, then retry; retry a verification with the same `Idempotency-Key`, to learn whether it was charged.',
   mandate_expired: 'The owner resumes the mandate, or creates a new one.',
-  amount_exceeds_per_transaction_limit: 'Pay less per payment, or get a mandate with a higher cap.',
+  amount_exceeds_per_transaction_limit: 'Pay less per payment, or ask the owner for a higher cap.',
   velocity_limit_exceeded:
     'Wait until `limit.resets_at`, pay less, or ask for a larger max with `POST /v1/mandates/{id}/increase-requests`. Null means that it never resets.',
   shared_budget_exceeded:
@@ -156,7 +156,8 @@ export const remedies: Readonly<Record<Word, string>> = {
   budget_not_found: 'Check the id against `GET /v1/budgets`, in the environment of the key.',
   budget_too_deep: 'Put the budget below one that has at most two budgets above it.',
   budget_frozen: 'Ask the owner to unfreeze the shared budget. Proofs that the freeze voided stay void.',
-  total_budget_exceeded: 'Pay less, wait up to six minutes for open proofs to expire, or get a new mandate.',
+  total_budget_exceeded:
+    'Pay less, wait up to six minutes for open proofs to expire, or ask the owner for a larger total.',
   approval_required:
     'A person decides at the `url` of `approval`, or with `POST /v1/approvals/{approval_id}/approve`. Then request the proof again with `approval_id`, within 15 minutes.',
   proof_expired:
