@@ -1,9 +1,10 @@
-import type { ListedMandate, Mandate } from '@purser/client'
+import { subtractAmounts, type ListedMandate, type Mandate } from '@purser/client'
 import { useState } from 'react'
 import { useNavigate } from 'react-router'
 
 import { useChange } from '../../api/queries.ts'
 import { usePath } from '../../shell/go.tsx'
+import { readMicro } from '../../text/amounts.ts'
 import { Amount } from '../../ui/amount.tsx'
 import { ConfirmByTyping } from '../../ui/dialog.tsx'
 import { Menu, MenuItem } from '../../ui/menu.tsx'
@@ -17,6 +18,7 @@ export function MandateMenu({ mandate }: { readonly mandate: ListedMandate }) {
   const path = usePath()
   const navigate = useNavigate()
   const name = nameOf(mandate)
+  const unspent = subtractAmounts(mandate.remaining_budget, mandate.authorized_total)
   const revoke = useChange((purser) => purser.mandates.revoke(mandate.id), {
     onDone: () => {
       setRevoking(false)
@@ -60,10 +62,15 @@ export function MandateMenu({ mandate }: { readonly mandate: ListedMandate }) {
         onConfirm={() => revoke.mutate(undefined)}
       >
         <p className="breakable">
-          “{name}” can never be used again. <Amount value={mandate.remaining_budget} currency="USDC" /> of it
-          stay unspent, and open proofs over <Amount value={mandate.held_total} currency="USDC" /> end at
-          once.
+          “{name}” can never be used again. <Amount value={unspent} currency="USDC" /> of it stay unspent, and
+          open proofs over <Amount value={mandate.held_total} currency="USDC" /> end at once.
         </p>
+        {readMicro(mandate.authorized_total) !== 0n && (
+          <p>
+            <Amount value={mandate.authorized_total} currency="USDC" /> in authorized payments can still be
+            charged until the merchants’ deadlines.
+          </p>
+        )}
         <p className="quiet">To stop it for a while, pause it instead.</p>
       </ConfirmByTyping>
     </>
