@@ -190,7 +190,7 @@ test('Paid but not delivered is a separate error, with the transaction and the r
   assert.equal(error.transactionId, (await client.payments.getProof(error.nonce)).transaction_id)
   assert.match(error.message, /4\.00 USDC was charged \(transaction txn_\w+\)/)
   assert.equal(new Set(noncesOf(merchant.visits)).size, 1)
-  assert.deepEqual(pauses, [100, 200, 400, 800])
+  assert.deepEqual(pauses, [1_100, 3_200, 5_400, 5_800], 'time to recover')
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
 })
 

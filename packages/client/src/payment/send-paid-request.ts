@@ -80,7 +80,7 @@ const maxRedirects = 5
 /**
  * Sends a request with its proof until the merchant answers. Retries after a dropped connection, a timeout,
  * or a 408, 425, 429 or 5xx, always with the same proof, so it is charged at most once. Uses exponential
- * backoff with jitter, and honors `Retry-After`. The proof is sent only to the origin it was issued for: up
+ * backoff with jitter, and honors `Retry-After`; after a failure without one, it waits 1, 3, then 5 seconds longer. The proof is sent only to the origin it was issued for: up
  * to five redirects within it are followed.
  *
  * Never rejects. If the signal aborts, the outcome is `failed`, with the signal's reason as `error`.
@@ -101,8 +101,8 @@ export async function sendPaidRequest<Answer>(request: PaidRequest<Answer>): Pro
   for (let retry = 1; ; retry++) {
     const shown = await attemptOf(request)
     if (shown.outcome !== 'failed' || signal?.aborted) return shown
-    const askedMs = shown.answer === undefined ? null : retryAfterOf(request, shown.answer)
-    const pauseMs = (askedMs ?? 0) + backoffMs(retry, random)
+    const restMs = shown.answer === undefined ? 0 : (retryAfterOf(request, shown.answer) ?? recoveryMs(retry))
+    const pauseMs = restMs + backoffMs(retry, random)
     const elapsedMs = performance.now() - startedMs
     if (retry > maxRetries || !(elapsedMs + pauseMs < windowMs)) return shown
     try {
@@ -112,6 +112,11 @@ export async function sendPaidRequest<Answer>(request: PaidRequest<Answer>): Pro
     }
     if (shown.answer !== undefined) release(request, shown.answer)
   }
+}
+
+/** Time for a merchant that failed to recover: it may have been paid, and deliver for the same proof only a few times. */
+function recoveryMs(retry: number): number {
+  return Math.min(1_000 * 3 ** (retry - 1), 5_000)
 }
 
 /** Sends the request once, and again for each redirect. */
