@@ -10,13 +10,12 @@ import {
 import { environments } from '@purser/wire/fields'
 
 import { mintApiKey } from '../domain/api-key.ts'
-import { auditEvent } from '../domain/audit.ts'
 import type { Account, AuditEvent, Caller, Scope } from '../domain/records.ts'
 import { created, ok, refuse } from '../http/answers.ts'
 import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
 import { keyCreated, newApiKey, toIssuedWire } from './api-keys.ts'
-import { toNullableTimestamp, toTimestamp, type RouteContext } from './context.ts'
+import { eventBy, toNullableTimestamp, toTimestamp, type RouteContext } from './context.ts'
 
 export function serveAccounts(serve: Serve, { store, now, ids, randomBytes }: RouteContext): void {
   serve(createAccount, async ({ caller, body }) => {
@@ -42,10 +41,7 @@ export function serveAccounts(serve: Serve, { store, now, ids, randomBytes }: Ro
       })
       return { text, key }
     })
-    const accountCreated = auditEvent(caller, caller, {
-      id: ids.next('auditEvent'),
-      type: 'account.created',
-      subjectId: account.id,
+    const accountCreated = eventBy({ ids, now }, caller, 'account.created', account.id, {
       data: { name: account.name },
       atMs: nowMs,
     })
@@ -94,18 +90,12 @@ export function serveAccounts(serve: Serve, { store, now, ids, randomBytes }: Ro
   }
 
   function accountEvent(
-    actor: Caller,
+    { keyId }: Caller,
     scope: Scope,
     type: 'account.disabled' | 'account.enabled' | 'proofs.voided',
     subjectId: string = scope.accountId,
   ): AuditEvent {
-    return auditEvent(actor, scope, {
-      id: ids.next('auditEvent'),
-      type,
-      subjectId,
-      data: {},
-      atMs: now(),
-    })
+    return eventBy({ ids, now }, { ...scope, keyId }, type, subjectId, { atMs: now() })
   }
 }
 

@@ -7,13 +7,19 @@ import {
   type Agent as WireAgent,
 } from '@purser/wire/agents'
 
-import { auditEvent } from '../domain/audit.ts'
 import type { Agent } from '../domain/records.ts'
 import { timeIn } from '../domain/time/test-clock.ts'
 import { created, ok, refuse } from '../http/answers.ts'
 import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
-import { ownAgentOnly, speaksFor, toNullableTimestamp, toTimestamp, type RouteContext } from './context.ts'
+import {
+  eventBy,
+  ownAgentOnly,
+  speaksFor,
+  toNullableTimestamp,
+  toTimestamp,
+  type RouteContext,
+} from './context.ts'
 
 export function serveAgents(serve: Serve, { store, now, ids }: RouteContext): void {
   serve(createAgent, async ({ caller, body }) => {
@@ -30,10 +36,7 @@ export function serveAgents(serve: Serve, { store, now, ids }: RouteContext): vo
       createdAtMs: nowMs,
       revokedAtMs: null,
     }
-    const event = auditEvent(caller, caller, {
-      id: ids.next('auditEvent'),
-      type: 'agent.created',
-      subjectId: agent.id,
+    const event = eventBy({ ids, now }, caller, 'agent.created', agent.id, {
       data: { name: agent.name },
       atMs: nowMs,
     })
@@ -52,25 +55,14 @@ export function serveAgents(serve: Serve, { store, now, ids }: RouteContext): vo
   })
 
   serve(updateAgent, async ({ caller, params, body }) => {
-    const event = auditEvent(caller, caller, {
-      id: ids.next('auditEvent'),
-      type: 'agent.budget_changed',
-      subjectId: params.agent_id,
-      data: { budget_id: body.budget_id },
-      atMs: timeIn(caller, now),
-    })
+    const data = { budget_id: body.budget_id }
+    const event = eventBy({ ids, now }, caller, 'agent.budget_changed', params.agent_id, { data })
     const agent = await store.assignAgent({ ...caller, id: params.agent_id }, body.budget_id, event)
     return typeof agent === 'string' ? refuse(agent) : ok(toWire(agent))
   })
 
   serve(revokeAgent, async ({ caller, params }) => {
-    const event = auditEvent(caller, caller, {
-      id: ids.next('auditEvent'),
-      type: 'agent.revoked',
-      subjectId: params.agent_id,
-      data: {},
-      atMs: timeIn(caller, now),
-    })
+    const event = eventBy({ ids, now }, caller, 'agent.revoked', params.agent_id)
     const agent = await store.revokeAgent({ ...caller, id: params.agent_id }, event)
     return agent === 'not_found' ? refuse('not_found') : ok(toWire(agent))
   })

@@ -14,7 +14,7 @@ import { created, ok, refuse, unprocessable } from '../http/answers.ts'
 import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
 import type { NewApiKey } from '../store/store.ts'
-import { accountMeant, toNullableTimestamp, toTimestamp, type RouteContext } from './context.ts'
+import { accountMeant, eventBy, toNullableTimestamp, toTimestamp, type RouteContext } from './context.ts'
 
 export function serveApiKeys(serve: Serve, { store, now, ids, randomBytes }: RouteContext): void {
   serve(createApiKey, async ({ caller, body }) => {
@@ -49,17 +49,8 @@ export function serveApiKeys(serve: Serve, { store, now, ids, randomBytes }: Rou
     const account = await accountMeant(caller, query.account_id, store)
     if (typeof account === 'string') return refuse(account)
     const { accountId } = account
-    const event = auditEvent(
-      caller,
-      { accountId, environment: caller.environment },
-      {
-        id: ids.next('auditEvent'),
-        type: 'api_key.revoked',
-        subjectId: params.key_id,
-        data: {},
-        atMs: now(),
-      },
-    )
+    const ofAccount = { ...caller, accountId }
+    const event = eventBy({ ids, now }, ofAccount, 'api_key.revoked', params.key_id, { atMs: now() })
     // An operator can issue another key for that account, so it is not locked out.
     const mayBeLast = accountId !== caller.accountId
     const key = await store.revokeApiKey({ accountId, id: params.key_id, mayBeLast }, event)

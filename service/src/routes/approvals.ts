@@ -12,7 +12,6 @@ import {
 } from '@purser/wire/approvals'
 
 import { approvalStatusAt, type Approval, type Increase } from '../domain/approval.ts'
-import { auditEvent } from '../domain/audit.ts'
 import { toWireLimit } from '../domain/limit-terms.ts'
 import type { Caller } from '../domain/records.ts'
 import { timeIn } from '../domain/time/test-clock.ts'
@@ -22,7 +21,7 @@ import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
 import { isSecureRequest, type SiteOptions } from '../http/session-cookie.ts'
 import type { AskedApproval, Requester } from '../store/store.ts'
-import { isOwner, ownAgentOnly, speaksFor, toTimestamp, type RouteContext } from './context.ts'
+import { eventBy, isOwner, ownAgentOnly, speaksFor, toTimestamp, type RouteContext } from './context.ts'
 import { limitFaults, toLimits } from './limits.ts'
 import { expiryOf } from './mandates.ts'
 
@@ -62,15 +61,11 @@ export function serveApprovals(serve: Serve, { store, now, ids, site }: RouteCon
     if (!found) return refuse('not_found')
     const record = async (): Promise<Answer> => {
       const nowMs = timeIn(caller, now)
-      const eventOf = (
-        type: 'approval.approved' | 'approval.denied' | 'mandate.amended',
-        subjectId: string,
-      ) => auditEvent(caller, caller, { id: ids.next('auditEvent'), type, subjectId, data: {}, atMs: nowMs })
       const call = { ...requesterOf(caller, session), verdict, note, isOwner: isOwner(caller) }
       const { mandateId } = found
       const outcome = await store.decideApproval({ ...key, mandateId }, call, {
-        decided: eventOf(`approval.${verdict}`, approvalId),
-        amended: eventOf('mandate.amended', mandateId),
+        decided: eventBy({ ids, now }, caller, `approval.${verdict}`, approvalId, { atMs: nowMs }),
+        amended: eventBy({ ids, now }, caller, 'mandate.amended', mandateId, { atMs: nowMs }),
       })
       return typeof outcome === 'string'
         ? refuse(outcome)
@@ -85,10 +80,7 @@ export function serveApprovals(serve: Serve, { store, now, ids, site }: RouteCon
     const faults = limitFaults(terms.limits ?? [], { maySplit: true })
     if (faults.length > 0) return unprocessable(faults)
     const approvalId = ids.next('approval')
-    const event = auditEvent(caller, caller, {
-      id: ids.next('auditEvent'),
-      type: 'approval.requested',
-      subjectId: approvalId,
+    const event = eventBy({ ids, now }, caller, 'approval.requested', approvalId, {
       data: { change: terms },
       atMs: nowMs,
     })

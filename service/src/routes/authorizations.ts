@@ -7,14 +7,13 @@ import {
 import { captureSeconds } from '@purser/wire/mandates'
 import type { VerificationFailure } from '@purser/wire/payments'
 
-import { auditEvent } from '../domain/audit.ts'
 import { parseAmount } from '../domain/money.ts'
 import { checkProof, checkProofContent } from '../domain/proof.ts'
 import type { Caller, Hold } from '../domain/records.ts'
 import { ok, refuse, type Answer } from '../http/answers.ts'
 import { isIdempotencyKey } from '../http/idempotency-key.ts'
 import type { Serve } from '../http/serve.ts'
-import { toTimestamp, type RouteContext, type VerificationRefusal } from './context.ts'
+import { eventBy, toTimestamp, type RouteContext, type VerificationRefusal } from './context.ts'
 import { attemptOf, checkByTestClock, countFailure, replayed, statusAt } from './payments.ts'
 
 /** Payments in two steps: authorized first, then captured or voided by the merchant. */
@@ -42,7 +41,8 @@ export function serveAuthorizations(serve: Serve, context: RouteContext): void {
     if (failure) return notAuthorized(caller, merchantDomain, failure)
 
     const seconds = body.capture_seconds ?? captureSeconds.default
-    const event = eventOf(caller, 'payment.authorized', proof.nonce, nowMs)
+    // In the log of the account that pays, which the store fills in.
+    const event = eventBy(context, caller, 'payment.authorized', proof.nonce, { atMs: nowMs })
     const outcome = await store.authorize({ ...attempt, captureSeconds: seconds }, event) // 4
     switch (outcome.outcome) {
       case 'authorized':
@@ -78,7 +78,7 @@ export function serveAuthorizations(serve: Serve, context: RouteContext): void {
 
   serve(voidAuthorization, async ({ caller, params: { nonce } }) => {
     const nowMs = now()
-    const event = eventOf(caller, 'authorization.voided', nonce, nowMs)
+    const event = eventBy(context, caller, 'authorization.voided', nonce, { atMs: nowMs })
     const outcome = await store.voidAuthorized({ caller, nonce, nowMs }, event)
     if (outcome.outcome === 'refused') return refuse(outcome.code)
     return ok(toWire(outcome.hold, await timeOf(outcome.hold)))
@@ -113,22 +113,6 @@ export function serveAuthorizations(serve: Serve, context: RouteContext): void {
     decisions?.countVerification(caller.environment, 'failed', reason)
     await countFailure(context, caller, { merchantDomain, reason })
     return { status: 402, body: { authorized: false, reason } }
-  }
-
-  /** In the log of the account that pays, which the store fills in. */
-  function eventOf(
-    caller: Caller,
-    type: 'payment.authorized' | 'authorization.voided',
-    nonce: string,
-    atMs: number,
-  ) {
-    return auditEvent(caller, caller, {
-      id: ids.next('auditEvent'),
-      type,
-      subjectId: nonce,
-      data: {},
-      atMs,
-    })
   }
 }
 

@@ -1,4 +1,3 @@
-import type { AuditEventType } from '@purser/wire/audit-log'
 import {
   changeBudget,
   createBudget,
@@ -9,7 +8,6 @@ import {
   type Budget as WireBudget,
 } from '@purser/wire/limits/budgets'
 
-import { auditEvent } from '../domain/audit.ts'
 import { toWireLimit } from '../domain/limit-terms.ts'
 import type { LimitUsage } from '../domain/limits.ts'
 import type { Budget, Caller, Scope } from '../domain/records.ts'
@@ -17,7 +15,7 @@ import { timeIn } from '../domain/time/test-clock.ts'
 import { created, ok, refuse, unprocessable, type Answer } from '../http/answers.ts'
 import { answerPage, type PageRequest } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
-import { toNullableTimestamp, toTimestamp, type RouteContext } from './context.ts'
+import { eventBy, toNullableTimestamp, toTimestamp, type RouteContext } from './context.ts'
 import { limitFaults, toLimits, toWireUsage } from './limits.ts'
 import { okVersioned, readIfMatch } from './versions.ts'
 
@@ -40,7 +38,8 @@ export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): v
     }
     const limits = budget.limits.map(toWireLimit)
     const data = { name: budget.name, parent_id: body.parent_id ?? null, limits }
-    const outcome = await store.createBudget(budget, eventOf(caller, 'budget.created', budget.id, data))
+    const event = eventBy({ ids, now }, caller, 'budget.created', budget.id, { data, atMs: nowMs })
+    const outcome = await store.createBudget(budget, event)
     return typeof outcome === 'string' ? refuse(outcome) : created(toWire(outcome))
   })
 
@@ -70,7 +69,8 @@ export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): v
       endsHolds: body.end_holds ?? false,
     }
     const makeChange = async (): Promise<Answer> => {
-      const outcome = await store.changeBudget(key, change, eventOf(caller, 'budget.changed', key.id, {}))
+      const event = eventBy({ ids, now }, caller, 'budget.changed', key.id)
+      const outcome = await store.changeBudget(key, change, event)
       switch (outcome.outcome) {
         case 'changed':
           return okVersioned(toWire(outcome.budget))
@@ -99,24 +99,10 @@ export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): v
   }
 
   async function freeze(caller: Caller, budgetId: string, isFrozen: boolean): Promise<Answer> {
-    const event = eventOf(caller, isFrozen ? 'budget.frozen' : 'budget.unfrozen', budgetId, {})
+    const type = isFrozen ? 'budget.frozen' : 'budget.unfrozen'
+    const event = eventBy({ ids, now }, caller, type, budgetId)
     const budget = await store.freezeBudget({ ...caller, id: budgetId }, isFrozen, event)
     return typeof budget === 'string' ? refuse(budget) : ok(toWire(budget))
-  }
-
-  function eventOf(
-    caller: Caller,
-    type: AuditEventType,
-    subjectId: string,
-    data: Readonly<Record<string, unknown>>,
-  ) {
-    return auditEvent(caller, caller, {
-      id: ids.next('auditEvent'),
-      type,
-      subjectId,
-      data,
-      atMs: timeIn(caller, now),
-    })
   }
 }
 

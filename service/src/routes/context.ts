@@ -1,13 +1,16 @@
+import type { AuditEventType } from '@purser/wire/audit-log'
 import type { Environment } from '@purser/wire/fields'
 import type { VerificationFailure } from '@purser/wire/payments'
 import type { DenialCode } from '@purser/wire/policy'
 import { ownerRoles, type Role } from '@purser/wire/roles'
 
 import type { RandomBytes } from '../domain/api-key.ts'
+import { auditEvent } from '../domain/audit.ts'
 import type { CollectionRefusal } from '../domain/collection.ts'
 import type { ProofKeys } from '../domain/proof.ts'
-import type { Caller, Metadata, Scope } from '../domain/records.ts'
+import type { AuditEvent, Caller, Metadata, Scope } from '../domain/records.ts'
 import type { DomainChallenge } from '../domain/seller-verification.ts'
+import { timeIn } from '../domain/time/test-clock.ts'
 import type { SiteOptions } from '../http/session-cookie.ts'
 import type { Ids } from '../ids.ts'
 import type { AgentFilter, Store } from '../store/store.ts'
@@ -75,6 +78,23 @@ export interface Tally {
   ) => void
   /** Records the use of a key. */
   readonly countUse: (caller: Caller) => void
+}
+
+/**
+ * The audit event of a caller's operation, in the log of the caller's scope; by default at the time of that scope. Some
+ * operations add their data in the store.
+ */
+export function eventBy(
+  { ids, now }: Pick<RouteContext, 'ids' | 'now'>,
+  caller: Scope & Pick<Caller, 'keyId'>,
+  type: AuditEventType,
+  subjectId: string,
+  {
+    data = {},
+    atMs = timeIn(caller, now),
+  }: { readonly data?: AuditEvent['data']; readonly atMs?: number } = {},
+): AuditEvent {
+  return auditEvent(caller, caller, { id: ids.next('auditEvent'), type, subjectId, data, atMs })
 }
 
 /**

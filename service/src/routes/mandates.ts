@@ -17,7 +17,6 @@ import {
   type MandateVersion as WireVersion,
 } from '@purser/wire/mandates'
 
-import { auditEvent } from '../domain/audit.ts'
 import { wireTermsOf } from '../domain/mandate-terms.ts'
 import { formatSum, parseAmount } from '../domain/money.ts'
 import { mandateDefaults } from '../domain/new-records.ts'
@@ -29,7 +28,15 @@ import { answerPage, type PageRequest } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
 import { readDateTime } from '../domain/time/date-time.ts'
 import type { MandateVersion } from '../store/store.ts'
-import { isOwner, metadataOf, ownAgentOnly, speaksFor, toTimestamp, type RouteContext } from './context.ts'
+import {
+  eventBy,
+  isOwner,
+  metadataOf,
+  ownAgentOnly,
+  speaksFor,
+  toTimestamp,
+  type RouteContext,
+} from './context.ts'
 import { limitFaults, toLimits, toWireUsage } from './limits.ts'
 import { okVersioned, readIfMatch } from './versions.ts'
 
@@ -64,10 +71,7 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
       createdAtMs: nowMs,
       updatedAtMs: nowMs,
     }
-    const event = auditEvent(caller, caller, {
-      id: ids.next('auditEvent'),
-      type: 'mandate.created',
-      subjectId: mandate.id,
+    const event = eventBy({ ids, now }, caller, 'mandate.created', mandate.id, {
       data: {
         agent_id: mandate.agentId,
         max_spend_total: mandate.maxTotalText,
@@ -105,13 +109,7 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
     const faults = limitFaults(limits ?? [], { maySplit: true })
     if (faults.length > 0) return unprocessable(faults)
     const amend = async (): Promise<Answer> => {
-      const event = auditEvent(caller, caller, {
-        id: ids.next('auditEvent'),
-        type: 'mandate.amended',
-        subjectId: params.mandate_id,
-        data: {},
-        atMs: timeIn(caller, now),
-      })
+      const event = eventBy({ ids, now }, caller, 'mandate.amended', params.mandate_id)
       const key = { ...caller, id: params.mandate_id }
       const amendment = {
         terms: { ...termsOf(changes), ...(limits && { limits: toLimits(limits, () => ids.next('limit')) }) },
@@ -170,13 +168,7 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
     to: MandateStatus,
     type: AuditEventType,
   ): Promise<Answer> {
-    const event = auditEvent(caller, caller, {
-      id: ids.next('auditEvent'),
-      type,
-      subjectId: mandateId,
-      data: {},
-      atMs: timeIn(caller, now),
-    })
+    const event = eventBy({ ids, now }, caller, type, mandateId)
     const mandate = await store.moveMandate({ ...caller, id: mandateId }, to, event)
     return typeof mandate === 'string' ? refuse(mandate) : ok(toWire(mandate))
   }

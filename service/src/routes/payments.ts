@@ -12,7 +12,6 @@ import {
   type VerifyRequest,
 } from '@purser/wire/payments'
 
-import { auditEvent } from '../domain/audit.ts'
 import { normalizeHostName } from '../domain/host-name.ts'
 import { parseAmount } from '../domain/money.ts'
 import { holdDefaults } from '../domain/new-records.ts'
@@ -32,6 +31,7 @@ import type { Serve } from '../http/serve.ts'
 import type { CaptureAttempt, Store } from '../store/store.ts'
 import { consoleUrl, requesterOf, toReference } from './approvals.ts'
 import {
+  eventBy,
   metadataOf,
   ownAgentOnly,
   speaksFor,
@@ -193,13 +193,7 @@ export function servePayments(
 
   serve(voidProof, async ({ caller, params }) => {
     const { nonce } = params
-    const event = auditEvent(caller, caller, {
-      id: ids.next('auditEvent'),
-      type: 'proof.voided',
-      subjectId: nonce,
-      data: {},
-      atMs: timeIn(caller, now),
-    })
+    const event = eventBy({ ids, now }, caller, 'proof.voided', nonce)
     const hold = await store.voidProof({ ...caller, nonce }, ownAgentOnly(caller), event)
     if (!hold) return refuse('not_found')
     if (hold.status === 'captured') return refuse('proof_captured')

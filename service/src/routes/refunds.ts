@@ -1,11 +1,10 @@
 import { refundTransaction } from '@purser/wire/refunds'
 
-import { auditEvent } from '../domain/audit.ts'
 import { parseAmount } from '../domain/money.ts'
 import { created, refuse } from '../http/answers.ts'
 import { isIdempotencyKey } from '../http/idempotency-key.ts'
 import type { Serve } from '../http/serve.ts'
-import type { RouteContext } from './context.ts'
+import { eventBy, type RouteContext } from './context.ts'
 import { replayed } from './payments.ts'
 import { toWire } from './transactions.ts'
 
@@ -20,14 +19,7 @@ export function serveRefunds(
     const nowMs = now()
     const refundId = ids.next('transaction')
     // The store adds the payment, and records the second one only if another account has paid.
-    const event = () =>
-      auditEvent(caller, caller, {
-        id: ids.next('auditEvent'),
-        type: 'payment.refunded',
-        subjectId: refundId,
-        data: {},
-        atMs: nowMs,
-      })
+    const event = () => eventBy({ ids, now }, caller, 'payment.refunded', refundId, { atMs: nowMs })
     const outcome = await store.refund(
       {
         caller,

@@ -8,7 +8,6 @@ import {
   type SellerVerification,
 } from '@purser/wire/sellers'
 
-import { auditEvent } from '../domain/audit.ts'
 import { isPublicSuffix, normalizeHostName } from '../domain/host-name.ts'
 import type { Caller, ListedSeller } from '../domain/records.ts'
 import { challengeFor } from '../domain/seller-verification.ts'
@@ -18,7 +17,7 @@ import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
 import { TokenBuckets } from '../http/token-buckets.ts'
 import { parseExactly } from '../http/validation/exact-json.ts'
-import { toTimestamp, type RouteContext } from './context.ts'
+import { eventBy, toTimestamp, type RouteContext } from './context.ts'
 
 /** Rate limit of domain checks per account. */
 const verificationQuota = { requests: 10, seconds: 60 }
@@ -43,11 +42,8 @@ export function serveSellers(
       createdAtMs: nowMs,
       isPending: isRequired,
     }
-    const event = auditEvent(caller, caller, {
-      id: ids.next('auditEvent'),
-      type: 'seller.created',
-      subjectId: seller.id,
-      data: { domain: seller.domain },
+    const event = eventBy({ ids, now }, caller, 'seller.created', seller.id, {
+      data: { domain },
       atMs: nowMs,
     })
     const outcome = await store.createSeller(seller, event)
@@ -98,13 +94,8 @@ export function serveSellers(
     }
     const proof = await proveDomain(seller.domain, challenge)
     if (proof !== 'proved') return ok({ ...verification, missing: proof.missing })
-    const event = auditEvent(caller, caller, {
-      id: ids.next('auditEvent'),
-      type: 'seller.verified',
-      subjectId: seller.id,
-      data: { domain: seller.domain },
-      atMs: timeIn(caller, now),
-    })
+    const data = { domain: seller.domain }
+    const event = eventBy({ ids, now }, caller, 'seller.verified', seller.id, { data })
     const outcome = await store.claimDomain(seller, event)
     return outcome === 'claimed' ? ok({ ...verification, status: 'verified' }) : refuse(outcome)
   })
@@ -115,14 +106,7 @@ export function serveSellers(
     if (domain.includes('\0')) return refuse('not_found')
     const { environment } = caller
     // The store adds the seller and its account when it releases the domain.
-    const event = (atMs: number) =>
-      auditEvent(caller, caller, {
-        id: ids.next('auditEvent'),
-        type: 'seller.released',
-        subjectId: '',
-        data: {},
-        atMs,
-      })
+    const event = (atMs: number) => eventBy({ ids, now }, caller, 'seller.released', '', { atMs })
     const events = { own: event(timeIn(caller, now)), theirs: event(now()) }
     const seller = await store.releaseDomain({ environment, domain }, events)
     if (!seller) return refuse('not_found')

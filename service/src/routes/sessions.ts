@@ -1,13 +1,12 @@
 import { environments } from '@purser/wire/fields'
 import { endSessionOfAccount, listSessions, type AccountSession } from '@purser/wire/sessions'
 
-import { auditEvent } from '../domain/audit.ts'
 import { sessionEndMs } from '../domain/session.ts'
 import { ok, refuse } from '../http/answers.ts'
 import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
 import type { StoredSession } from '../store/console/store.ts'
-import { accountMeant, toTimestamp, type RouteContext } from './context.ts'
+import { accountMeant, eventBy, toTimestamp, type RouteContext } from './context.ts'
 
 export function serveSessions(serve: Serve, { store, now, ids }: RouteContext): void {
   serve(listSessions, async ({ caller, query, url, session: current }) => {
@@ -25,14 +24,8 @@ export function serveSessions(serve: Serve, { store, now, ids }: RouteContext): 
     const account = await accountMeant(caller, query.account_id, store)
     if (typeof account === 'string') return refuse(account)
     // The store records it in the session's environment, if it has only one.
-    const scope = { ...account, environment: environments[0] }
-    const event = auditEvent(caller, scope, {
-      id: ids.next('auditEvent'),
-      type: 'session.ended',
-      subjectId: params.session_id,
-      data: {},
-      atMs: now(),
-    })
+    const actor = { ...account, environment: environments[0], keyId: caller.keyId }
+    const event = eventBy({ ids, now }, actor, 'session.ended', params.session_id)
     const isEnded = await store.endSessionById({ ...account, id: params.session_id }, event)
     return isEnded ? ok({ ended: true }) : refuse('not_found')
   })

@@ -1,10 +1,8 @@
 import { advanceTestClock, getTestClock, type TestClock } from '@purser/wire/limits/test-clock'
 
-import { auditEvent } from '../domain/audit.ts'
-import { timeIn } from '../domain/time/test-clock.ts'
 import { ok, refuse } from '../http/answers.ts'
 import type { Serve } from '../http/serve.ts'
-import { toTimestamp, type RouteContext } from './context.ts'
+import { eventBy, toTimestamp, type RouteContext } from './context.ts'
 
 /** The clock of a sandbox. */
 export function serveTestClock(
@@ -18,13 +16,7 @@ export function serveTestClock(
 
   serve(advanceTestClock, async ({ caller, body }) => {
     if (caller.environment !== 'sandbox') return refuse('sandbox_only')
-    const event = auditEvent(caller, caller, {
-      id: ids.next('auditEvent'),
-      type: 'test_clock.advanced',
-      subjectId: caller.accountId,
-      data: {},
-      atMs: timeIn(caller, now),
-    })
+    const event = eventBy({ ids, now }, caller, 'test_clock.advanced', caller.accountId)
     const outcome = await store.advanceClock(caller, body.seconds * 1_000, event)
     return outcome.outcome === 'advanced' ? ok(toWire(outcome.offsetMs)) : refuse(outcome.code)
   })

@@ -9,8 +9,7 @@ import {
 import { environments, type Environment } from '@purser/wire/fields'
 import { interfaceVersion } from '@purser/wire/openapi'
 
-import { auditEvent } from '../../domain/audit.ts'
-import type { Account, Caller } from '../../domain/records.ts'
+import type { Account } from '../../domain/records.ts'
 import {
   csrfTokenOf,
   mintSessionToken,
@@ -23,7 +22,7 @@ import type { Authentication, CallerSession } from '../../http/authentication.ts
 import type { Serve } from '../../http/serve.ts'
 import { endedCookie, isSecureRequest, sessionCookie } from '../../http/session-cookie.ts'
 import type { MaybePromise } from '../../http/maybe-promise.ts'
-import { toTimestamp, type RouteContext } from '../context.ts'
+import { eventBy, toTimestamp, type RouteContext } from '../context.ts'
 
 export interface SessionContext extends Pick<RouteContext, 'store' | 'now' | 'ids' | 'randomBytes' | 'site'> {
   /** Identifies the caller from an `Authorization` header. */
@@ -66,7 +65,7 @@ export function serveConsoleSession(serve: Serve, context: SessionContext): void
 
   serve(endSession, async ({ caller, session, header }) => {
     if (!session) return refuse('no_session')
-    await store.endSession(session, sessionEvent(context, caller, session.id, 'session.ended'))
+    await store.endSession(session, eventBy(context, caller, 'session.ended', session.id, { atMs: now() }))
     const isSecure = isSecureRequest(header('x-forwarded-proto'), site)
     return ok({ ended: true }, { 'set-cookie': endedCookie(isSecure) })
   })
@@ -121,17 +120,8 @@ export async function beginSession(
     environment: signIn.environment ?? environments[0],
     keyId: signIn.keyId ?? session.id,
   }
-  await context.store.createSession(session, sessionEvent(context, caller, session.id, 'session.started'))
+  await context.store.createSession(session, eventBy(context, caller, 'session.started', session.id))
   return { session: { ...session, text } }
-}
-
-function sessionEvent(
-  { ids, now }: Pick<RouteContext, 'ids' | 'now'>,
-  caller: Pick<Caller, 'accountId' | 'environment' | 'keyId'>,
-  subjectId: string,
-  type: 'session.started' | 'session.ended',
-) {
-  return auditEvent(caller, caller, { id: ids.next('auditEvent'), type, subjectId, data: {}, atMs: now() })
 }
 
 function oneOfTwo(body: unknown): Answer {

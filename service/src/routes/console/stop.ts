@@ -1,12 +1,11 @@
 import { resumeAgents, stopAgents } from '@purser/wire/console/stop'
 
-import { auditEvent, dataOfResumption, dataOfStop, toOutstanding } from '../../domain/audit.ts'
-import { timeIn } from '../../domain/time/test-clock.ts'
+import { dataOfResumption, dataOfStop, toOutstanding } from '../../domain/audit.ts'
 import type { Caller } from '../../domain/records.ts'
 import { ok, refuse } from '../../http/answers.ts'
 import { isIdempotencyKey } from '../../http/idempotency-key.ts'
 import type { Serve } from '../../http/serve.ts'
-import type { RouteContext } from '../context.ts'
+import { eventBy, type RouteContext } from '../context.ts'
 
 export function serveConsoleStop(
   serve: Serve,
@@ -20,7 +19,9 @@ export function serveConsoleStop(
     const stopId = isNamed ? ids.ofStop(caller, idempotencyKey) : ids.next('stop')
     const outcome = await store.stopMandates(caller, { ...byCaller(caller), stopId })
     if (outcome.pausedNow > 0 || !isNamed || !(await isRecorded(caller, stopId)))
-      await record(caller, 'agents.stopped', stopId, dataOfStop(outcome))
+      await store.recordEvent(
+        eventBy({ ids, now }, caller, 'agents.stopped', stopId, { data: dataOfStop(outcome) }),
+      )
     return ok({
       stop_id: stopId,
       paused_mandates: outcome.mandateIds.length,
@@ -34,7 +35,11 @@ export function serveConsoleStop(
     const stopId = body.stop_id ?? null
     const { mandateIds, failure } = await store.resumeMandates(caller, { ...byCaller(caller), stopId })
     if (mandateIds.length > 0)
-      await record(caller, 'agents.resumed', stopId ?? caller.accountId, dataOfResumption(mandateIds))
+      await store.recordEvent(
+        eventBy({ ids, now }, caller, 'agents.resumed', stopId ?? caller.accountId, {
+          data: dataOfResumption(mandateIds),
+        }),
+      )
     if (failure) throw failure
     return ok({ resumed_mandates: mandateIds.length })
   })
@@ -46,15 +51,5 @@ export function serveConsoleStop(
   async function isRecorded(caller: Caller, stopId: string): Promise<boolean> {
     const filter = { type: 'agents.stopped', subjectId: stopId } as const
     return (await store.listAuditEvents(caller, filter, { limit: 1 })).items.length > 0
-  }
-
-  function record(
-    caller: Caller,
-    type: 'agents.stopped' | 'agents.resumed',
-    subjectId: string,
-    data: Readonly<Record<string, unknown>>,
-  ): Promise<void> {
-    const details = { id: ids.next('auditEvent'), type, subjectId, data, atMs: timeIn(caller, now) }
-    return store.recordEvent(auditEvent(caller, caller, details))
   }
 }
