@@ -8,41 +8,33 @@ import { captureSeconds } from '@purser/wire/mandates'
 import type { VerificationFailure } from '@purser/wire/payments'
 
 import { parseAmount } from '../domain/money.ts'
-import { checkProof, checkProofContent } from '../domain/proof.ts'
 import type { Caller, Hold } from '../domain/records.ts'
 import { ok, refuse, type Answer } from '../http/answers.ts'
 import { isIdempotencyKey } from '../http/idempotency-key.ts'
 import type { Serve } from '../http/serve.ts'
-import { eventBy, toTimestamp, type RouteContext, type VerificationRefusal } from './context.ts'
-import { attemptOf, checkByTestClock, countFailure, replayed, statusAt } from './payments.ts'
+import type { CaptureAttempt } from '../store/store.ts'
+import { eventBy, toTimestamp, type RouteContext } from './context.ts'
+import { attemptOf, checkInTime, countFailure, refuseAttempt, replayed, statusAt } from './payments.ts'
 
 /** Payments in two steps: authorized first, then captured or voided by the merchant. */
 export function serveAuthorizations(serve: Serve, context: RouteContext): void {
-  const { store, now, ids, proofKeys, decisions } = context
+  const { store, now, ids, decisions } = context
 
   serve(authorize, async ({ caller, body, header }) => {
     const idempotencyKey = header('idempotency-key') ?? null
     if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey))
-      return refused(caller, 'invalid_idempotency_key')
-    const { proof, merchant_domain: merchantDomain } = body
-    const expected = { amount: body.expected_amount, currency: body.expected_currency ?? 'USDC' }
-    const keys = proofKeys[caller.environment]
+      return refuseAttempt(context, caller, 'invalid_idempotency_key')
     const nowMs = now()
     const attempt = { ...attemptOf(caller, body, idempotencyKey), nowMs }
 
-    let failure = checkProof(proof, expected, keys, nowMs) // 1, 2, 3
-    if (failure === 'proof_expired') failure = await checkByTestClock(store, caller, body, { keys, nowMs })
-    const mayBeRetry = failure === 'proof_expired' && idempotencyKey !== null
-    if (mayBeRetry && !checkProofContent(proof, expected, keys)) {
-      // The window has closed for new authorizations, but not for replaying one that was made in time.
-      const late = await store.settleLateAuthorization(attempt)
-      if (late.outcome === 'replayed') return authorized(caller, late.hold, { isReplay: true })
-    }
-    if (failure) return notAuthorized(caller, merchantDomain, failure)
+    const { failure, mayBeRetry } = await checkInTime(context, attempt, body, nowMs) // 1, 2, 3
+    const late = mayBeRetry ? await store.settleLateAuthorization(attempt) : undefined
+    if (late?.outcome === 'replayed') return authorized(caller, late.hold, { isReplay: true })
+    if (failure) return notAuthorized(attempt, failure)
 
     const seconds = body.capture_seconds ?? captureSeconds.default
     // In the log of the account that pays, which the store fills in.
-    const event = eventBy(context, caller, 'payment.authorized', proof.nonce, { atMs: nowMs })
+    const event = eventBy(context, caller, 'payment.authorized', attempt.nonce, { atMs: nowMs })
     const outcome = await store.authorize({ ...attempt, captureSeconds: seconds }, event) // 4
     switch (outcome.outcome) {
       case 'authorized':
@@ -50,9 +42,9 @@ export function serveAuthorizations(serve: Serve, context: RouteContext): void {
       case 'replayed':
         return authorized(caller, outcome.hold, { isReplay: true })
       case 'failed':
-        return notAuthorized(caller, merchantDomain, outcome.reason)
+        return notAuthorized(attempt, outcome.reason)
       case 'refused':
-        return refused(caller, outcome.code)
+        return refuseAttempt(context, caller, outcome.code)
       default:
         return outcome satisfies never
     }
@@ -70,10 +62,9 @@ export function serveAuthorizations(serve: Serve, context: RouteContext): void {
       nowMs: now(),
     })
     if (outcome.outcome === 'refused') return refuse(outcome.code)
-    const isReplay = outcome.outcome === 'replayed'
     decisions?.countVerification(caller.environment, outcome.outcome)
     const answer = { verified: true, transaction_id: outcome.transactionId, amount: outcome.amountText }
-    return isReplay ? ok(answer, replayed) : ok(answer)
+    return ok(answer, outcome.outcome === 'replayed' ? replayed : undefined)
   })
 
   serve(voidAuthorization, async ({ caller, params: { nonce } }) => {
@@ -96,22 +87,11 @@ export function serveAuthorizations(serve: Serve, context: RouteContext): void {
   ): Promise<Answer> {
     decisions?.countVerification(caller.environment, isReplay ? 'replayed' : 'authorized')
     const authorization = toWire(hold, await timeOf(hold))
-    const body = { authorized: true, authorization }
-    return isReplay ? ok(body, replayed) : ok(body)
+    return ok({ authorized: true, authorization }, isReplay ? replayed : undefined)
   }
 
-  function refused(caller: Caller, code: VerificationRefusal): Answer {
-    decisions?.countVerification(caller.environment, 'refused', code)
-    return refuse(code)
-  }
-
-  async function notAuthorized(
-    caller: Caller,
-    merchantDomain: string,
-    reason: VerificationFailure,
-  ): Promise<Answer> {
-    decisions?.countVerification(caller.environment, 'failed', reason)
-    await countFailure(context, caller, { merchantDomain, reason })
+  async function notAuthorized(attempt: CaptureAttempt, reason: VerificationFailure): Promise<Answer> {
+    await countFailure(context, attempt, reason)
     return { status: 402, body: { authorized: false, reason } }
   }
 }

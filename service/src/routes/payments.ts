@@ -15,20 +15,13 @@ import {
 import { normalizeHostName } from '../domain/host-name.ts'
 import { parseAmount } from '../domain/money.ts'
 import { holdDefaults } from '../domain/new-records.ts'
-import {
-  checkProof,
-  checkProofContent,
-  holdGraceMs,
-  signProof,
-  validityWindowMs,
-  type ProofKeys,
-} from '../domain/proof.ts'
+import { checkProof, checkProofContent, holdGraceMs, signProof, validityWindowMs } from '../domain/proof.ts'
 import type { Caller, Hold } from '../domain/records.ts'
 import { timeIn } from '../domain/time/test-clock.ts'
 import { created, ok, refuse, type Answer } from '../http/answers.ts'
 import { isIdempotencyKey } from '../http/idempotency-key.ts'
 import type { Serve } from '../http/serve.ts'
-import type { CaptureAttempt, Store } from '../store/store.ts'
+import type { CaptureAttempt } from '../store/store.ts'
 import { consoleUrl, requesterOf, toReference } from './approvals.ts'
 import {
   eventBy,
@@ -42,10 +35,9 @@ import {
 } from './context.ts'
 import { refusalDetailsOf } from './limits.ts'
 
-export function servePayments(
-  serve: Serve,
-  { store, now, ids, proofKeys, site, tally, decisions }: RouteContext,
-): void {
+export function servePayments(serve: Serve, context: RouteContext): void {
+  const { store, now, ids, proofKeys, site, decisions } = context
+
   serve(issueProof, async ({ caller, session, body, header }) => {
     if (caller.environment === 'production') return refuse('production_payments_not_supported')
     if (!speaksFor(caller, body.agent_id)) return refuse('insufficient_scope')
@@ -118,42 +110,33 @@ export function servePayments(
     async ({ caller, body, header, confirmCaller, callerIsConfirmed }) => {
       const idempotencyKey = header('idempotency-key') ?? null
       if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey))
-        return refused(caller, 'invalid_idempotency_key')
-      const { proof, merchant_domain: merchantDomain } = body
-      const expected = { amount: body.expected_amount, currency: body.expected_currency ?? 'USDC' }
-      const keys = proofKeys[caller.environment]
+        return refuseAttempt(context, caller, 'invalid_idempotency_key')
       const attempt = attemptOf(caller, body, idempotencyKey)
       const nowMs = now()
 
-      let failure = checkProof(proof, expected, keys, nowMs) // 1, 2, 3
-      if (failure === 'proof_expired') failure = await checkByTestClock(store, caller, body, { keys, nowMs })
-      if (
-        failure === 'proof_expired' &&
-        idempotencyKey !== null &&
-        !checkProofContent(proof, expected, keys)
-      ) {
-        // The window has closed for new payments, but not for replaying one that was made in time.
-        const late = await store.settleLate({ ...attempt, nowMs })
-        if (late.outcome === 'replayed') return verified(caller, late.transactionId, { isReplay: true })
-      }
+      const { failure, mayBeRetry } = await checkInTime(context, attempt, body, nowMs) // 1, 2, 3
+      const late = mayBeRetry ? await store.settleLate({ ...attempt, nowMs }) : undefined
+      if (late?.outcome === 'replayed') return verified(caller, late.transactionId, { isReplay: true })
       if (failure) {
-        if (confirmCaller && !(await confirmCaller())) return refused(caller, 'invalid_api_key')
-        return notVerified(caller, merchantDomain, failure)
+        if (confirmCaller && !(await confirmCaller()))
+          return refuseAttempt(context, caller, 'invalid_api_key')
+        return notVerified(attempt, failure)
       }
 
       const transactionId = ids.next('transaction')
       const outcome = await store.capture({ ...attempt, transactionId, nowMs }) // 4 to 8
       if (outcome.outcome === 'captured') callerIsConfirmed()
-      else if (confirmCaller && !(await confirmCaller())) return refused(caller, 'invalid_api_key')
+      else if (confirmCaller && !(await confirmCaller()))
+        return refuseAttempt(context, caller, 'invalid_api_key')
       switch (outcome.outcome) {
         case 'captured':
           return verified(caller, outcome.transactionId, { isReplay: false })
         case 'replayed':
           return verified(caller, outcome.transactionId, { isReplay: true })
         case 'failed':
-          return notVerified(caller, merchantDomain, outcome.reason)
+          return notVerified(attempt, outcome.reason)
         case 'refused':
-          return refused(caller, outcome.code)
+          return refuseAttempt(context, caller, outcome.code)
         default:
           return outcome satisfies never
       }
@@ -163,22 +146,11 @@ export function servePayments(
 
   function verified(caller: Caller, transactionId: string, { isReplay }: { isReplay: boolean }): Answer {
     decisions?.countVerification(caller.environment, isReplay ? 'replayed' : 'captured')
-    const body = { verified: true, transaction_id: transactionId }
-    return isReplay ? ok(body, replayed) : ok(body)
+    return ok({ verified: true, transaction_id: transactionId }, isReplay ? replayed : undefined)
   }
 
-  function refused(caller: Caller, code: VerificationRefusal): Answer {
-    decisions?.countVerification(caller.environment, 'refused', code)
-    return refuse(code)
-  }
-
-  async function notVerified(
-    caller: Caller,
-    merchantDomain: string,
-    reason: VerificationFailure,
-  ): Promise<Answer> {
-    decisions?.countVerification(caller.environment, 'failed', reason)
-    await countFailure({ store, tally }, caller, { merchantDomain, reason })
+  async function notVerified(attempt: CaptureAttempt, reason: VerificationFailure): Promise<Answer> {
+    await countFailure(context, attempt, reason)
     return { status: 402, body: { verified: false, reason } }
   }
 
@@ -209,18 +181,25 @@ export function servePayments(
 }
 
 /**
- * Checks a proof whose window is over, or has not begun, by the clock of the service: the account that pays may have
- * advanced its own. It is asked for only if we have signed the proof, so that no payment without such a clock reads more.
+ * Steps 1 to 3 of a proof, by the clock of the service and that of the account that pays. `mayBeRetry`: the window has closed
+ * for new payments, but not for replaying one that was made in time.
  */
-export async function checkByTestClock(
-  store: Pick<Store, 'readClockOfMandate'>,
-  { environment }: Caller,
+export async function checkInTime(
+  { store, proofKeys }: Pick<RouteContext, 'store' | 'proofKeys'>,
+  { caller: { environment }, idempotencyKey }: CaptureAttempt,
   { proof, expected_amount: amount, expected_currency: currency = 'USDC' }: VerifyRequest,
-  { keys, nowMs }: { readonly keys: ProofKeys; readonly nowMs: number },
-): Promise<ReturnType<typeof checkProof>> {
-  if (environment !== 'sandbox' || checkProofContent(proof, proof, keys)) return 'proof_expired'
-  const offsetMs = await store.readClockOfMandate(proof.mandateId, environment)
-  return offsetMs === 0 ? 'proof_expired' : checkProof(proof, { amount, currency }, keys, nowMs + offsetMs)
+  nowMs: number,
+) {
+  const keys = proofKeys[environment]
+  const check = (atMs: number) => checkProof(proof, { amount, currency }, keys, atMs)
+  let failure = check(nowMs)
+  // The clock is asked for only if we have signed the proof, so that no payment without one reads more.
+  if (failure === 'proof_expired' && environment === 'sandbox' && !checkProofContent(proof, proof, keys)) {
+    const offsetMs = await store.readClockOfMandate(proof.mandateId, environment)
+    if (offsetMs !== 0) failure = check(nowMs + offsetMs)
+  }
+  const isLate = failure === 'proof_expired' && idempotencyKey !== null
+  return { failure, mayBeRetry: isLate && !checkProofContent(proof, { amount, currency }, keys) }
 }
 
 /** The attempt of a caller to collect the payment of a proof. */
@@ -243,12 +222,23 @@ export function attemptOf(
   }
 }
 
-/** Counts a failed verification for the seller of the caller's account, if it has registered the domain. */
+/** Counts and answers an attempt that is refused before the proof is checked, or because of who made it. */
+export function refuseAttempt(
+  { decisions }: Pick<RouteContext, 'decisions'>,
+  { environment }: Caller,
+  code: VerificationRefusal,
+): Answer {
+  decisions?.countVerification(environment, 'refused', code)
+  return refuse(code)
+}
+
+/** Counts a failed verification, also for the seller of the caller's account, if it has registered the domain. */
 export async function countFailure(
-  { store, tally }: Pick<RouteContext, 'store' | 'tally'>,
-  caller: Caller,
-  { merchantDomain, reason }: { readonly merchantDomain: string; readonly reason: VerificationFailure },
+  { store, tally, decisions }: Pick<RouteContext, 'store' | 'tally' | 'decisions'>,
+  { caller, merchantDomain }: CaptureAttempt,
+  reason: VerificationFailure,
 ): Promise<void> {
+  decisions?.countVerification(caller.environment, 'failed', reason)
   const domain = normalizeHostName(merchantDomain)
   // Unknown domains are not counted. If the store fails, nothing is counted, but the response is still correct.
   const isOwn = await store.ownsDomain({ ...caller, domain }).catch(() => false)
