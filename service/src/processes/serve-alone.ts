@@ -1,7 +1,7 @@
 import type { Config } from '../settings/config.ts'
 import { startService, type RunningService } from '../start/start.ts'
-import { explainStartFailure, tellStartFailure } from './start-failure.ts'
-import { stopMessage } from './stop-message.ts'
+import { tellStartFailure } from './start-failure.ts'
+import { stopOnSignals } from './stop-on-signals.ts'
 import { welcome } from './welcome.ts'
 
 /** Starts the service in this process; resolves to whether it started. */
@@ -9,14 +9,12 @@ export async function serveAlone(config: Config, calledAs: string): Promise<bool
   try {
     const service = await startService(config)
     // A signal may arrive as soon as the welcome is printed.
-    stopOnSignals(service, config)
+    stopOnSignals(config, { stop: (drainMs) => finish(service, drainMs) })
     console.log(welcome(service, config))
     void service.ended.then((cause) => giveUp(service, cause))
     return true
   } catch (error) {
-    const failure = explainStartFailure(error, calledAs)
-    if (failure === undefined) throw error
-    tellStartFailure(failure)
+    tellStartFailure(error, calledAs)
     return false
   }
 }
@@ -31,22 +29,12 @@ async function giveUp(service: RunningService, cause: unknown): Promise<never> {
   process.exit(1)
 }
 
-/** Shuts down gracefully at the first signal, draining first at SIGTERM; a second signal exits immediately. */
-function stopOnSignals(service: RunningService, { drainSeconds }: Config): void {
-  let isStopping = false
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
-      if (isStopping) process.exit(1)
-      isStopping = true
-      const seconds = signal === 'SIGTERM' ? drainSeconds : 0
-      console.log(stopMessage(seconds))
-      service.stop(seconds * 1_000).then(
-        () => process.exit(0),
-        (error: unknown) => {
-          console.error('Purser could not shut down gracefully:', error)
-          process.exit(1)
-        },
-      )
-    })
+async function finish(service: RunningService, drainMs: number): Promise<never> {
+  try {
+    await service.stop(drainMs)
+  } catch (error) {
+    console.error('Purser could not shut down gracefully:', error)
+    process.exit(1)
   }
+  process.exit(0)
 }

@@ -1,7 +1,7 @@
 import { warningsOf, type Config } from '../settings/config.ts'
 import { writeLogLine } from './log-line.ts'
 import { outliveReaders } from './standard-streams.ts'
-import { explainStartFailure, tellStartFailure } from './start-failure.ts'
+import { tellStartFailure } from './start-failure.ts'
 
 /**
  * Starts the service, in this process or in several; it runs until a signal. Resolves to whether it started. If not,
@@ -28,9 +28,7 @@ async function isLedgerFit(config: Config, calledAs: string): Promise<boolean> {
     for (const msg of await checkLedgerPlace(config, 'start')) writeLogLine({ level: 'warn', msg }, config)
     return true
   } catch (error) {
-    const failure = explainStartFailure(error, calledAs)
-    if (failure === undefined) throw error
-    tellStartFailure(failure)
+    tellStartFailure(error, calledAs)
     return false
   }
 }

@@ -10,8 +10,8 @@ import { writeLogLine, type LogLine } from './log-line.ts'
 import { listenForMetrics } from '../start/listening.ts'
 import type { MetricsServer } from '../metrics/metrics-server.ts'
 import { WorkerMetrics } from '../metrics/worker-metrics.ts'
-import { explainStartFailure, tellStartFailure } from './start-failure.ts'
-import { stopMessage } from './stop-message.ts'
+import { refuseStart, tellStartFailure } from './start-failure.ts'
+import { stopOnSignals } from './stop-on-signals.ts'
 import { codeOf } from '../store/error-code.ts'
 import { welcome } from './welcome.ts'
 import type { FromStart, FromWorker, ToWorker } from './worker-messages.ts'
@@ -23,20 +23,18 @@ import type { FromStart, FromWorker, ToWorker } from './worker-messages.ts'
  */
 export async function serveWithWorkers(config: Config, calledAs: string): Promise<boolean> {
   const crew = new Crew(config, calledAs)
-  stopOnSignals(crew, config)
+  stopOnSignals(config, { stop: (drainMs) => finish(crew, drainMs), kill: () => crew.kill() })
   let metricsServer: MetricsServer | undefined
   try {
     metricsServer = await listenForMetrics(config, () => crew.scrape())
   } catch (error) {
-    const failure = explainStartFailure(error, calledAs)
-    if (failure === undefined) throw error
-    tellStartFailure(failure)
+    tellStartFailure(error, calledAs)
     return false
   }
   // The first one starts alone: it creates the keys of an empty store, and reports problems that would affect all.
   const first = await crew.start()
   if (first.kind === 'failed') {
-    tellStartFailure(first.message)
+    refuseStart(first.message)
     await metricsServer?.close()
     return false
   }
@@ -191,23 +189,6 @@ class Crew {
 
   #log(msg: string, level: LogLine['level'] = 'error'): void {
     writeLogLine({ level, msg }, this.#config)
-  }
-}
-
-/** Shuts down gracefully at the first signal, draining first at SIGTERM; a second signal exits immediately. */
-function stopOnSignals(crew: Crew, { drainSeconds }: Config): void {
-  let isStopping = false
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
-      if (isStopping) {
-        crew.kill()
-        process.exit(1)
-      }
-      isStopping = true
-      const seconds = signal === 'SIGTERM' ? drainSeconds : 0
-      console.log(stopMessage(seconds))
-      void finish(crew, seconds * 1_000)
-    })
   }
 }
 
