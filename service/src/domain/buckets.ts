@@ -1,6 +1,8 @@
 import { addMicro, type MicroUsdc } from './money.ts'
 
-const quarterMs = 15 * 60_000
+export const quarterMs = 15 * 60_000
+export const hourMs = 4 * quarterMs
+export const dayMs = 24 * hourMs
 
 /** The start of the quarter of an hour that contains a time. */
 export function quarterStart(atMs: number): number {
@@ -9,7 +11,7 @@ export function quarterStart(atMs: number): number {
 
 /** The start of the UTC day that contains a time. */
 export function dayStart(atMs: number): number {
-  return atMs - (atMs % (96 * quarterMs))
+  return atMs - (atMs % dayMs)
 }
 
 /** The activity in one bucket of time. */
@@ -23,22 +25,17 @@ export interface Bucket {
   readonly deniedCount: number
 }
 
-/** Consecutive buckets of equal width. */
-export interface BucketRange {
-  readonly startsAtMs: number
-  readonly widthMs: number
-  readonly count: number
+/** The starts of consecutive buckets of equal width, and the end of the last one. */
+export function startsOf(firstMs: number, widthMs: number, count: number): number[] {
+  return Array.from({ length: count + 1 }, (_, index) => firstMs + index * widthMs)
 }
 
-/** The activity per bucket, including empty ones; activity outside all buckets is ignored. */
-export function sumBuckets(parts: readonly Bucket[], { startsAtMs, widthMs, count }: BucketRange): Bucket[] {
-  const buckets = Array.from({ length: count }, (_, index) => emptyBucket(startsAtMs + index * widthMs))
-  for (const part of parts) {
-    const index = Math.floor((part.startsAtMs - startsAtMs) / widthMs)
-    const bucket = buckets[index]
-    if (bucket) buckets[index] = add(bucket, part)
-  }
-  return buckets
+/** The sums of activity between each start and the next; activity outside is ignored. */
+export function sumBetween(parts: readonly Bucket[], startsMs: readonly number[]): Bucket[] {
+  return startsMs.slice(0, -1).map((startsAtMs, index) => {
+    const isWithin = (part: Bucket) => part.startsAtMs >= startsAtMs && part.startsAtMs < startsMs[index + 1]!
+    return parts.filter(isWithin).reduce(add, emptyBucket(startsAtMs))
+  })
 }
 
 function emptyBucket(startsAtMs: number): Bucket {

@@ -1,6 +1,5 @@
-import { quarterStart, type Bucket } from './buckets.ts'
+import { hourMs, quarterMs, quarterStart, startsOf } from './buckets.ts'
 import { calendarPeriodAt } from './time/calendar.ts'
-import type { MicroUsdc } from './money.ts'
 
 export type SpendingPeriod = '24h' | '7d' | '30d'
 
@@ -14,9 +13,6 @@ export interface SpendingPeriods {
   readonly previousMs: readonly number[]
 }
 
-const quarterMs = 15 * 60_000
-const hourMs = 4 * quarterMs
-
 /**
  * The last 24 hours by hour, or the last days by day, with today. Days start at midnight of the time zone. The end is that
  * of the current quarter of an hour.
@@ -27,8 +23,8 @@ export function spendingPeriods(
 ): SpendingPeriods {
   const endMs = quarterStart(nowMs) + quarterMs
   if (period === '24h') {
-    const starts = (firstMs: number) => Array.from({ length: 25 }, (_, index) => firstMs + index * hourMs)
-    return { startsMs: starts(endMs - 24 * hourMs), previousMs: starts(endMs - 48 * hourMs) }
+    const starts = (hours: number) => startsOf(endMs - hours * hourMs, hourMs, 24)
+    return { startsMs: starts(24), previousMs: starts(48) }
   }
   const days = period === '7d' ? 7 : 30
   const midnightsMs = [calendarPeriodAt({ calendar: 'day', timeZone }, nowMs).startsAtMs]
@@ -54,25 +50,4 @@ export function commonWidth(timesMs: readonly number[]): number {
 
 function greatestDivisor(one: number, other: number): number {
   return other === 0 ? one : greatestDivisor(other, one % other)
-}
-
-/** The sums of activity between each start and the next. */
-export function sumBetween(parts: readonly Bucket[], startsMs: readonly number[]): Bucket[] {
-  return startsMs.slice(0, -1).map((startsAtMs, index) => {
-    const within = parts.filter(
-      (part) => part.startsAtMs >= startsAtMs && part.startsAtMs < startsMs[index + 1]!,
-    )
-    const sum = (of: (part: Bucket) => number) => within.reduce((total, part) => total + of(part), 0)
-    const sumMicro = (of: (part: Bucket) => bigint) =>
-      within.reduce((total, part) => total + of(part), 0n) as MicroUsdc
-    return {
-      startsAtMs,
-      paidCount: sum(({ paidCount }) => paidCount),
-      paidMicro: sumMicro(({ paidMicro }) => paidMicro),
-      refundedCount: sum(({ refundedCount }) => refundedCount),
-      refundedMicro: sumMicro(({ refundedMicro }) => refundedMicro),
-      approvedCount: sum(({ approvedCount }) => approvedCount),
-      deniedCount: sum(({ deniedCount }) => deniedCount),
-    }
-  })
 }

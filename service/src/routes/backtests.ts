@@ -1,5 +1,6 @@
 import { backtestMandate, type Backtest } from '@purser/wire/mandates/backtests'
 
+import { dayMs } from '../domain/buckets.ts'
 import { addMicro, formatSum, type MicroUsdc } from '../domain/money.ts'
 import type { PolicyDecision } from '../domain/policy.ts'
 import { timeIn } from '../domain/time/test-clock.ts'
@@ -21,7 +22,7 @@ export function serveBacktests(
   serve(backtestMandate, async ({ caller, params, body }) => {
     // The end is inclusive, to the millisecond.
     const toMs = body.to === undefined ? timeIn(caller, now) + 1 : readDateTime(body.to)
-    const fromMs = body.from === undefined ? toMs - defaultDays * 86_400_000 : readDateTime(body.from)
+    const fromMs = body.from === undefined ? toMs - defaultDays * dayMs : readDateTime(body.from)
     if (!(fromMs < toMs)) {
       return unprocessable([
         errorOf('value_error', ['body', 'to'], body.to, { error: '`to` must be later than `from`' }),

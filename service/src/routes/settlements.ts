@@ -1,7 +1,7 @@
 import { maxItems } from '@purser/wire/lengths'
 import { getSettlements } from '@purser/wire/accounting/settlements'
 
-import { dayStart } from '../domain/buckets.ts'
+import { dayMs, dayStart } from '../domain/buckets.ts'
 import { formatSigned } from '../domain/money.ts'
 import { timeIn } from '../domain/time/test-clock.ts'
 import { ok, refuse, unprocessable } from '../http/answers.ts'
@@ -9,7 +9,6 @@ import type { Serve } from '../http/serve.ts'
 import type { Activity } from '../store/console/store.ts'
 import type { RouteContext } from './context.ts'
 
-const dayMs = 24 * 3_600_000
 const defaultDays = 30
 
 export function serveSettlements(serve: Serve, { store, now }: Pick<RouteContext, 'store' | 'now'>): void {

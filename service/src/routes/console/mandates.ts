@@ -8,7 +8,7 @@ import {
 import { budgetPathOf } from '../../domain/limits.ts'
 import { formatSum, type MicroUsdc } from '../../domain/money.ts'
 import type { Budget, Scope } from '../../domain/records.ts'
-import { quarterStart, sumBuckets } from '../../domain/buckets.ts'
+import { dayMs, hourMs, quarterStart, startsOf, sumBetween } from '../../domain/buckets.ts'
 import { timeIn } from '../../domain/time/test-clock.ts'
 import { ok, refuse } from '../../http/answers.ts'
 import { answerPage } from '../../http/pagination.ts'
@@ -22,8 +22,7 @@ import { toWireUsage } from '../limits.ts'
 import { toWire as toWireMandate } from '../mandates.ts'
 import { toWire as toWireProof } from '../payments.ts'
 
-const hourMs = 3_600_000
-const widths = { hour: hourMs, day: 24 * hourMs } as const
+const widths = { hour: hourMs, day: dayMs } as const
 
 /** Max displayed open holds of a mandate. */
 const mostOpenHolds = 100
@@ -98,7 +97,7 @@ export function serveConsoleMandates(
       mandate_id: mandate.id,
       step,
       spent_before: formatSum(before as MicroUsdc),
-      buckets: sumBuckets(parts, { startsAtMs, widthMs, count }).map(toWireActivity),
+      buckets: sumBetween(parts, startsOf(startsAtMs, widthMs, count)).map(toWireActivity),
     })
   })
 }

@@ -5,16 +5,22 @@ import { toOutstanding } from '../../domain/audit.ts'
 import { formatSigned, formatSum, type MicroUsdc } from '../../domain/money.ts'
 import { remainingBudget } from '../../domain/policy.ts'
 import type { Caller } from '../../domain/records.ts'
-import { quarterStart, sumBuckets, type Bucket } from '../../domain/buckets.ts'
+import {
+  dayMs,
+  dayStart,
+  hourMs,
+  quarterMs,
+  quarterStart,
+  startsOf,
+  sumBetween,
+  type Bucket,
+} from '../../domain/buckets.ts'
 import { timeIn } from '../../domain/time/test-clock.ts'
 import { ok } from '../../http/answers.ts'
 import type { Serve } from '../../http/serve.ts'
 import { readDateTime } from '../../domain/time/date-time.ts'
 import type { Activity, ConsoleMandate } from '../../store/console/store.ts'
 import { toTimestamp, type RouteContext } from '../context.ts'
-
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
 
 export function serveConsoleOverview(
   serve: Serve,
@@ -24,7 +30,7 @@ export function serveConsoleOverview(
     const nowMs = timeIn(caller, now)
     const dayStartsAtMs = dayStartOf(query.day_starts_at, caller, nowMs)
     // The last hour is incomplete, so the first quarter is between 23 and 24 hours ago.
-    const hoursStartMs = quarterStart(nowMs) + hourMs / 4 - dayMs
+    const hoursStartMs = quarterStart(nowMs) + quarterMs - dayMs
     const [budgets, checklist, all, denied] = await Promise.all([
       store.readBudgets(caller, nowMs),
       store.readChecklist(caller),
@@ -46,7 +52,7 @@ export function serveConsoleOverview(
       fromMs: hoursStartMs,
       isTotal: true,
     })
-    const hours = sumBuckets(all, { startsAtMs: hoursStartMs, widthMs: hourMs, count: 24 })
+    const hours = sumBetween(all, startsOf(hoursStartMs, hourMs, 24))
     const reasons = denialCodes
       .map((code) => ({
         reason_code: code,
@@ -54,7 +60,7 @@ export function serveConsoleOverview(
       }))
       .filter(({ denied_count }) => denied_count > 0)
       .sort((left, right) => right.denied_count - left.denied_count)
-    const [today] = sumBuckets(all, { startsAtMs: dayStartsAtMs, widthMs: 3 * dayMs, count: 1 })
+    const [today] = sumBetween(all, startsOf(dayStartsAtMs, 3 * dayMs, 1))
     return ok({
       at: toTimestamp(nowMs),
       day_starts_at: toTimestamp(dayStartsAtMs),
@@ -77,7 +83,7 @@ export function serveConsoleOverview(
 
 /** When the viewer's day began. A browser names the day of its own clock; a test clock may be whole days ahead of it. */
 function dayStartOf(askedAt: string | undefined, { clockOffsetMs = 0 }: Caller, nowMs: number): number {
-  if (askedAt === undefined) return nowMs - (nowMs % dayMs)
+  if (askedAt === undefined) return dayStart(nowMs)
   const asked = readDateTime(askedAt)
   const daysAhead = clockOffsetMs > 0 ? Math.max(0, Math.floor((nowMs - asked) / dayMs)) : 0
   return quarterStart(Math.min(Math.max(asked + daysAhead * dayMs, nowMs - 2 * dayMs), nowMs))

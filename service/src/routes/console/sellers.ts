@@ -2,18 +2,16 @@ import { listConsoleSellers, type SellerSummary } from '@purser/wire/console/sel
 import { verificationFailures } from '@purser/wire/payments'
 
 import { formatSum, type MicroUsdc } from '../../domain/money.ts'
-import { dayStart } from '../../domain/buckets.ts'
+import { dayMs, dayStart } from '../../domain/buckets.ts'
 import { timeIn } from '../../domain/time/test-clock.ts'
 import { answerPage } from '../../http/pagination.ts'
 import type { Serve } from '../../http/serve.ts'
 import { toTimestamp, type RouteContext } from '../context.ts'
 import { toWire as toWireSeller } from '../sellers.ts'
 
-const monthMs = 30 * 24 * 3_600_000
-
 export function serveConsoleSellers(serve: Serve, { store, now }: Pick<RouteContext, 'store' | 'now'>): void {
   serve(listConsoleSellers, ({ caller, query, url }) => {
-    const fromMs = dayStart(timeIn(caller, now) - monthMs)
+    const fromMs = dayStart(timeIn(caller, now) - 30 * dayMs)
     return answerPage(
       query,
       url,

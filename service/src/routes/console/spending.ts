@@ -1,9 +1,9 @@
 import { getSpending, type Spending, type SpendingBucket } from '@purser/wire/console/spending'
 
-import { dayStart, type Bucket } from '../../domain/buckets.ts'
+import { dayStart, sumBetween, type Bucket } from '../../domain/buckets.ts'
 import { formatSigned, formatSum } from '../../domain/money.ts'
 import type { Scope } from '../../domain/records.ts'
-import { commonWidth, spendingPeriods, sumBetween } from '../../domain/spending-periods.ts'
+import { commonWidth, spendingPeriods } from '../../domain/spending-periods.ts'
 import { timeIn } from '../../domain/time/test-clock.ts'
 import { ok } from '../../http/answers.ts'
 import type { Serve } from '../../http/serve.ts'
