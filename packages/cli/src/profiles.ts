@@ -1,13 +1,12 @@
 import {
   closeSync,
   fstatSync,
-  fsyncSync,
   mkdirSync,
   openSync,
   readFileSync,
   renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -64,10 +63,8 @@ export function writeProfiles(place: Home, profiles: Profiles): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     rmSync(draftPath, { force: true })
-    const draft = openSync(draftPath, 'wx', 0o600)
-    writeSync(draft, `${JSON.stringify(profiles, null, 2)}\n`)
-    fsyncSync(draft)
-    closeSync(draft)
+    const text = `${JSON.stringify(profiles, null, 2)}\n`
+    writeFileSync(draftPath, text, { flag: 'wx', mode: 0o600, flush: true })
     renameSync(draftPath, path)
   } catch (error) {
     throw new CommandError(`${path} cannot be written (${codeOf(error)}); let this user write there`)

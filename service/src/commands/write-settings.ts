@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { settingFlags, type SettingFlag } from '../settings/settings.ts'
@@ -38,10 +38,7 @@ function settingLines({ name, standard, meaning, isSecret }: SettingFlag): strin
 function create(path: string, text: string): void {
   try {
     // Exclusive, so that an existing file is never overwritten, not even by concurrent runs.
-    const file = openSync(path, 'wx', 0o600)
-    writeSync(file, text)
-    fsyncSync(file)
-    closeSync(file)
+    writeFileSync(path, text, { flag: 'wx', mode: 0o600, flush: true })
   } catch (error) {
     const code = codeOf(error)
     throw new CommandError(

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs, parseEnv } from 'node:util'
 
+import { codeOf } from '../store/error-code.ts'
 import { nameFaults, strayLines } from './names.ts'
 import { settings, type SettingKey } from './settings.ts'
 
@@ -65,7 +66,7 @@ function readEnvFile(path: string, faults: string[]): Record<string, string | un
     }
     return parseEnv(text)
   } catch (error) {
-    if (!isMissing(error)) faults.push(`${path} cannot be read: ${String(error)}`)
+    if (codeOf(error) !== 'ENOENT') faults.push(`${path} cannot be read: ${String(error)}`)
     return {}
   }
 }
@@ -78,12 +79,8 @@ function readSecretFile(name: string, path: string, faults: string[]): string | 
     faults.push(`${name} names ${path}, which is empty; put the secret there`)
   } catch (error) {
     faults.push(
-      `${name} names ${path}, which ${isMissing(error) ? 'does not exist' : 'cannot be read'}; put the secret there, readable by this user`,
+      `${name} names ${path}, which ${codeOf(error) === 'ENOENT' ? 'does not exist' : 'cannot be read'}; put the secret there, readable by this user`,
     )
   }
   return undefined
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }

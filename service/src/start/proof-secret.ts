@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 
+import { syncFile } from '../backup/private-file.ts'
 import { codeOf } from '../store/error-code.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 
@@ -48,14 +48,9 @@ export function renewProofSecret(databasePath: string): string {
   const draftPath = `${path}.new`
   try {
     rmSync(draftPath, { force: true })
-    const draft = openSync(draftPath, 'wx', 0o600)
-    writeSync(draft, `${secret}\n`)
-    fsyncSync(draft)
-    closeSync(draft)
+    writeFileSync(draftPath, `${secret}\n`, { flag: 'wx', mode: 0o600, flush: true })
     renameSync(draftPath, path)
-    const folder = openSync(dirname(path), 'r')
-    fsyncSync(folder)
-    closeSync(folder)
+    syncFile(path)
   } catch (error) {
     throw new StoreOpenError('secret_not_written', { place: path, cause: codeOf(error) })
   }
