@@ -23,8 +23,12 @@ export interface SessionToken {
 }
 
 /** A new token: the account, so that a session is found among those of its account, and 256 random bits. */
-export function mintSessionToken(accountId: string, randomBytes: RandomBytes): string {
-  return `${accountId}.${Buffer.from(randomBytes(32)).toString('base64url')}`
+export function mintSessionToken(
+  accountId: string,
+  randomBytes: RandomBytes,
+): SessionToken & { readonly text: string } {
+  const text = `${accountId}.${Buffer.from(randomBytes(32)).toString('base64url')}`
+  return { accountId, tokenHash: sha256(text), text }
 }
 
 /** Parses a token; undefined if it is invalid. */

@@ -33,15 +33,22 @@ export function serveSessions(serve: Serve, { store, now, ids }: RouteContext): 
 
 function toWire(session: StoredSession, currentId: string | undefined): AccountSession {
   return {
-    id: session.id,
+    ...sharedFieldsOf(session),
     account_id: session.accountId,
+    used_at: toTimestamp(session.usedAtMs),
+    is_current: session.id === currentId,
+  }
+}
+
+/** What a list of sessions and the console show alike. */
+export function sharedFieldsOf(session: StoredSession) {
+  return {
+    id: session.id,
     kind: session.kind === 'set_up_link' ? 'set_up' : session.kind,
     role: session.role,
     key_id: session.keyId,
     environments: session.environment === null ? [...environments] : [session.environment],
     created_at: toTimestamp(session.createdAtMs),
-    used_at: toTimestamp(session.usedAtMs),
     expires_at: toTimestamp(sessionEndMs(session)),
-    is_current: session.id === currentId,
   }
 }

@@ -3,7 +3,7 @@ import { environments, type Environment } from '@purser/wire/fields'
 import { mintApiKey } from '../domain/api-key.ts'
 import { auditEvent, systemActor } from '../domain/audit.ts'
 import { firstUserId, type Account, type ApiKey } from '../domain/records.ts'
-import { mintSessionToken, readSessionToken, setUpLinkLifeMs } from '../domain/session.ts'
+import { mintSessionToken, setUpLinkLifeMs } from '../domain/session.ts'
 import { keyCreated, newApiKey } from '../routes/api-keys.ts'
 import type { RouteContext } from '../routes/context.ts'
 
@@ -68,9 +68,7 @@ async function prepareSetUpLink(
   { store, randomBytes, ids }: Pick<RouteContext, 'store' | 'randomBytes' | 'ids'>,
   key: ApiKey,
 ): Promise<string> {
-  const text = mintSessionToken(key.accountId, randomBytes)
-  const token = readSessionToken(text)
-  if (!token) throw new Error('the generated token is invalid')
+  const { text, ...token } = mintSessionToken(key.accountId, randomBytes)
   const link = {
     ...token,
     id: ids.next('session'),

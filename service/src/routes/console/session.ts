@@ -10,19 +10,14 @@ import { environments, type Environment } from '@purser/wire/fields'
 import { interfaceVersion } from '@purser/wire/openapi'
 
 import type { Account } from '../../domain/records.ts'
-import {
-  csrfTokenOf,
-  mintSessionToken,
-  readSessionToken,
-  sessionEndMs,
-  sessionLifeMs,
-} from '../../domain/session.ts'
+import { csrfTokenOf, mintSessionToken, readSessionToken, sessionLifeMs } from '../../domain/session.ts'
 import { ok, refuse, unprocessable, type Answer } from '../../http/answers.ts'
 import type { Authentication, CallerSession } from '../../http/authentication.ts'
 import type { Serve } from '../../http/serve.ts'
 import { endedCookie, isSecureRequest, sessionCookie } from '../../http/session-cookie.ts'
 import type { MaybePromise } from '../../http/maybe-promise.ts'
 import { eventBy, toTimestamp, type RouteContext } from '../context.ts'
+import { sharedFieldsOf } from '../sessions.ts'
 
 export interface SessionContext extends Pick<RouteContext, 'store' | 'now' | 'ids' | 'randomBytes' | 'site'> {
   /** Identifies the caller from an `Authorization` header. */
@@ -104,9 +99,7 @@ export async function beginSession(
   signIn: NewSignIn,
 ): Promise<{ readonly session: CallerSession }> {
   const nowMs = context.now()
-  const text = mintSessionToken(signIn.accountId, context.randomBytes)
-  const token = readSessionToken(text)
-  if (!token) throw new Error('a token was made that cannot be read')
+  const { text, ...token } = mintSessionToken(signIn.accountId, context.randomBytes)
   const session = {
     ...signIn,
     ...token,
@@ -133,15 +126,9 @@ function oneOfTwo(body: unknown): Answer {
 
 function toWire(session: CallerSession, account: Account): WireSession {
   return {
-    id: session.id,
-    kind: session.kind === 'set_up_link' ? 'set_up' : session.kind,
+    ...sharedFieldsOf(session),
     account: { id: account.id, name: account.name, email: account.email },
-    role: session.role,
-    key_id: session.keyId,
-    environments: session.environment === null ? [...environments] : [session.environment],
     csrf_token: csrfTokenOf(session.text),
-    created_at: toTimestamp(session.createdAtMs),
-    expires_at: toTimestamp(sessionEndMs(session)),
     ends_at: toTimestamp(session.endsAtMs),
   }
 }
