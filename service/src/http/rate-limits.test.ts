@@ -22,6 +22,10 @@ test('A bucket allows its quota, refills evenly, and never exceeds its quota', (
   assert.equal(takeAll(1_000_000), 10)
   assert.equal(buckets.take('b', 1_000_000), true, 'another bucket is full')
   assert.equal(buckets.policy, '"default";q=10;w=5')
+  for (let count = 0; count < 25_000; count++) {
+    buckets.take(String(count), 1_000_000)
+    assert.equal(buckets.take('a', 1_000_000), false, 'it is kept while in use')
+  }
 })
 
 test('An IPv6 address counts as its /64, and an IPv4 address as itself', () => {

@@ -20,6 +20,7 @@ export class TokenBuckets {
   readonly #name: string
   readonly #quota: Quota
   readonly #tokensPerMs: number
+  /** The least recently used bucket comes first. */
   readonly #buckets = new Map<string, Bucket>()
 
   constructor(name: string, quota: Quota) {
@@ -29,7 +30,7 @@ export class TokenBuckets {
     this.policy = `"${name}";q=${quota.requests};w=${quota.seconds}`
   }
 
-  /** Whether the bucket is full. */
+  /** Whether no bucket is in use. */
   get isEmpty(): boolean {
     return this.#buckets.size === 0
   }
@@ -64,9 +65,9 @@ export class TokenBuckets {
 
   #bucketOf(id: string, nowMs: number): Bucket {
     const known = this.#buckets.get(id)
-    if (known) return this.#fill(known, nowMs)
-    if (this.#buckets.size >= maxBuckets) this.#forgetOldest()
-    const bucket = { tokens: this.#quota.requests, filledAtMs: nowMs }
+    const bucket = known ? this.#fill(known, nowMs) : { tokens: this.#quota.requests, filledAtMs: nowMs }
+    this.#buckets.delete(id)
+    if (this.#buckets.size >= maxBuckets) this.#buckets.delete(this.#buckets.keys().next().value ?? '')
     this.#buckets.set(id, bucket)
     return bucket
   }
@@ -76,13 +77,6 @@ export class TokenBuckets {
     bucket.tokens = filled < this.#quota.requests ? filled : this.#quota.requests
     bucket.filledAtMs = nowMs
     return bucket
-  }
-
-  #forgetOldest(): void {
-    for (const id of this.#buckets.keys()) {
-      this.#buckets.delete(id)
-      return
-    }
   }
 }
 
