@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { link, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import type { PurchaseRecord, PurchaseStore } from './payment/purchase-store.ts'
+import { chargedWithinMs, type PurchaseRecord, type PurchaseStore } from './payment/purchase-store.ts'
 
 export type { PurchaseRecord, PurchaseStore } from './payment/purchase-store.ts'
 
@@ -149,9 +149,6 @@ export async function openPrivateFolder(
 const filesPerTidying = 100
 const keptForCertainMs = 60 * 60_000
 
-/** Longer than the day in which a merchant may charge a payment that it has authorized, in milliseconds. */
-const keptOpenMs = 25 * 60 * 60_000
-
 /** Makes space for new files, and removes temporary files left by a crash. */
 async function removeOldest(
   folder: string,
@@ -172,7 +169,7 @@ async function removeOldest(
   let bytes = files.reduce((sum, { size }) => sum + size, 0)
   for (const { path, size, changedAtMs } of files.toSorted((a, b) => a.changedAtMs - b.changedAtMs)) {
     if ((count < maxFiles && bytes < maxBytes) || changedAtMs > oldMs) break
-    if (changedAtMs > nowMs - keptOpenMs && isOpen((await readIfThere(path)) ?? '')) continue
+    if (changedAtMs > nowMs - chargedWithinMs.paying && isOpen((await readIfThere(path)) ?? '')) continue
     await rm(path, { force: true })
     count--
     bytes -= size

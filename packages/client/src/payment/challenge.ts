@@ -1,6 +1,6 @@
 import { isAmount } from '../amounts.ts'
 import { isHostOrParent } from '../host-names.ts'
-import { decodeJson } from './base64url.ts'
+import { decodeJson } from './base64.ts'
 import { peekJson } from './peek-json.ts'
 
 /** The payment that a merchant requests in a 402 response. */

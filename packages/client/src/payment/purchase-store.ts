@@ -113,7 +113,7 @@ export function createPurchaseMemory(options: PurchaseMemoryOptions = {}): Purch
  * Longer than a purchase can be charged after its record has changed, in milliseconds: with an unsent proof, which expires
  * after six minutes; and with a sent one, which a merchant may authorize, and charge within a day.
  */
-const chargedWithinMs = { asking: 10 * 60_000, paying: 25 * 60 * 60_000 }
+export const chargedWithinMs = { asking: 10 * 60_000, paying: 25 * 60 * 60_000 }
 
 function isForgettable({ step, changedAtMs }: PurchaseRecord, nowMs: number): boolean {
   return step.kind === 'delivered' || step.kind === 'over' || nowMs - changedAtMs > chargedWithinMs[step.kind]

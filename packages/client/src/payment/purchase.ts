@@ -2,6 +2,7 @@ import { PurserError } from '../errors.ts'
 import { hexOf, randomKey } from '../random-key.ts'
 import { sleep } from '../retries.ts'
 import type { Proof } from '../wire-types.ts'
+import { fromBase64, toBase64 } from './base64.ts'
 import type { PaymentChallenge } from './challenge.ts'
 import { bytesOf, likeAnswer } from './paid-answer.ts'
 import { paymentResultOf, withResult } from './payment-result.ts'
@@ -194,15 +195,4 @@ async function digest(text: string): Promise<string> {
     throw new PurserError('Purchase ids need crypto.subtle, which browsers provide only on https pages')
   }
   return hexOf(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))))
-}
-
-function toBase64(bytes: Uint8Array): string {
-  let text = ''
-  for (let at = 0; at < bytes.length; at += 8192)
-    text += String.fromCharCode(...bytes.subarray(at, at + 8192))
-  return btoa(text)
-}
-
-function fromBase64(text: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(atob(text), (one) => one.charCodeAt(0))
 }

@@ -1,4 +1,4 @@
-import { decodeJson } from './base64url.ts'
+import { decodeJson } from './base64.ts'
 
 /** A merchant's receipt: the header `X-Payment-Receipt`, which is this as base64url JSON. */
 export interface PaymentReceipt {

@@ -3,7 +3,7 @@ import { backoffMs, isPassing, maxRetriesLimit, parseRetryAfter, sleep as sleepF
 import { timerMs, unlessAborted } from '../timers.ts'
 import { notAnsweredWithin } from '../unanswered.ts'
 import type { Proof } from '../wire-types.ts'
-import { encodeJson } from './base64url.ts'
+import { encodeJson } from './base64.ts'
 import { isSameOrigin, redirected, redirectLocation, type RedirectedRequest } from './redirects.ts'
 
 /** One request to send with a proof. It must not follow redirects by itself. */
