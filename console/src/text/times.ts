@@ -1,6 +1,6 @@
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
-const dayMs = 24 * hourMs
+export const minuteMs = 60_000
+export const hourMs = 60 * minuteMs
+export const dayMs = 24 * hourMs
 
 // Month names, because 11/3 is ambiguous.
 const locale = 'en-GB'

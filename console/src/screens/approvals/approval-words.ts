@@ -3,6 +3,7 @@ import { compareAmounts, type ApprovalRequest, type MandateDetail, type Session 
 import { amountInWords } from '../../text/amounts.ts'
 import { counted } from '../../text/counts.ts'
 import { limitInWords } from '../../text/limits.ts'
+import { dayMs, hourMs, minuteMs } from '../../text/times.ts'
 
 /** The host of the resource; unreadable text is returned unchanged. */
 function hostOf(url: string): string {
@@ -73,10 +74,6 @@ function neither(why: string) {
 function onlyDeny(why: string) {
   return { toApprove: why, toDeny: undefined }
 }
-
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
-const dayMs = 24 * hourMs
 
 /** How long a request can still be decided: `14 min left`. */
 export function timeLeftInWords(leftMs: number): string {

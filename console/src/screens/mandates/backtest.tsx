@@ -6,6 +6,7 @@ import { useRead } from '../../api/queries.ts'
 import { Go } from '../../shell/go.tsx'
 import { counted } from '../../text/counts.ts'
 import { reasonInWords } from '../../text/reasons.ts'
+import { dayMs } from '../../text/times.ts'
 import { Amount } from '../../ui/amount.tsx'
 import { Button } from '../../ui/button.tsx'
 import { SelectField } from '../../ui/field.tsx'
@@ -15,8 +16,6 @@ import { Minute } from '../../ui/when.tsx'
 import './backtest.css'
 import { draftFaults, termsOf, type MandateDraft } from './mandate-draft.ts'
 import { amendmentOf, changesOf, termsOfMandate } from './term-changes.ts'
-
-const dayMs = 24 * 3_600_000
 
 const periods = [
   { value: '1', text: 'The last 24 hours' },

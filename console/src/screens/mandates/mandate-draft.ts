@@ -9,7 +9,7 @@ import {
 import { amountInWords, readMicro } from '../../text/amounts.ts'
 import { limitInWords } from '../../text/limits.ts'
 import { approvalInWords } from '../../text/terms.ts'
-import { clockMinute } from '../../text/times.ts'
+import { clockMinute, dayMs } from '../../text/times.ts'
 import { limitDraftOf, limitFaults, newLimitOf, type LimitDraft } from '../budgets/limit-draft.ts'
 import { categoryRule } from './category-rule.ts'
 
@@ -43,8 +43,6 @@ export interface MandateDraft {
 export type TermName = Exclude<keyof MandateAmendment, 'end_holds'>
 export type Terms = Pick<Mandate, Exclude<TermName, 'limits'>> & { readonly limits: readonly LimitTerms[] }
 export type LimitTerms = Omit<Limit, 'id'>
-
-const dayMs = 24 * 3_600_000
 
 /** An empty form; a mandate lasts 30 days by default. */
 export function emptyDraft(nowMs: number): MandateDraft {

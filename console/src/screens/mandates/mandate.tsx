@@ -8,6 +8,7 @@ import { Go, usePath } from '../../shell/go.tsx'
 import { readMicro } from '../../text/amounts.ts'
 import { counted, secondsInWords } from '../../text/counts.ts'
 import { approvalInWords } from '../../text/terms.ts'
+import { dayMs } from '../../text/times.ts'
 import { Amount } from '../../ui/amount.tsx'
 import { Badge, StatusBadge } from '../../ui/badge.tsx'
 import { BudgetBar } from '../../ui/budget-bar.tsx'
@@ -224,8 +225,6 @@ function Metadata({ metadata }: Pick<MandateDetail, 'metadata'>) {
 }
 
 const days = 30
-const dayMs = 24 * 3_600_000
-
 function Spend({ mandate }: { readonly mandate: MandateDetail }) {
   const nowMs = useNow()()
   // The chart starts at a quarter of an hour, like the service's buckets, and ends now.

@@ -3,6 +3,7 @@ import type { NearBudget, Overview } from '@purser/client'
 import { readMicro } from '../../text/amounts.ts'
 import { counted } from '../../text/counts.ts'
 import { reasonInWords } from '../../text/reasons.ts'
+import { dayMs } from '../../text/times.ts'
 import { denialsIn } from './denials.ts'
 
 /** Whether anything is wrong: the severity and the message. */
@@ -14,8 +15,6 @@ export interface Judgement {
 
 /** Number of budgets in the overview; there may be more. */
 const namedBudgets = 5
-
-const dayMs = 24 * 3_600_000
 
 /** Worst first: budgets that run out within a day, denials, nothing. */
 export function judge(figures: Overview, isSetUp: boolean): Judgement {
