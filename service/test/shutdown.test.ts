@@ -10,7 +10,15 @@ import type { Proof } from '@purser/wire/payments'
 
 import { stopTimeoutMs } from '../src/limits.ts'
 import { readPaidFromFile } from '../testing/ledgers/closed-ledger.ts'
-import { allAtOnce, labelOf, makePurchase, openLoadClient, type LoadClient } from '../testing/load.ts'
+import {
+  allAtOnce,
+  buyUntilGone,
+  labelOf,
+  makePurchase,
+  openLoadClient,
+  retryVerifications,
+  type LoadClient,
+} from '../testing/load.ts'
 import { postgres18 } from '../testing/postgres.ts'
 import type { Purchase } from '../testing/service.ts'
 import { makeFolder, startProcess, type ReadyProcess } from './process.ts'
@@ -79,42 +87,16 @@ test('At SIGTERM under load nothing acknowledged is lost, and everything else ca
   const service = await startProcess(context, { folder, settings })
   const client = openClient(context, service)
   const purchase = await makePurchase(client)
-  const acknowledged = new Map<string, string>()
-  const unknown: Proof[] = []
-  let answers = 0
-  let ended: ReadyProcess['ended'] | undefined
-
-  /** One buyer: a proof and its verification, until the service is gone. */
-  async function buy(): Promise<void> {
-    for (;;) {
-      const asked = await client.askForProof(purchase).catch(() => undefined)
-      if (!asked) return
-      assert.equal(labelOf(asked), '201 ok')
-      const proof = asked.body.proof as Proof
-      const answer = await client.verify(proof, { idempotencyKey: proof.nonce }).catch(() => undefined)
-      if (!answer) return void unknown.push(proof)
-      assert.equal(labelOf(answer), '200 ok')
-      acknowledged.set(proof.nonce, answer.body.transaction_id as string)
-      if (++answers === 300) ended = service.kill('SIGTERM')
-    }
-  }
-  await allAtOnce(32, buy)
-  const ending = await ended
-  assert.deepEqual({ code: ending?.code, stderr: ending?.stderr }, { code: 0, stderr: '' })
+  const { charged, unknown, ended } = await buyUntilGone(client, purchase, () => service.kill('SIGTERM'))
+  assert.deepEqual({ code: ended?.code, stderr: ended?.stderr }, { code: 0, stderr: '' })
 
   const again = await startProcess(context, { folder, settings })
   const retries = openClient(context, again)
-  for (const proof of unknown) {
-    const answer = await retries.verify(proof, { idempotencyKey: proof.nonce })
-    assert.equal(labelOf(answer), '200 ok')
-    // A client without an answer was not accepted: its connection was closed before its request was read.
-    assert.equal(answer.headers['idempotent-replayed'], undefined)
-    acknowledged.set(proof.nonce, answer.body.transaction_id as string)
-  }
+  charged.push(...(await retryVerifications(retries, unknown)))
   assert.equal((await again.kill('SIGTERM')).code, 0)
-  context.diagnostic(`${acknowledged.size} paid, ${unknown.length} of them known only after a retry`)
+  context.diagnostic(`${charged.length} paid, ${unknown.length} of them known only after a retry`)
   const paid = await readPaid(folder, purchase)
-  assert.deepEqual(paid.sort(), [...acknowledged.values()].sort())
+  assert.deepEqual(paid.sort(), charged.sort())
 })
 
 test('SIGHUP does not stop the service, and a connection without a request does not delay its stop', async (context) => {

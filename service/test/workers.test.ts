@@ -18,12 +18,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { Client } from 'pg'
 
-import type { Proof } from '@purser/wire/payments'
-
 import { codeOf } from '../src/store/error-code.ts'
 import { restartDelayMs } from '../src/processes/workers.ts'
 import { readPaidFromDatabase } from '../testing/ledgers/closed-ledger.ts'
-import { allAtOnce, labelOf, makePurchase, openLoadClient } from '../testing/load.ts'
+import { allAtOnce, buyUntilGone, makePurchase, openLoadClient, retryVerifications } from '../testing/load.ts'
 import { postgres18 } from '../testing/postgres.ts'
 import { makeFolder, runProcess, spawnProcess, startProcess, type ReadyProcess } from './process.ts'
 
@@ -187,41 +185,17 @@ test('At SIGTERM under load every worker answers what it accepted, and nothing i
   const client = openLoadClient(service.url, key, 32)
   context.after(client.close)
   const purchase = await makePurchase(client)
-  const acknowledged = new Map<string, string>()
-  const unknown: Proof[] = []
-  let ended: ReadyProcess['ended'] | undefined
-
-  async function buy(): Promise<void> {
-    for (;;) {
-      const asked = await client.askForProof(purchase).catch(() => undefined)
-      if (!asked) return
-      assert.equal(labelOf(asked), '201 ok')
-      const proof = asked.body.proof as Proof
-      const answer = await client.verify(proof, { idempotencyKey: proof.nonce }).catch(() => undefined)
-      if (!answer) return void unknown.push(proof)
-      assert.equal(labelOf(answer), '200 ok')
-      acknowledged.set(proof.nonce, answer.body.transaction_id as string)
-      if (acknowledged.size === 300) ended = service.kill('SIGTERM')
-    }
-  }
-  await allAtOnce(32, buy)
-  const ending = await ended
-  assert.deepEqual({ code: ending?.code, stderr: ending?.stderr }, { code: 0, stderr: '' })
+  const { charged, unknown, ended } = await buyUntilGone(client, purchase, () => service.kill('SIGTERM'))
+  assert.deepEqual({ code: ended?.code, stderr: ended?.stderr }, { code: 0, stderr: '' })
 
   const again = await startWorkers(context, { workers: 1, settings })
   const retries = openLoadClient(again.url, key, 4)
   context.after(retries.close)
-  for (const proof of unknown) {
-    const answer = await retries.verify(proof, { idempotencyKey: proof.nonce })
-    assert.equal(labelOf(answer), '200 ok')
-    // A client without an answer was not accepted: its connection was closed before its request was read.
-    assert.equal(answer.headers['idempotent-replayed'], undefined)
-    acknowledged.set(proof.nonce, answer.body.transaction_id as string)
-  }
+  charged.push(...(await retryVerifications(retries, unknown)))
   assert.equal((await again.kill('SIGTERM')).code, 0)
-  context.diagnostic(`${acknowledged.size} paid, ${unknown.length} of them known only after a retry`)
+  context.diagnostic(`${charged.length} paid, ${unknown.length} of them known only after a retry`)
   const paid = await readPaidFromDatabase(settings.PURSER_DATABASE, { key, mandateId: purchase.mandateId })
-  assert.deepEqual(paid.sort(), [...acknowledged.values()].sort())
+  assert.deepEqual(paid.sort(), charged.sort())
 })
 
 test('A second SIGTERM ends every process at once', async (context) => {

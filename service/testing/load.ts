@@ -101,6 +101,42 @@ export async function inParallel(width: number, tasks: readonly (() => Promise<v
   })
 }
 
+/** Buys until the service is gone, which `stop` brings about. The transactions, and the proofs without an answer. */
+export async function buyUntilGone<End>(client: LoadClient, purchase: Purchase, stop: () => Promise<End>) {
+  const charged: string[] = []
+  const unknown: Proof[] = []
+  let ended: Promise<End> | undefined
+  await allAtOnce(32, async () => {
+    for (;;) {
+      const asked = await client.askForProof(purchase).catch(() => undefined)
+      if (!asked) return
+      assert.equal(labelOf(asked), '201 ok')
+      const proof = asked.body.proof as Proof
+      const answer = await client.verify(proof, { idempotencyKey: proof.nonce }).catch(() => undefined)
+      if (!answer) {
+        unknown.push(proof)
+        return
+      }
+      assert.equal(labelOf(answer), '200 ok')
+      if (charged.push(answer.body.transaction_id as string) === 300) ended = stop()
+    }
+  })
+  return { charged, unknown, ended: await ended }
+}
+
+/** The transactions of verifications that are repeated after they got no answer. */
+export async function retryVerifications(client: LoadClient, proofs: readonly Proof[]): Promise<string[]> {
+  const charged: string[] = []
+  for (const proof of proofs) {
+    const answer = await client.verify(proof, { idempotencyKey: proof.nonce })
+    assert.equal(labelOf(answer), '200 ok')
+    // A client without an answer was not accepted: its connection was closed before its request was read.
+    assert.equal(answer.headers['idempotent-replayed'], undefined)
+    charged.push(answer.body.transaction_id as string)
+  }
+  return charged
+}
+
 /** A response in short: its status, and its reason. */
 export function labelOf({ status, body }: PlainAnswer): string {
   if (status === 201 || body?.verified === true || body?.decision === 'approved') return `${status} ok`
