@@ -1,9 +1,10 @@
-import { readConfig } from './settings/config.ts'
+import { helpText, readConfig } from './settings/config.ts'
 import { serve } from './processes/serve.ts'
 
-const reading = readConfig(process.argv.slice(2), process.env, process.cwd())
-if ('help' in reading) {
-  console.log(reading.help)
+const flags = process.argv.slice(2)
+const reading = readConfig(flags, process.env, process.cwd())
+if (flags.includes('--help')) {
+  console.log(helpText())
 } else if ('faults' in reading) {
   console.error(['Purser cannot start:', ...reading.faults.map((fault) => `  - ${fault}`)].join('\n'))
   process.exitCode = 1

@@ -297,9 +297,9 @@ test('All bad settings are reported at once, each with its valid values, and wit
   assert.doesNotMatch(stderr, /tooshort|hunter2|\n {4}at /)
 })
 
-test('--help lists every setting and starts nothing', async (context) => {
+test('--help lists every setting and starts nothing, whatever else is wrong', async (context) => {
   const folder = makeFolder(context)
-  const { code, stdout, stderr } = await runProcess(context, { folder, flags: ['--help'] })
+  const { code, stdout, stderr } = await runProcess(context, { folder, flags: ['--help', '--port', 'http'] })
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
   const names = ['HOST', 'PORT', 'DATABASE', 'PROOF_SECRET', 'LOG_LEVEL', 'WORKERS']
   names.push('BOOTSTRAP_SANDBOX_KEY', 'BOOTSTRAP_PRODUCTION_KEY')

@@ -35,11 +35,8 @@ export async function examine({
   const settingsFile = examineFile('settings', join(folder, '.env'))
   if (settingsFile) findings.push(settingsFile)
   if (!('config' in reading)) {
-    const faults = 'faults' in reading ? reading.faults : []
-    return [
-      ...findings,
-      ...faults.map((finding) => ({ mark: 'fail', subject: 'settings', finding }) as const),
-    ]
+    const faults = reading.faults.map((finding) => ({ mark: 'fail', subject: 'settings', finding }) as const)
+    return [...findings, ...faults]
   }
   const { config } = reading
   for (const finding of warningsOf(config)) findings.push({ mark: 'warn', subject: 'settings', finding })

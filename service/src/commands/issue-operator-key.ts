@@ -86,7 +86,7 @@ function readSettings(
 ): Config {
   const reading = readConfig(flag === undefined ? [] : ['--database', flag], environment, folder)
   if ('config' in reading) return reading.config
-  throw new UsageError('faults' in reading ? reading.faults.join('\n') : 'the settings cannot be read')
+  throw new UsageError(reading.faults.join('\n'))
 }
 
 /** Never creates or migrates a ledger: a key in a new ledger would be useless. */

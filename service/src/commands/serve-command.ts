@@ -23,8 +23,8 @@ export function serveCommand(io: Io) {
       })
       const reading = readConfig(flags, environment, folder)
       if (!('config' in reading)) {
-        const faults = 'faults' in reading ? reading.faults : []
-        throw new UsageError(['Purser cannot start:', ...faults.map((fault) => `  - ${fault}`)].join('\n'))
+        const faults = reading.faults.map((fault) => `  - ${fault}`)
+        throw new UsageError(['Purser cannot start:', ...faults].join('\n'))
       }
       const { serve } = await import('../processes/serve.ts')
       if (!(await serve(reading.config, calledAs))) exitWith(exitCodes.failed)

@@ -75,10 +75,7 @@ export type Database =
   | { readonly kind: 'postgres'; readonly url: string }
 
 /** The settings, or all errors in them, each with what is valid. */
-export type ConfigReading =
-  | { readonly config: Config }
-  | { readonly faults: readonly string[] }
-  | { readonly help: string }
+export type ConfigReading = { readonly config: Config } | { readonly faults: readonly string[] }
 
 /**
  * The configuration from flags, the environment and an `.env` file in the folder, in this order of
@@ -91,7 +88,6 @@ export function readConfig(
 ): ConfigReading {
   const faults: string[] = []
   const flags = readFlags(argv, faults)
-  if (flags['help']) return { help: helpText() }
   const sources = { flags, variables: readVariables(environment, folder, faults), folder }
   const given = (key: SettingKey) => readText(key, sources, faults)
   const text = (key: SettingKey) => given(key) ?? ''
@@ -440,7 +436,8 @@ function webAddress(text: string, { name }: SettingFlag, faults: string[]): stri
   return text
 }
 
-function helpText(): string {
+/** What `--help` prints. */
+export function helpText(): string {
   return [
     'Purser: spending mandates for software agents.',
     '',
