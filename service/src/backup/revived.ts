@@ -17,15 +17,11 @@ export interface RevivedRecord {
   readonly name: string
 }
 
-/** Records that work again in a restored ledger, and were stopped since its backup. */
-export interface Revived {
-  readonly accounts: readonly RevivedRecord[]
-  readonly keys: readonly RevivedRecord[]
-  readonly agents: readonly RevivedRecord[]
-  readonly pausedMandates: readonly RevivedRecord[]
-  readonly revokedMandates: readonly RevivedRecord[]
-  readonly budgets: readonly RevivedRecord[]
-}
+const revivedKinds = ['accounts', 'keys', 'agents', 'paused_mandates', 'revoked_mandates', 'budgets'] as const
+export type RevivedKind = (typeof revivedKinds)[number]
+
+/** Records that work again in a restored ledger, and were stopped since its backup, by kind. */
+export type Revived = ReadonlyMap<RevivedKind, readonly RevivedRecord[]>
 
 export type ReadableLedger =
   | { readonly kind: 'sqlite'; readonly path: string }
@@ -46,7 +42,7 @@ interface Stoppable {
 const account = sql`account_id`
 const isActive = sql`status = 'active'`
 const mandate = { kind: 'mandate', table: mandates, account, name: sql`purpose` } as const
-const stoppable: Readonly<Record<keyof Revived, Stoppable>> = {
+const stoppable: Readonly<Record<RevivedKind, Stoppable>> = {
   accounts: {
     kind: 'account',
     table: accounts,
@@ -56,23 +52,20 @@ const stoppable: Readonly<Record<keyof Revived, Stoppable>> = {
   },
   keys: { kind: 'apiKey', table: apiKeys, account, isActive: sql`revoked_at_ms is null`, name: sql`label` },
   agents: { kind: 'agent', table: agents, account, isActive, name: sql`name` },
-  pausedMandates: { ...mandate, isActive, isStopped: sql`status = 'paused'` },
+  paused_mandates: { ...mandate, isActive, isStopped: sql`status = 'paused'` },
   // A paused one can be resumed again.
-  revokedMandates: { ...mandate, isActive: sql`status <> 'revoked'`, isStopped: sql`status = 'revoked'` },
+  revoked_mandates: { ...mandate, isActive: sql`status <> 'revoked'`, isStopped: sql`status = 'revoked'` },
   budgets: { kind: 'budget', table: budgets, account, isActive: sql`frozen_at_ms is null`, name: sql`name` },
 }
 
 /** Records that were stopped in one ledger, and are active in another, which is an earlier state of it. */
 export async function findRevived(before: ReadableLedger, restored: ReadableLedger): Promise<Revived> {
   return withLedger(before, (later) =>
-    withLedger(restored, async (earlier) => ({
-      accounts: await findRevivedOf(stoppable.accounts, later, earlier),
-      keys: await findRevivedOf(stoppable.keys, later, earlier),
-      agents: await findRevivedOf(stoppable.agents, later, earlier),
-      pausedMandates: await findRevivedOf(stoppable.pausedMandates, later, earlier),
-      revokedMandates: await findRevivedOf(stoppable.revokedMandates, later, earlier),
-      budgets: await findRevivedOf(stoppable.budgets, later, earlier),
-    })),
+    withLedger(restored, async (earlier) => {
+      const revived = new Map<RevivedKind, RevivedRecord[]>()
+      for (const kind of revivedKinds) revived.set(kind, await findRevivedOf(stoppable[kind], later, earlier))
+      return revived
+    }),
   )
 }
 

@@ -10,6 +10,7 @@ import {
   tryReading,
   type ReadableLedger,
   type Revived,
+  type RevivedKind,
   type RevivedRecord,
 } from '../backup/revived.ts'
 import { codeOf } from '../store/error-code.ts'
@@ -186,18 +187,22 @@ function inWords({
 }
 
 function describeRevived(revived: Revived): string[] {
-  if (Object.values(revived).every(({ length }) => length === 0)) {
+  if ([...revived.values()].every(({ length }) => length === 0)) {
     return ['Nothing that was revoked, stopped, frozen or disabled since the backup works again.']
   }
   return [
     'Stopped since the backup, and working again; stop them once the service runs:',
-    ...listed(revived.accounts, 'accounts disable'),
-    ...listed(revived.keys, 'keys revoke'),
-    ...listed(revived.agents, 'agents revoke'),
-    ...listed(revived.pausedMandates, 'mandates pause'),
-    ...listed(revived.revokedMandates, 'mandates revoke'),
-    ...listed(revived.budgets, 'budgets freeze'),
+    ...[...revived].flatMap(([kind, records]) => listed(records, stopCommands[kind])),
   ]
+}
+
+const stopCommands: Readonly<Record<RevivedKind, string>> = {
+  accounts: 'accounts disable',
+  keys: 'keys revoke',
+  agents: 'agents revoke',
+  paused_mandates: 'mandates pause',
+  revoked_mandates: 'mandates revoke',
+  budgets: 'budgets freeze',
 }
 
 function describeWorkingKeys(keys: readonly RevivedRecord[]): string[] {
@@ -238,14 +243,7 @@ function asJson({
     kept: keptPath ?? null,
     has_proof_secret_setting: hasSetting,
     working_again: revived
-      ? {
-          accounts: recordsAsJson(revived.accounts),
-          keys: recordsAsJson(revived.keys),
-          agents: recordsAsJson(revived.agents),
-          paused_mandates: recordsAsJson(revived.pausedMandates),
-          revoked_mandates: recordsAsJson(revived.revokedMandates),
-          budgets: recordsAsJson(revived.budgets),
-        }
+      ? Object.fromEntries([...revived].map(([kind, records]) => [kind, recordsAsJson(records)]))
       : null,
     working_keys: revived ? null : recordsAsJson(workingKeys),
   }
