@@ -13,6 +13,7 @@ import type { ApiKey, AuditEvent, Caller } from '../domain/records.ts'
 import { created, ok, refuse, unprocessable } from '../http/answers.ts'
 import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
+import { errorOf } from '../http/validation/refusal.ts'
 import type { NewApiKey } from '../store/store.ts'
 import { accountMeant, eventBy, toNullableTimestamp, toTimestamp, type RouteContext } from './context.ts'
 
@@ -86,7 +87,7 @@ function agentIdFault(body: {
 }): ValidationItem | undefined {
   const agentId = body.agent_id ?? null
   if (body.role === 'agent' && agentId === null) {
-    return { type: 'missing', loc: ['body', 'agent_id'], msg: 'Field required', input: body }
+    return errorOf('missing', ['body', 'agent_id'], body)
   }
   if (body.role !== 'agent' && agentId !== null) {
     return {

@@ -15,6 +15,7 @@ import {
 } from '../domain/limits.ts'
 import { formatSum, parseAmount } from '../domain/money.ts'
 import type { PolicyDenial } from '../domain/policy.ts'
+import { errorOf } from '../http/validation/refusal.ts'
 import { toNullableTimestamp } from './context.ts'
 
 /** Errors of requested limits that their schemas cannot express. */
@@ -23,14 +24,8 @@ export function limitFaults(
   { maySplit }: { readonly maySplit: boolean },
 ): ValidationItem[] {
   return limits.flatMap((limit, index) => {
-    const loc = ['body', 'limits', index]
-    const fault = (field: string, error: string, input: unknown) => ({
-      type: 'value_error',
-      loc: [...loc, field],
-      msg: `Value error, ${error}`,
-      input,
-      ctx: { error },
-    })
+    const fault = (field: string, error: string, input: unknown) =>
+      errorOf('value_error', ['body', 'limits', index, field], input, { error })
     const faults: ValidationItem[] = []
     if ((limit.max_amount ?? null) === null && (limit.max_count ?? null) === null) {
       faults.push(

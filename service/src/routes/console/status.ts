@@ -14,15 +14,12 @@ export function serveConsoleStatus(serve: Serve, { store, now }: Pick<RouteConte
         store.countStoppedMandates(caller),
         store.countPendingApprovals(caller, nowMs),
       ])
-      return ok(
-        {
-          at: toTimestamp(nowMs),
-          clock_offset_seconds: (caller.clockOffsetMs ?? 0) / 1_000,
-          stopped_mandates,
-          pending_approvals,
-        },
-        { 'cache-control': 'no-store' },
-      )
+      return ok({
+        at: toTimestamp(nowMs),
+        clock_offset_seconds: (caller.clockOffsetMs ?? 0) / 1_000,
+        stopped_mandates,
+        pending_approvals,
+      })
     },
     { isPolled: true },
   )
