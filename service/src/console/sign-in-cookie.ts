@@ -1,4 +1,6 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { createHmac, hkdfSync } from 'node:crypto'
+
+import { equalInConstantTime } from '../domain/proof.ts'
 
 /** The start of a sign-in with the identity provider. */
 export const oidcPath = '/console/sign-in'
@@ -34,15 +36,12 @@ const lifeMs = 10 * 60_000
 export function createSignInCookies({ key, isSecure, now }: SignInCookieOptions) {
   const name = isSecure ? `__Host-${plainName}` : plainName
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
-
-  function sign(text: string): Buffer {
-    return createHmac('sha256', key).update(text).digest()
-  }
+  const sign = (text: string) => createHmac('sha256', key).update(text).digest('base64url')
 
   return {
     write(underWay: SignInUnderWay): string {
       const text = Buffer.from(JSON.stringify(underWay)).toString('base64url')
-      return `${name}=${text}.${sign(text).toString('base64url')}; Max-Age=${lifeMs / 1_000}; ${attributes}`
+      return `${name}=${text}.${sign(text)}; Max-Age=${lifeMs / 1_000}; ${attributes}`
     },
 
     end: (): string => `${name}=; Max-Age=0; ${attributes}`,
@@ -51,9 +50,7 @@ export function createSignInCookies({ key, isSecure, now }: SignInCookieOptions)
     read(cookie: string | undefined): SignInUnderWay | undefined {
       const [, text = '', mac = ''] =
         new RegExp(`(?:^|; *)${name}=([\\w-]+)\\.([\\w-]+)`).exec(cookie ?? '') ?? []
-      const given = Buffer.from(mac, 'base64url')
-      const expected = sign(text)
-      if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined
+      if (!equalInConstantTime(mac, sign(text))) return undefined
       const underWay = JSON.parse(Buffer.from(text, 'base64url').toString()) as SignInUnderWay
       const ageMs = now() - underWay.startedAtMs
       return ageMs >= 0 && ageMs < lifeMs ? underWay : undefined

@@ -110,7 +110,8 @@ function canonicalProof(proof: UnsignedProof | Proof): string | undefined {
   return canonicalJson(unsigned)
 }
 
-function equalInConstantTime(left: string, right: string): boolean {
+/** Whether two texts are equal, in a time that does not tell where they differ. */
+export function equalInConstantTime(left: string, right: string): boolean {
   const leftBytes = Buffer.from(left)
   const rightBytes = Buffer.from(right)
   return leftBytes.length === rightBytes.length && timingSafeEqual(leftBytes, rightBytes)

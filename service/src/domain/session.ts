@@ -1,6 +1,7 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHash } from 'node:crypto'
 
 import type { RandomBytes } from './api-key.ts'
+import { equalInConstantTime } from './proof.ts'
 
 const hourMs = 3_600_000
 
@@ -52,9 +53,7 @@ export function csrfTokenOf(token: string): string {
 
 /** Whether a request has the session's CSRF token. */
 export function isCsrfToken(text: string | undefined, token: string): boolean {
-  const expected = Buffer.from(csrfTokenOf(token))
-  const sent = Buffer.from(text ?? '')
-  return sent.length === expected.length && timingSafeEqual(sent, expected)
+  return equalInConstantTime(text ?? '', csrfTokenOf(token))
 }
 
 function sha256(text: string): Buffer {
