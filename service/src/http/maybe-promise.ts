@@ -8,3 +8,9 @@ export function andThen<Value, Next>(
 ): MaybePromise<Next> {
   return value instanceof Promise ? value.then(followUp) : followUp(value)
 }
+
+/** Shares one run of a task between concurrent callers. */
+export function shared<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let underWay: Promise<Result> | undefined
+  return () => (underWay ??= work().finally(() => (underWay = undefined)))
+}

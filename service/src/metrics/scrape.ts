@@ -1,3 +1,4 @@
+import { shared } from '../http/maybe-promise.ts'
 import { inOrder, single } from './catalogue.ts'
 import { writeExposition } from './exposition.ts'
 import type { Family } from './families.ts'
@@ -30,10 +31,4 @@ export function workerFamilies(counts: {
     single('purser_workers_scraped', counts.scraped),
     single('purser_worker_ends_total', counts.ended),
   ]
-}
-
-/** Shares one run of a task between concurrent callers. */
-export function shared<Result>(work: () => Promise<Result>): () => Promise<Result> {
-  let underWay: Promise<Result> | undefined
-  return () => (underWay ??= work().finally(() => (underWay = undefined)))
 }

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { shared } from '../http/maybe-promise.ts'
 import { addUp, countedBy, type Family } from './families.ts'
-import { shared, workerFamilies, writeScrape, type Scrape } from './scrape.ts'
+import { workerFamilies, writeScrape, type Scrape } from './scrape.ts'
 
 export interface WorkerMetricsOptions {
   /** Expected number of workers. */

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Config } from '../settings/config.ts'
 import { workerMetricsTimeoutMs } from '../limits.ts'
-import { shared } from '../metrics/scrape.ts'
+import { shared } from '../http/maybe-promise.ts'
 import { writeLogLine, type LogLine } from './log-line.ts'
 import { outliveReaders } from './standard-streams.ts'
 import { explainStartFailure } from './start-failure.ts'

@@ -1,6 +1,7 @@
 import { healthz, readyz } from '@purser/wire/health'
 
 import { ok, refuse } from '../http/answers.ts'
+import { shared } from '../http/maybe-promise.ts'
 import type { Serve } from '../http/serve.ts'
 import { withinTimeLimit } from '../http/time-limit.ts'
 import { readyTimeoutMs } from '../limits.ts'
@@ -12,14 +13,8 @@ export interface HealthContext extends Pick<RouteContext, 'store'> {
 }
 
 export function serveHealth(serve: Serve, { store, isDraining }: HealthContext): void {
-  let checking: Promise<void> | undefined
-
-  /** Requests at the same time share one check of the store. */
-  function checkReady(): Promise<void> {
-    // A probe needs a quick answer, before the store's own timeout.
-    checking ??= withinTimeLimit(store.checkReady(), readyTimeoutMs).finally(() => (checking = undefined))
-    return checking
-  }
+  // A probe needs a quick answer, before the store's own timeout.
+  const checkReady = shared(() => withinTimeLimit(store.checkReady(), readyTimeoutMs))
 
   serve(healthz, async () => ok({ status: 'ok' }))
 
