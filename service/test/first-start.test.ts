@@ -239,7 +239,7 @@ const refusals: readonly Refusal[] = [
   },
   {
     what: 'a truncated proof secret',
-    says: /purser\.db\.proof-secret does not contain a proof secret of this service; restore it from a backup/,
+    says: /purser\.db\.proof-secret does not contain a proof secret of this service; put the original file back/,
     make: async (folder) => {
       await goodDatabase(folder)
       writeFileSync(join(folder, 'data/purser.db.proof-secret'), 'cut off')
