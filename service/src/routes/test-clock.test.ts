@@ -259,6 +259,19 @@ test("The log of a seller's account has the release of its domain at its own tim
   assert.deepEqual((await timesOf(service.sandboxKey)).map(Date.parse), [atMs + 100 * day * 1_000])
 })
 
+test('A proof whose window is over by the test clock is proof_expired, even if another step would refuse it too', async () => {
+  const service = await shareTestService()
+  const proof = await issueProof(service, await preparePurchase(service))
+  const refusal = async (fields: Record<string, unknown>) =>
+    (await verifyProof(service, proof, fields)).body.reason
+  assert.equal(await refusal({ expected_amount: '9.99' }), 'amount_mismatch')
+  await advance(service, 301)
+  assert.equal(await refusal({ expected_amount: '9.99' }), 'proof_expired')
+  assert.equal(await refusal({}), 'proof_expired')
+  const forged = { proof: { ...proof, amount: '9.99' }, expected_amount: '9.99' }
+  assert.equal(await refusal(forged), 'invalid_signature', 'nobody has issued it')
+})
+
 test('The clock is at most ten years ahead in all, and advances by whole seconds only', async () => {
   const service = await shareTestService()
   for (const seconds of [0, -1, 0.5, 3_653 * day + 1, '60']) {
