@@ -10,6 +10,7 @@ import {
   type InfiniteData,
   type UseInfiniteQueryResult,
 } from '@tanstack/react-query'
+import { useEffect, useRef } from 'react'
 
 import { sayFailed } from '../ui/toast.tsx'
 import { useSeen } from './seen.tsx'
@@ -137,21 +138,51 @@ async function readFullPage<Item>(
 
 /**
  * A mutation. All queries are refetched afterwards, also after a refusal, because stale data is often its
- * cause. `whenFailed` and the reason are shown in a toast; without it, the caller shows the error.
+ * cause. `whenFailed` and the reason are shown in a toast; without it, the caller shows the error, and only an error
+ * that comes after `reset`, or after the caller is gone, is shown in a toast, which begins with `whenUnseen`.
  */
 export function useChange<Asked, Answer>(
   change: (purser: Purser, asked: Asked) => Promise<Answer>,
-  { onDone, whenFailed }: { onDone?: (answer: Answer, asked: Asked) => void; whenFailed?: string } = {},
+  {
+    onDone,
+    whenFailed,
+    whenUnseen = 'A change failed after its form was closed.',
+  }: { onDone?: (answer: Answer, asked: Asked) => void; whenFailed?: string; whenUnseen?: string } = {},
 ) {
   const { purser, environment } = useSeen()
   const queries = useQueryClient()
-  return useMutation({
-    mutationFn: (asked: Asked) => change(purser, asked),
-    onSuccess: (answer, asked) => onDone?.(answer, asked),
-    onError: (error) => {
-      endOfSession(error, queries)
-      if (whenFailed) sayFailed(`${whenFailed} ${explainFailure(error)}`)
+  // A button is disabled by the next rendering, which a second click may precede.
+  const running = useRef<Running<Asked>>(undefined)
+  useEffect(() => () => void (running.current = undefined), [])
+  const { mutate, reset, isPending, error } = useMutation({
+    mutationFn: ({ asked }: Running<Asked>) => change(purser, asked),
+    onSuccess: (answer, { asked }) => onDone?.(answer, asked),
+    onError: (failure, own) => {
+      endOfSession(failure, queries)
+      const words = whenFailed ?? (running.current === own ? undefined : whenUnseen)
+      if (words) sayFailed(`${words} ${explainFailure(failure)}`)
     },
-    onSettled: () => void queries.invalidateQueries({ queryKey: [environment] }),
+    onSettled: (_answer, _failure, own) => {
+      if (running.current === own) running.current = undefined
+      void queries.invalidateQueries({ queryKey: [environment] })
+    },
   })
+  return {
+    isPending,
+    error,
+    mutate(asked: Asked) {
+      if (running.current) return
+      running.current = { asked }
+      mutate(running.current)
+    },
+    reset() {
+      running.current = undefined
+      reset()
+    },
+  }
+}
+
+/** A change that is sent, and that its caller waits for. */
+interface Running<Asked> {
+  readonly asked: Asked
 }

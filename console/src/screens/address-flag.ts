@@ -6,6 +6,8 @@ import { useSearchParams } from 'react-router'
 export function useAddressFlag(name: string) {
   const [parameters, setParameters] = useSearchParams()
   function change(isSet: boolean) {
+    // A change that ends later must not lead back to this screen.
+    if (!isSet && !new URLSearchParams(location.search).has(name)) return
     const changed = new URLSearchParams(parameters)
     if (isSet) changed.set(name, '')
     else changed.delete(name)

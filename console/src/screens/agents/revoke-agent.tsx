@@ -17,6 +17,7 @@ export function RevokeAgent({ agent }: { readonly agent: AgentSummary }) {
       setOpen(false)
       sayDone('Agent revoked')
     },
+    whenUnseen: `Not revoked: ${agent.name || agent.id}.`,
   })
   return (
     <>

@@ -199,15 +199,20 @@ function FreezeDialog({
       onClose()
       sayDone(`Frozen: ${nameOf(budget)}`)
     },
+    whenUnseen: `Not frozen: ${nameOf(budget)}.`,
   })
+  function close() {
+    freeze.reset()
+    onClose()
+  }
   return (
-    <Dialog title="Freeze this budget?" isOpen={isOpen} onClose={onClose}>
+    <Dialog title="Freeze this budget?" isOpen={isOpen} onClose={close}>
       <DialogForm
         action="Freeze now"
         look="danger"
         isWorking={freeze.isPending}
         failure={freeze.error ? explainFailure(freeze.error) : undefined}
-        onClose={onClose}
+        onClose={close}
         onSubmit={() => freeze.mutate(undefined)}
       >
         <p className="breakable">

@@ -93,6 +93,7 @@ function KeyMenu({ apiKey }: { readonly apiKey: ListedApiKey }) {
       setOpen(false)
       sayDone('Key revoked')
     },
+    whenUnseen: `Not revoked: the key ending in ${apiKey.hint}.`,
   })
   return (
     <>

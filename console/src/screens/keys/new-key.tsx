@@ -1,5 +1,5 @@
 import type { IssuedApiKey, NewApiKey } from '@purser/client'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 
 import { formFaults } from '../../api/failures.ts'
 import { useChange } from '../../api/queries.ts'
@@ -18,7 +18,7 @@ interface Holder {
   readonly name: string
 }
 
-/** Issues a key, and shows its secret once. */
+/** Issues a key, and shows its secret once, even if the form is closed while the key is issued. */
 export function NewKey({
   isOpen,
   onClose,
@@ -28,20 +28,29 @@ export function NewKey({
   readonly onClose: () => void
   readonly agent?: Holder
 }) {
-  const [isShown, setShown] = useState(false)
+  const [issued, setIssued] = useState<IssuedApiKey>()
+  const create = useChange((purser, wanted: NewApiKey) => purser.apiKeys.create(wanted), {
+    onDone: setIssued,
+    whenUnseen: 'No key was issued.',
+  })
   function close() {
-    setShown(false)
+    setIssued(undefined)
+    create.reset()
     onClose()
   }
   return (
     <Dialog
       title={agent ? `A key for ${agent.name || 'this agent'}` : 'New key'}
-      isOpen={isOpen}
+      isOpen={isOpen || issued !== undefined}
       onClose={close}
       // A click outside must not lose a key that is never shown again.
-      closesByButtonOnly={isShown}
+      closesByButtonOnly={issued !== undefined}
     >
-      <NewKeyForm onClose={close} onIssued={() => setShown(true)} agent={agent} />
+      {issued ? (
+        <IssuedOnce issued={issued} onClose={close} />
+      ) : (
+        <NewKeyForm onClose={close} create={create} agent={agent} />
+      )}
     </Dialog>
   )
 }
@@ -56,36 +65,18 @@ const roleWords: Partial<Record<NewApiKey['role'], string>> = {
 
 function NewKeyForm({
   onClose,
-  onIssued,
+  create,
   agent,
 }: {
   readonly onClose: () => void
-  readonly onIssued: () => void
+  readonly create: ReturnType<typeof useChange<NewApiKey, IssuedApiKey>>
   readonly agent: Holder | undefined
 }) {
   const { session, environment } = useSeen()
   const [role, setRole] = useState<NewApiKey['role']>('agent')
   const [label, setLabel] = useTyped('new-key.label', '')
   const [agentId, setAgentId] = useState(agent?.id ?? '')
-  const [issued, setIssued] = useState<IssuedApiKey>()
   const agents = useActiveAgents({ isEnabled: agent === undefined })
-  const create = useChange(
-    (purser) =>
-      purser.apiKeys.create({
-        role,
-        environment,
-        label: label.trim() || null,
-        ...(role === 'agent' ? { agent_id: agentId } : {}),
-      }),
-    {
-      onDone: (key) => {
-        setIssued(key)
-        onIssued()
-      },
-    },
-  )
-  if (issued) return <IssuedOnce issued={issued} onClose={onClose} />
-
   const roles = (['agent', 'merchant', 'approver', 'owner', 'operator'] as const).filter(
     (one) => one !== 'operator' || session.role === 'operator',
   )
@@ -96,7 +87,14 @@ function NewKeyForm({
       isWorking={create.isPending}
       failure={faults.rest}
       onClose={onClose}
-      onSubmit={() => create.mutate(undefined)}
+      onSubmit={() =>
+        create.mutate({
+          role,
+          environment,
+          label: label.trim() || null,
+          ...(role === 'agent' ? { agent_id: agentId } : {}),
+        })
+      }
     >
       {!agent && (
         <SelectField
@@ -133,7 +131,16 @@ function NewKeyForm({
   )
 }
 
+/** How long a new key cannot be dismissed. */
+const settlingMs = 700
+
 function IssuedOnce({ issued, onClose }: { readonly issued: IssuedApiKey; readonly onClose: () => void }) {
+  // Its button appears under the pointer: the second click of a double click must not close it.
+  const [isSettled, setSettled] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(true), settlingMs)
+    return () => clearTimeout(timer)
+  }, [])
   return (
     <div className="stack">
       <Notice tone="good">
@@ -141,7 +148,7 @@ function IssuedOnce({ issued, onClose }: { readonly issued: IssuedApiKey; readon
       </Notice>
       <CodeBlock label="Key" text={issued.key} />
       <DialogActions>
-        <Button look="main" onClick={onClose}>
+        <Button look="main" disabled={!isSettled} onClick={onClose}>
           I've saved it
         </Button>
       </DialogActions>

@@ -68,12 +68,18 @@ function EditForm({ mandate }: { readonly mandate: MandateDetail }) {
         sayDone('Mandate changed')
         void navigate(path(`mandates/${mandate.id}`))
       },
+      whenUnseen: `Not changed: ${mandate.purpose || mandate.id}.`,
     },
   )
   const refused = formFaults(amend.error, mandateFieldNames)
   const faults = { ...(attempts > 0 ? own : {}), ...refused.byField }
   const set = (next: Partial<MandateDraft>) => setTyped({ base, draft: { ...draft, ...next } })
   const isOvertaken = mandate.version !== base.version || isRefusedWith(amend.error, 'version_mismatch')
+
+  function close() {
+    if (amend.isPending) amend.reset()
+    setReviewing(false)
+  }
 
   // What the service says about a field is shown next to it.
   useEffect(() => {
@@ -141,7 +147,7 @@ function EditForm({ mandate }: { readonly mandate: MandateDetail }) {
       <Dialog
         title={changes.length === 0 ? 'Nothing has changed' : 'Save these changes?'}
         isOpen={isReviewing}
-        onClose={() => setReviewing(false)}
+        onClose={close}
         isWide
       >
         <DialogForm
@@ -149,7 +155,7 @@ function EditForm({ mandate }: { readonly mandate: MandateDetail }) {
           isReady={changes.length > 0 && !isOvertaken}
           isWorking={amend.isPending}
           failure={failureOf(amend.error)}
-          onClose={() => setReviewing(false)}
+          onClose={close}
           onSubmit={() => amend.mutate({ endsHolds: false })}
         >
           {changes.length === 0 ? (

@@ -24,6 +24,7 @@ export function MandateMenu({ mandate }: { readonly mandate: ListedMandate }) {
       setRevoking(false)
       sayDone(`Revoked: ${name}`)
     },
+    whenUnseen: `Not revoked: ${name}.`,
   })
   return (
     <>

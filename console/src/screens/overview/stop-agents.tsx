@@ -38,6 +38,7 @@ export function StopAgents() {
         )
       }
     },
+    whenUnseen: 'The stop failed, and agents may still pay.',
   })
   return (
     <>

@@ -66,6 +66,7 @@ function RefundForm({
         sayDone(`Refunded: ${amountInWords(made.amount)} ${made.currency}`)
         onClose()
       },
+      whenUnseen: 'The refund failed.',
     },
   )
   const faults = formFaults(refund.error, ['amount', 'reason'])

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Purser } from '@purser/client'
+
+import { preparePurchase, startTestService } from '../../service/testing/service.ts'
+import { shareBrowser } from './shared-browser.ts'
+import { storyOf } from './story.ts'
+import { visit } from './visitor.ts'
+
+test('Forms: what fails after they are closed, two clicks, and a key that is shown once', async (context) => {
+  const service = await startTestService(context)
+  service.clock.nowMs = Date.now()
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const { mandateId } = await preparePurchase(service)
+  const chapter = storyOf(context)
+  const visitor = await visit(await shareBrowser(), service)
+  const { page } = visitor
+  await visitor.signIn(service.sandboxKey)
+  const dialog = page.locator('.dialog')
+
+  /** Holds back the next POST to a path; the result lets it go. */
+  async function holdBack(path: string, answer: 'passed' | 'failed') {
+    const held = Promise.withResolvers<void>()
+    await page.route(
+      (url) => url.pathname === path,
+      async (route) => {
+        if (route.request().method() !== 'POST') return route.fallback()
+        await held.promise
+        if (answer === 'passed') return route.continue()
+        return route.fulfill({ status: 403, json: { detail: 'insufficient_scope' } })
+      },
+    )
+    return async () => {
+      held.resolve()
+      await page.unrouteAll({ behavior: 'wait' })
+    }
+  }
+
+  await chapter('A stop that fails after its dialog was closed says that agents may still pay', async () => {
+    await page.getByRole('button', { name: 'Stop all agents' }).click()
+    const letGo = await holdBack('/v1/console/stop', 'failed')
+    await dialog.getByLabel(/to confirm/).fill('stop')
+    await page.keyboard.press('Enter')
+    await dialog.getByRole('button', { name: 'Stop all agents' }).and(page.locator(':disabled')).waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await letGo()
+    const toast = page.locator('.toast', { hasText: 'The stop failed, and agents may still pay.' })
+    await toast.getByRole('button', { name: 'Dismiss' }).click()
+    assert.equal((await purser.mandates.get(mandateId)).status, 'active')
+  })
+
+  await chapter('A failure in an open dialog is shown only there', async () => {
+    await page.getByRole('button', { name: 'Stop all agents' }).click()
+    await page.route('**/v1/console/stop', (route) =>
+      route.fulfill({ status: 403, json: { detail: 'insufficient_scope' } }),
+    )
+    await dialog.getByLabel(/to confirm/).fill('stop')
+    await page.keyboard.press('Enter')
+    await dialog.getByRole('alert').waitFor()
+    assert.equal(await page.locator('.toast').count(), 0)
+    await page.unrouteAll({ behavior: 'wait' })
+    await page.keyboard.press('Escape')
+  })
+
+  await chapter('A double click creates one', async () => {
+    await visitor.show('sandbox/agents?new')
+    await dialog.getByLabel('Name').fill('twin')
+    await dialog.getByRole('button', { name: 'Create agent' }).dblclick()
+    await page.getByRole('heading', { level: 1, name: 'twin' }).waitFor()
+    const agents = await purser.agents.list().toArray({ limit: 9 })
+    assert.deepEqual(agents.map(({ name }) => name).toSorted(), ['research-bot', 'twin'])
+  })
+
+  await chapter(
+    'A key is shown although its form was closed meanwhile, and a second click does not close it',
+    async () => {
+      await visitor.show('sandbox/keys?new')
+      await dialog.getByLabel('Role').selectOption('owner')
+      const letGo = await holdBack('/accounts/api-keys', 'passed')
+      const issue = dialog.getByRole('button', { name: 'Issue sandbox key' })
+      await issue.click()
+      await issue.and(page.locator(':disabled')).waitFor()
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+      await letGo()
+      assert.match(await dialog.getByLabel('Key', { exact: true }).innerText(), /^svc_sand_/)
+      const saved = dialog.getByRole('button', { name: "I've saved it" })
+      assert.equal(await saved.isDisabled(), true)
+      await saved.click()
+      await dialog.waitFor({ state: 'detached' })
+    },
+  )
+
+  await visitor.leave()
+})
