@@ -2,21 +2,16 @@ import type { MandateSpend } from '@purser/client'
 import { scaleLinear, scaleTime } from 'd3-scale'
 import { area, curveStepAfter, line } from 'd3-shape'
 
-import { amountInWords, readMicro, sumOf, writeMicro } from '../text/amounts.ts'
+import { amountInWords } from '../text/amounts.ts'
 import { dayOfYear } from '../text/times.ts'
 import { LegendMark } from '../ui/legend-mark.tsx'
 import { axisRoom, tickText } from './axis.ts'
 import './chart.css'
+import { spendPoints, type SpendPoint } from './spend-points.ts'
 import { useWidth } from './width.ts'
 
 const height = 220
 const frame = { top: 14, right: 24, bottom: 24 }
-
-/** A point of the line; the amount in USDC is only for drawing. */
-interface Point {
-  readonly atMs: number
-  readonly spent: number
-}
 
 /** The cumulative spend of a mandate, with its budget as a line. */
 export function SpendChart({
@@ -30,22 +25,21 @@ export function SpendChart({
   readonly untilMs: number
 }) {
   const [box, width] = useWidth<HTMLDivElement>()
-  const points = pointsOf(spend, untilMs)
+  const points = spendPoints(spend, untilMs)
   const budget = inWhole(total)
-  const top = Math.max(budget, points.at(-1)?.spent ?? 0)
+  const top = Math.max(budget, ...points.map(({ spent }) => inWhole(spent)))
   const y = scaleLinear([0, top * 1.06 || 1], [height - frame.bottom, frame.top])
   const margin = { ...frame, left: axisRoom(y.ticks(4).map(tickText)) }
   const x = scaleTime([points[0]?.atMs ?? 0, untilMs], [margin.left, Math.max(width, 120) - margin.right])
-  const stepLine = line<Point>(
+  const stepLine = line<SpendPoint>(
     (point) => x(point.atMs),
-    (point) => y(point.spent),
+    (point) => y(inWhole(point.spent)),
   ).curve(curveStepAfter)
-  const below = area<Point>(
+  const below = area<SpendPoint>(
     (point) => x(point.atMs),
     y(0),
-    (point) => y(point.spent),
+    (point) => y(inWhole(point.spent)),
   ).curve(curveStepAfter)
-  const spentInAll = sumOf([spend.spent_before, ...spend.buckets.map(({ paid_total }) => paid_total)])
   return (
     <figure className="chart">
       <figcaption className="chart-legend">
@@ -62,7 +56,7 @@ export function SpendChart({
           width={width}
           height={height}
           role="img"
-          aria-label={`${amountInWords(spentInAll)} of ${amountInWords(total)} USDC spent, from ${dayOfYear(points[0]?.atMs ?? untilMs)} to ${dayOfYear(untilMs)}`}
+          aria-label={`${amountInWords(points.at(-1)?.spent ?? '0')} of ${amountInWords(total)} USDC spent, from ${dayOfYear(points[0]?.atMs ?? untilMs)} to ${dayOfYear(untilMs)}`}
         >
           {y.ticks(4).map((tick) => (
             <g key={tick} transform={`translate(0, ${y(tick)})`}>
@@ -90,21 +84,6 @@ export function SpendChart({
       </div>
     </figure>
   )
-}
-
-/** Cumulative sums per bucket, added exactly before they become coordinates. */
-function pointsOf({ spent_before, buckets }: MandateSpend, untilMs: number): Point[] {
-  let spentMicro = readMicro(spent_before) ?? 0n
-  const points: Point[] = []
-  for (const { starts_at, paid_total } of buckets) {
-    const atMs = Date.parse(starts_at)
-    if (atMs > untilMs) break
-    points.push({ atMs, spent: inWhole(writeMicro(spentMicro)) })
-    spentMicro += readMicro(paid_total) ?? 0n
-    points.push({ atMs, spent: inWhole(writeMicro(spentMicro)) })
-  }
-  points.push({ atMs: untilMs, spent: inWhole(writeMicro(spentMicro)) })
-  return points
 }
 
 /** An amount as a float, only for drawing: never shown, never added. */
