@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
@@ -26,12 +27,25 @@ test('Refunds and authorized payments: what the screens say about them is true',
   const visitor = await visit(await shareBrowser(), service)
   const { page } = visitor
   await visitor.signIn(service.sandboxKey)
+  const dialog = page.getByRole('dialog')
 
   await chapter('The chart of a mandate deducts refunds, like its figures', async () => {
     await visitor.show(`sandbox/mandates/${purchase.mandateId}`)
     await factOf(page, 'Spent').filter({ hasText: '2.50' }).waitFor()
     await page.getByRole('img', { name: /^2\.50 of 100\.00 USDC spent/ }).waitFor()
   })
+
+  await chapter(
+    'The amount of a refund that was typed before the session ended is not replaced',
+    async () => {
+      await visitor.show(`sandbox/transactions/${transaction_id}?refund`)
+      await dialog.getByLabel('Amount (USDC)').fill('0.25')
+      for await (const { id } of purser.sessions.list()) await purser.sessions.end(id)
+      await page.getByLabel('Owner or operator key').fill(service.sandboxKey)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      assert.equal(await dialog.getByLabel('Amount (USDC)').inputValue(), '0.25')
+    },
+  )
 
   await visitor.leave()
 })

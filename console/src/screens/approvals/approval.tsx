@@ -1,8 +1,9 @@
 import type { ApprovalRequest, MandateDetail } from '@purser/client'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useRef } from 'react'
 import { useParams } from 'react-router'
 
 import { useRead } from '../../api/queries.ts'
+import { useTyped } from '../../api/typed.ts'
 import { Go } from '../../shell/go.tsx'
 import { amountInWords, readSignedMicro, writeMicro } from '../../text/amounts.ts'
 import { Amount } from '../../ui/amount.tsx'
@@ -85,7 +86,7 @@ interface Shown {
 
 /** The decision. It has the focus from the start, so that one key decides. */
 function Decision({ approval, mandate }: Shown) {
-  const [note, setNote] = useState('')
+  const [note, setNote] = useTyped(`approval.${approval.id}.note`, '')
   const box = useRef<HTMLDivElement>(null)
   const choices = useChoices(
     approval,

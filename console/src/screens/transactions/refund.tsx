@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { formFaults } from '../../api/failures.ts'
 import { useChange } from '../../api/queries.ts'
 import { useSeen } from '../../api/seen.tsx'
+import { useTyped } from '../../api/typed.ts'
 import { Go } from '../../shell/go.tsx'
 import { amountInWords, invalidAmount, readMicro } from '../../text/amounts.ts'
 import { Amount } from '../../ui/amount.tsx'
@@ -45,8 +46,8 @@ function RefundForm({
   readonly refundable: string
   readonly onClose: () => void
 }) {
-  const [amount, setAmount] = useState(refundable)
-  const [reason, setReason] = useState('')
+  const [amount, setAmount] = useTyped(`refund.${id}.amount`, refundable)
+  const [reason, setReason] = useTyped(`refund.${id}.reason`, '')
   // Until something is changed, pressing the button again retries the same refund.
   const [idempotencyKey, setIdempotencyKey] = useState(randomKey)
   function edit(set: (text: string) => void) {
