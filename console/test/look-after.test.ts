@@ -101,7 +101,7 @@ test('Managing agents, mandates and sellers: each screen does what it says', asy
     await visitor.show('sandbox/mandates')
     await chooseFromMenu(page, 'Market reports', 'Revoke…')
     const dialog = page.getByRole('dialog', { name: 'Revoke this mandate?' })
-    await dialog.getByText('16.00 USDC of it stay unspent, and open proofs over 1.50 USDC end').waitFor()
+    await dialog.getByText('16.00 USDC of it are unspent, and open proofs over 1.50 USDC end').waitFor()
     const revoke = dialog.getByRole('button', { name: 'Revoke permanently' })
     assert.equal(await revoke.isDisabled(), true)
     await dialog.getByLabel(/to confirm/).fill('revoke')

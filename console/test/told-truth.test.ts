@@ -11,6 +11,7 @@ import {
   verifyProof,
 } from '../../service/testing/service.ts'
 import { factOf } from './fact.ts'
+import { chooseFromMenu } from './menu.ts'
 import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
@@ -46,6 +47,26 @@ test('Refunds and authorized payments: what the screens say about them is true',
       assert.equal(await dialog.getByLabel('Amount (USDC)').inputValue(), '0.25')
     },
   )
+
+  const authorized = await issueProof(service, purchase, '3.00')
+  await purser.payments.authorize({
+    proof: authorized,
+    merchant_domain: merchantDomain,
+    expected_amount: '3.00',
+  })
+  await chapter('Revoking and stopping say that what is authorized can still be charged', async () => {
+    await visitor.show('sandbox/mandates')
+    await chooseFromMenu(page, 'Buy research data', 'Revoke…')
+    await dialog.getByText('Authorized payments of 3.00 USDC can still be charged').waitFor()
+    await visitor.show('sandbox?stop')
+    await dialog.getByText('What merchants have already authorized can still be charged').waitFor()
+    await dialog.getByLabel(/to confirm/).fill('stop')
+    await page.keyboard.press('Enter')
+    await page.getByText('1 mandate is paused. Agents cannot pay under it until it is resumed.').waitFor()
+    const charge = { amount: '2.00' }
+    assert.ok((await purser.payments.capture(authorized.nonce, charge)).verified)
+    await page.getByRole('button', { name: 'Resume stopped mandates' }).click()
+  })
 
   await visitor.leave()
 })

@@ -51,7 +51,7 @@ function StoppedBanner() {
       <Icon name="stop" size={18} />
       <p role="status">
         <strong>Agents are stopped.</strong>{' '}
-        {`${counted(stoppedMandates, 'mandate')} ${isOne ? 'is' : 'are'} paused. No new payment is made under ${isOne ? 'it until it is' : 'them until they are'} resumed.`}
+        {`${counted(stoppedMandates, 'mandate')} ${isOne ? 'is' : 'are'} paused. Agents cannot pay under ${isOne ? 'it until it is' : 'them until they are'} resumed.`}
       </p>
       <Button icon="play" onClick={() => resume.mutate(undefined)} disabled={resume.isPending}>
         Resume stopped mandates

@@ -1,4 +1,4 @@
-import { subtractAmounts, type ListedMandate, type Mandate } from '@purser/client'
+import type { ListedMandate, Mandate } from '@purser/client'
 import { useState } from 'react'
 import { useNavigate } from 'react-router'
 
@@ -18,7 +18,6 @@ export function MandateMenu({ mandate }: { readonly mandate: ListedMandate }) {
   const path = usePath()
   const navigate = useNavigate()
   const name = nameOf(mandate)
-  const unspent = subtractAmounts(mandate.remaining_budget, mandate.authorized_total)
   const revoke = useChange((purser) => purser.mandates.revoke(mandate.id), {
     onDone: () => {
       setRevoking(false)
@@ -63,12 +62,12 @@ export function MandateMenu({ mandate }: { readonly mandate: ListedMandate }) {
         onConfirm={() => revoke.mutate(undefined)}
       >
         <p className="breakable">
-          “{name}” can never be used again. <Amount value={unspent} currency="USDC" /> of it stay unspent, and
-          open proofs over <Amount value={mandate.held_total} currency="USDC" /> end at once.
+          “{name}” can never be used again. <Amount value={mandate.remaining_budget} currency="USDC" /> of it
+          are unspent, and open proofs over <Amount value={mandate.held_total} currency="USDC" /> end at once.
         </p>
         {readMicro(mandate.authorized_total) !== 0n && (
           <p>
-            <Amount value={mandate.authorized_total} currency="USDC" /> in authorized payments can still be
+            Authorized payments of <Amount value={mandate.authorized_total} currency="USDC" /> can still be
             charged until the merchants’ deadlines.
           </p>
         )}

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { useChange } from '../../api/queries.ts'
 import { useSeen } from '../../api/seen.tsx'
 import { useResumeStopped } from '../../api/stop.ts'
+import { amountInWords } from '../../text/amounts.ts'
 import { counted } from '../../text/counts.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmByTyping } from '../../ui/dialog.tsx'
@@ -23,13 +24,13 @@ export function StopAgents() {
       setIdempotencyKey(randomKey())
       asked.clear()
       sayDone(
-        `Stopped: ${counted(paused_mandates, 'mandate')} paused, ${counted(voided_holds, 'open hold')} ended.`,
+        `Stopped: ${counted(paused_mandates, 'mandate')} paused, ${counted(voided_holds, 'open proof')} ended.`,
         { label: 'Undo', act: () => resume.mutate(stop_id) },
       )
       const { count, amount } = outstanding_authorized
       if (count > 0) {
         sayDone(
-          `${counted(count, 'authorized payment')} of ${amount} USDC can still be charged until the merchants’ deadlines.`,
+          `${counted(count, 'authorized payment')} of ${amountInWords(amount)} USDC can still be charged until the merchants’ deadlines.`,
         )
       }
       if (failed_mandates > 0) {
@@ -56,7 +57,8 @@ export function StopAgents() {
       >
         <p>
           Every active mandate in <strong>{environment}</strong> will be paused, and every open proof voided
-          at once. From then on every payment is denied.
+          at once. From then on every request to pay is denied. What merchants have already authorized can
+          still be charged until their deadlines.
         </p>
         <p className="quiet">
           You can resume the stopped mandates. Voided proofs stay void: agents must request new ones.
