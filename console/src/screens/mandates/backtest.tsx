@@ -14,8 +14,8 @@ import { Notice } from '../../ui/notice.tsx'
 import { Failed, Waiting } from '../../ui/waiting.tsx'
 import { Minute } from '../../ui/when.tsx'
 import './backtest.css'
-import { draftFaults, termsOf, type MandateDraft } from './mandate-draft.ts'
-import { amendmentOf, changesOf, termsOfMandate } from './term-changes.ts'
+import { draftFaults, type MandateDraft } from './mandate-draft.ts'
+import { amendmentOf, changesTyped } from './term-changes.ts'
 
 const periods = [
   { value: '1', text: 'The last 24 hours' },
@@ -44,7 +44,7 @@ export function Backtest({
   // The agent of the new mandate affects no decision.
   const isValid = Object.keys(draftFaults({ ...draft, agentId: mandate.agent_id })).length === 0
   const ask = () => {
-    const { budget_id: _budget, ...terms } = amendmentOf(changesOf(termsOfMandate(mandate), termsOf(draft)))
+    const { budget_id: _budget, ...terms } = amendmentOf(changesTyped(mandate, draft))
     // Up to the service's own time.
     setAsked({ draft: terms, from: new Date(now() - Number(days) * dayMs).toISOString() })
   }

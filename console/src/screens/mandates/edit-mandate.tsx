@@ -19,11 +19,11 @@ import { Screen } from '../screen.tsx'
 import { WhenRead } from '../when-read.tsx'
 import { Backtest } from './backtest.tsx'
 import { ChangeList } from './change-list.tsx'
-import { draftFaults, draftOf, termsOf, type MandateDraft } from './mandate-draft.ts'
+import { draftFaults, draftOf, type MandateDraft } from './mandate-draft.ts'
 import { MandateFields, mandateFieldNames } from './mandate-fields.tsx'
 import { MandatePreview } from './mandate-preview.tsx'
 import './new-mandate.css'
-import { amendmentOf, changesOf, mergeDraft, termsOfMandate } from './term-changes.ts'
+import { amendmentOf, changesTyped, mergeDraft } from './term-changes.ts'
 
 /** Refresh interval: a change by somebody else appears while the user edits. */
 const refetchMs = 10_000
@@ -56,7 +56,7 @@ function EditForm({ mandate }: { readonly mandate: MandateDetail }) {
   const budgets = useBudgets()
   const own = draftFaults(draft)
   const isValid = Object.keys(own).length === 0
-  const changes = isValid ? changesOf(termsOfMandate(base), termsOf(draft)) : []
+  const changes = isValid ? changesTyped(base, draft) : []
   const amend = useChange(
     (purser, { endsHolds }: { readonly endsHolds: boolean }) =>
       purser.mandates.amend(base.id, base.version, {

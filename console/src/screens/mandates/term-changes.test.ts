@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import type { Terms } from './mandate-draft.ts'
-import { amendmentOf, changesOf, type Direction } from './term-changes.ts'
+import type { Mandate } from '@purser/client'
+
+import { draftOf, type Terms } from './mandate-draft.ts'
+import { amendmentOf, changesOf, changesTyped, type Direction } from './term-changes.ts'
 
 const day = { calendar: 'day', time_zone: 'Europe/Berlin' } as const
 const limit = { window: day, max_amount: '20.00', max_count: null, per: null, action: 'deny' } as const
@@ -63,4 +65,18 @@ test('A different spelling of the same value is not a change', () => {
     metadata: { team: 'a', project: 'apollo' },
   }
   assert.deepEqual(changesOf(terms, { ...terms, ...same }), [])
+})
+
+test('A field that nobody touched changes nothing, even where the form cannot show its term', () => {
+  const mandate = {
+    ...terms,
+    allowed_categories: ['books, rare', 'maps'],
+    purpose: 'Papers ',
+    limits: [],
+  } as Partial<Mandate> as Mandate
+  const draft = draftOf(mandate)
+  assert.deepEqual(changesTyped(mandate, draft), [])
+  assert.deepEqual(amendmentOf(changesTyped(mandate, { ...draft, total: '90.00' })), {
+    max_spend_total: '90.00',
+  })
 })

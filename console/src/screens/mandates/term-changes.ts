@@ -2,7 +2,14 @@ import type { Mandate, MandateAmendment } from '@purser/client'
 
 import { readMicro } from '../../text/amounts.ts'
 import { limitDraftOf, newLimitOf } from '../budgets/limit-draft.ts'
-import type { LimitTerms, MandateDraft, TermName, Terms } from './mandate-draft.ts'
+import {
+  draftOf,
+  termsOf,
+  type LimitTerms,
+  type MandateDraft,
+  type TermName,
+  type Terms,
+} from './mandate-draft.ts'
 
 /** Whether a change allows more than before, less, or both, or is only text that people read. */
 export type Direction = 'more' | 'less' | 'both' | 'neither'
@@ -18,6 +25,11 @@ export interface TermChange {
 /** The terms of a mandate, or of a version, with limits as they are requested. */
 export function termsOfMandate(mandate: Pick<Mandate, TermName>): Terms {
   return { ...mandate, limits: mandate.limits.map((limit) => newLimitOf(limitDraftOf(limit))) }
+}
+
+/** The terms that a form changes. A field that nobody touched changes nothing, even if it cannot show all of its term. */
+export function changesTyped(mandate: Mandate, draft: MandateDraft): readonly TermChange[] {
+  return changesOf(termsOf(draftOf(mandate)), termsOf(draft))
 }
 
 /** The terms that differ, in the order in which the form shows them. */
