@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { Purser } from '@purser/client'
 
 import { readCsv } from '../../service/testing/http/read-csv.ts'
-import { preparePurchase, startTestService } from '../../service/testing/service.ts'
+import { issueProof, preparePurchase, startTestService, verifyProof } from '../../service/testing/service.ts'
 import { downloadCsv } from './download.ts'
 import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
@@ -243,10 +243,11 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
   await visitor.leave()
 })
 
-test('The lists of mandates and agents show what others change', async (context) => {
+test('The lists of mandates, agents and payments show what others change', async (context) => {
   const service = await startTestService(context)
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
-  const { agentId, mandateId } = await preparePurchase(service)
+  const purchase = await preparePurchase(service)
+  const { agentId, mandateId } = purchase
   const visitor = await visit(await shareBrowser(), service)
   const { page } = visitor
   await visitor.signIn(service.sandboxKey)
@@ -257,6 +258,13 @@ test('The lists of mandates and agents show what others change', async (context)
   await purser.mandates.pause(mandateId)
   await page.clock.fastForward(15_000)
   await mandate.getByText('paused').waitFor()
+  // So do the payments of a mandate, next to its figures.
+  await purser.mandates.resume(mandateId)
+  await visitor.show(`sandbox/mandates/${mandateId}`)
+  await page.getByText('No requests for this mandate yet.').waitFor()
+  await verifyProof(service, await issueProof(service, purchase))
+  await page.clock.fastForward(15_000)
+  await page.getByText('1 transaction', { exact: true }).waitFor()
   await visitor.show('sandbox/agents')
   const agent = page.getByRole('row', { name: /research-bot/ })
   await agent.getByText('active').waitFor()

@@ -86,14 +86,14 @@ export function useRead<Answer>(
 /** The pages of a list read so far. */
 export type ReadPages<Item> = UseInfiniteQueryResult<InfiniteData<Page<Item>>>
 
-/** A paginated list. */
+/** A paginated list, which shows what changes elsewhere. */
 export function useReadPages<Item>(
   name: string,
   read: (purser: Purser, cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
   parameters: readonly unknown[] = [],
   {
     isEnabled = true,
-    refetchMs = false,
+    refetchMs = refetchFirstPage,
   }: { readonly isEnabled?: boolean; readonly refetchMs?: RefetchMs<InfiniteData<Page<Item>>> } = {},
 ): ReadPages<Item> {
   const { purser, environment } = useSeen()
@@ -109,7 +109,7 @@ export function useReadPages<Item>(
 }
 
 /** Refreshes a list while only its first page is read: each refresh reads all of them. */
-export function refetchFirstPage(latest: { readonly pages: readonly unknown[] } | undefined): number {
+function refetchFirstPage(latest: { readonly pages: readonly unknown[] } | undefined): number {
   return (latest?.pages.length ?? 0) > 1 ? 0 : firstPageMs
 }
 

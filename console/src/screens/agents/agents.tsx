@@ -1,6 +1,6 @@
 import type { AgentSummary } from '@purser/client'
 
-import { refetchFirstPage, useReadPages } from '../../api/queries.ts'
+import { useReadPages } from '../../api/queries.ts'
 import { Go } from '../../shell/go.tsx'
 import { Amount } from '../../ui/amount.tsx'
 import { StatusBadge } from '../../ui/badge.tsx'
@@ -39,11 +39,8 @@ const columns: readonly Column<AgentSummary>[] = [
 /** The list of agents with their spend. */
 export function Agents() {
   const creating = useAddressFlag('new')
-  const query = useReadPages(
-    'agents',
-    (purser, cursor, signal) => purser.console.agents.list(cursor ? { cursor } : {}, { signal }).page(),
-    [],
-    { refetchMs: refetchFirstPage },
+  const query = useReadPages('agents', (purser, cursor, signal) =>
+    purser.console.agents.list(cursor ? { cursor } : {}, { signal }).page(),
   )
   const create = (
     <Button look="main" icon="plus" onClick={creating.set}>

@@ -1,6 +1,6 @@
 import type { ListConsoleMandatesQuery, ListedMandate } from '@purser/client'
 
-import { refetchFirstPage, useReadPages } from '../../api/queries.ts'
+import { useReadPages } from '../../api/queries.ts'
 import { usePath } from '../../shell/go.tsx'
 import { ButtonLink } from '../../ui/button.tsx'
 import type { Column } from '../../ui/data-table.tsx'
@@ -39,7 +39,7 @@ export function Mandates() {
         .list({ ...(given(settled) as ListConsoleMandatesQuery), ...(cursor ? { cursor } : {}) }, { signal })
         .page(),
     [settled],
-    { isEnabled: fault === undefined, refetchMs: refetchFirstPage },
+    { isEnabled: fault === undefined },
   )
   const create = (
     <ButtonLink look="main" icon="plus" to={path('mandates/new')}>
