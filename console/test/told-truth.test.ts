@@ -68,5 +68,23 @@ test('Refunds and authorized payments: what the screens say about them is true',
     await page.getByRole('button', { name: 'Resume stopped mandates' }).click()
   })
 
+  await chapter(
+    'Rows of the filters before are marked as such until those of the new ones arrive',
+    async () => {
+      await visitor.show('sandbox/transactions')
+      await page.getByText('3 transactions', { exact: true }).waitFor()
+      const held = Promise.withResolvers<void>()
+      await page.route('**/v1/console/transactions?*', async (route) => {
+        await held.promise
+        await route.continue()
+      })
+      await page.getByLabel('Status').selectOption('denied')
+      await page.getByText('Loading… These are the rows from before: 3 transactions').waitFor()
+      held.resolve()
+      await page.unrouteAll({ behavior: 'wait' })
+      await page.getByText('No transactions match your filters').waitFor()
+    },
+  )
+
   await visitor.leave()
 })

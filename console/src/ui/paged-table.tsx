@@ -29,13 +29,17 @@ export function PagedTable<Row>({
   const failed = query.isError && <Failed error={query.error} onRetry={() => void query.refetch()} />
   const read = query.data?.pages.flatMap(({ items }) => items) ?? []
   const rows = arrange(read)
-  if (read.length === 0 && !query.hasNextPage) return failed || empty
+  if (read.length === 0 && !query.hasNextPage)
+    return failed || (query.isPlaceholderData ? <Waiting lines={8} /> : empty)
+  // The rows of the filters before, until those of the new ones arrive.
+  const isBefore = query.isPlaceholderData
   return (
-    <>
+    <div className={isBefore ? 'table-before' : undefined} aria-busy={isBefore}>
       <DataTable {...table} rows={rows} />
       {failed}
       <div className="table-more">
         <span className="quiet small" role="status">
+          {isBefore ? 'Loading… These are the rows from before: ' : ''}
           {counted(read.length, noun)}
           {rows.length < read.length && ` in ${counted(rows.length, 'row')}`}
           {query.hasNextPage && ' so far'}
@@ -52,7 +56,7 @@ export function PagedTable<Row>({
           </Button>
         )}
       </div>
-    </>
+    </div>
   )
 }
 
