@@ -86,5 +86,19 @@ test('Refunds and authorized payments: what the screens say about them is true',
     },
   )
 
+  await chapter('An inbox that does not show all says that others may expire sooner', async () => {
+    const waiting = Array.from({ length: 3 }, async () => {
+      const { agentId, mandateId } = await preparePurchase(service, { approval: { above: '0.01' } })
+      const payment = { agent_id: agentId, mandate_id: mandateId, resource_url: purchase.resourceUrl }
+      const amounts = Array.from({ length: 17 }, (_, index) => `1.${index + 10}`)
+      await Promise.all(amounts.map((amount) => purser.payments.requestProof({ ...payment, amount })))
+    })
+    await Promise.all(waiting)
+    await visitor.show('sandbox/approvals')
+    await page.getByText('The newest 50 requests. Others may expire sooner: show more, below.').waitFor()
+    await page.getByRole('button', { name: 'Show more' }).first().click()
+    await page.getByText('51 requests, soonest to expire first.').waitFor()
+  })
+
   await visitor.leave()
 })

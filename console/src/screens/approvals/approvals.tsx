@@ -97,7 +97,9 @@ function Inbox() {
           <p ref={sum} tabIndex={-1} role="status" className="quiet request-sum">
             {waiting.length === 0
               ? 'Nothing waits for you.'
-              : `${counted(waiting.length, 'request')}, soonest to expire first. `}
+              : query.hasNextPage
+                ? `The newest ${counted(waiting.length, 'request')}. Others may expire sooner: show more, below. `
+                : `${counted(waiting.length, 'request')}, soonest to expire first. `}
             {waiting.length > 0 && (
               <span className="keyboard-hint">
                 Go from one to the next with <kbd>J</kbd> and <kbd>K</kbd>.
