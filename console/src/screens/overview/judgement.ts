@@ -26,7 +26,7 @@ export function judge(figures: Overview, isSetUp: boolean): Judgement {
   return {
     gravity: 'well',
     sentence: 'No problems.',
-    more: 'No denials in the last 24 hours, and no budget runs out within a day.',
+    more: 'No denials in the last 24 hours, and none of the budgets below runs out within a day.',
   }
 }
 
