@@ -99,7 +99,7 @@ function InEnvironment({ session }: { readonly session: Session }) {
     return <Navigate to={`/${session.environments[0]}${isScreen ? pathname + search : ''}`} replace />
   }
   return (
-    <Seeing key={seen} session={session} environment={seen}>
+    <Seeing key={`${session.id} ${seen}`} session={session} environment={seen}>
       <Connected>
         <Frame />
       </Connected>

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test'
 
 import { Provider } from 'oidc-provider'
 
-import { createTenant, startTestService } from '../../service/testing/service.ts'
+import { createTenant, preparePurchase, startTestService } from '../../service/testing/service.ts'
 import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
@@ -149,6 +149,30 @@ test('Signing in by OpenID Connect and by the set-up link, and signing out perma
     await stranger.leave()
   })
 
+  await visitor.leave()
+})
+
+test('A window shows the account that its browser is signed in as, also after another window has changed it', async (context) => {
+  const service = await startTestService(context)
+  const visitor = await visit(await shareBrowser(), service)
+  const { page } = visitor
+  await preparePurchase(service)
+  const { sandboxKey } = await createTenant(service)
+  await visitor.signIn(service.sandboxKey)
+  await visitor.show('sandbox/mandates')
+  await page.getByRole('table', { name: 'Mandates' }).waitFor()
+  for (const [key, account, environment] of [
+    [sandboxKey, 'Second', 'Sandbox'],
+    [service.productionKey, 'First account', 'Production'],
+  ] as const) {
+    // As another window does.
+    const answer = await page.request.post(`${service.url}/v1/console/session`, { data: { api_key: key } })
+    assert.equal(answer.status(), 201)
+    await page.evaluate(() => dispatchEvent(new Event('visibilitychange')))
+    await page.locator('.sidebar .who').getByText(account).waitFor()
+    await page.getByRole('region', { name: 'Environment' }).getByText(environment, { exact: true }).waitFor()
+    assert.equal(await page.getByText('Buy research data').count(), 0)
+  }
   await visitor.leave()
 })
 

@@ -7,21 +7,35 @@ import { forgetTypedForms, keepTypedForms } from './typed.ts'
 
 const sessionKey = ['session']
 
+/** How often to ask whose session it is: another window may have signed in as somebody else. */
+const pollMs = 10_000
+
 /** The session of this browser's cookie: null when nobody is signed in. */
 export function useSession() {
+  const queries = useQueryClient()
   return useQuery({
     queryKey: sessionKey,
     queryFn: async ({ signal }): Promise<Session | null> => {
       try {
         const session = await createPurser().console.session({ signal })
         sessionStorage.removeItem(expiredMark)
+        const before = queries.getQueryData<Session | null>(sessionKey)
+        // The same object, so that nothing is connected anew.
+        if (before?.id === session.id) return before
+        if (before) {
+          keepTypedForms()
+          forgetTheRest(queries)
+        }
         return session
       } catch (error) {
-        if (error instanceof AuthenticationError) return null
-        throw error
+        if (!(error instanceof AuthenticationError)) throw error
+        expireSession(queries)
+        return null
       }
     },
     staleTime: Infinity,
+    refetchOnWindowFocus: 'always',
+    refetchInterval: ({ state }) => (state.data ? pollMs : false),
     // Retry until the service answers.
     retry: true,
     retryDelay: statusPollMs,
@@ -58,8 +72,9 @@ export function useSignOut(session: Session, environment: Session['environments'
   const queries = useQueryClient()
   return useMutation({
     mutationFn: () => createPurser({ environment, csrfToken: session.csrf_token }).console.endSession(),
-    onSettled: () => {
+    onSettled: async () => {
       forgetTypedForms()
+      await queries.cancelQueries({ queryKey: sessionKey })
       queries.setQueryData(sessionKey, null)
       forgetTheRest(queries)
     },
