@@ -69,6 +69,32 @@ test('Refunds and authorized payments: what the screens say about them is true',
   })
 
   await chapter(
+    'A pause says that open proofs have ended, and a failed resumption that it may be partial',
+    async () => {
+      const proof = await issueProof(service, purchase)
+      await visitor.show(`sandbox/mandates/${purchase.mandateId}`)
+      await factOf(page, 'Of that, held by open proofs').filter({ hasText: '1.00' }).waitFor()
+      await page.getByRole('button', { name: 'Pause', exact: true }).click()
+      await page.getByText('Paused: Buy research data. Its open proofs have ended.').waitFor()
+      assert.equal((await verifyProof(service, proof)).body.reason, 'proof_expired')
+      await page.getByRole('button', { name: 'Resume', exact: true }).click()
+      await page.getByText('Resumed: Buy research data').waitFor()
+      await purser.console.stop()
+      const resume = page.getByRole('button', { name: 'Resume stopped mandates' })
+      await resume.waitFor()
+      await page.route('**/v1/console/resume', (route) =>
+        route.fulfill({ status: 503, json: { detail: 'store_unavailable' } }),
+      )
+      await resume.click()
+      const partial = page.locator('.toast', { hasText: 'Not all stopped mandates were resumed.' })
+      await partial.getByText('It may or may not have been done.').waitFor()
+      await page.unrouteAll({ behavior: 'wait' })
+      await resume.click()
+      await page.getByText('1 mandate resumed').last().waitFor()
+    },
+  )
+
+  await chapter(
     'Rows of the filters before are marked as such until those of the new ones arrive',
     async () => {
       await visitor.show('sandbox/transactions')

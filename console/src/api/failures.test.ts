@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
 
-import { explainFailure, formFaults } from './failures.ts'
+import { explainChange, explainFailure, formFaults } from './failures.ts'
 
 /** What the client throws when the service answers so. */
 async function failureOf(status: number, body: unknown): Promise<unknown> {
@@ -49,7 +49,7 @@ test('Each error of a form is shown once: beside its field, or below the form if
   assert.deepEqual(formFaults(conflict, ['domain']), { byField: {}, rest: explainFailure(conflict) })
 })
 
-test('Each failure of an approval, an amendment or a refund is shown with a remedy', async () => {
+test('Each failure of an approval, an amendment or a refund is shown with a remedy, and that it may have been made', async () => {
   for (const [status, code] of [
     [403, 'own_request'],
     [409, 'approval_decided'],
@@ -63,9 +63,16 @@ test('Each failure of an approval, an amendment or a refund is shown with a reme
     [409, 'refund_exceeds_payment'],
     [400, 'idempotency_key_required'],
     [422, 'idempotency_key_reused'],
+    [429, 'rate_limited'],
+    [500, 'internal_error'],
+    [503, 'store_unavailable'],
   ] as const) {
     const words = explainFailure(await failureOf(status, { detail: code }))
     assert.match(words, /^[A-Z].*\.$/, code)
     assert.doesNotMatch(words, /The service answered|_/, code)
+    const isUnknown = explainChange(await failureOf(status, { detail: code })).endsWith(
+      ' may not have been done.',
+    )
+    assert.equal(isUnknown, status >= 500, code)
   }
 })

@@ -34,6 +34,10 @@ const sentences: Record<string, string> = {
   query_too_slow: 'The query took too long and was stopped so that it does not slow down payments.',
   too_many_streams: 'Too many live feeds and exports are open. Close another window of the console.',
   store_unavailable: 'The service cannot reach its database right now.',
+  rate_limited: 'Too many requests were sent. Wait a moment, and try again.',
+  environment_not_in_session: 'You are signed in to the other environment. Reload the page.',
+  internal_error: 'The service has failed. Its log has the details.',
+  shutting_down: 'The service is restarting.',
   csrf_token_missing: 'This page is out of date. Reload it.',
 }
 
@@ -50,6 +54,12 @@ export function explainFailure(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/** The same about a change, and whether it may have been made: only a refusal says that it was not. */
+export function explainChange(error: unknown): string {
+  const isRefused = error instanceof ApiError && error.status < 500
+  return `${explainFailure(error)}${isRefused ? '' : ' It may or may not have been done.'}`
+}
+
 /** The validation errors of a form: by field, and the rest as a sentence. */
 export function formFaults<const Field extends string>(
   error: unknown,
@@ -57,7 +67,7 @@ export function formFaults<const Field extends string>(
 ): { readonly byField: Partial<Record<Field, string>>; readonly rest: string | undefined } {
   const byField: Partial<Record<Field, string>> = {}
   if (!error) return { byField, rest: undefined }
-  if (!(error instanceof ValidationError)) return { byField, rest: explainFailure(error) }
+  if (!(error instanceof ValidationError)) return { byField, rest: explainChange(error) }
   for (const item of error.items) {
     const field = fields.find((one) => one === item.loc[1])
     if (!field) return { byField: {}, rest: explainFailure(error) }

@@ -14,7 +14,7 @@ import { useEffect, useRef } from 'react'
 
 import { sayFailed } from '../ui/toast.tsx'
 import { useSeen } from './seen.tsx'
-import { explainFailure } from './failures.ts'
+import { explainChange } from './failures.ts'
 import { expireSession } from './session.ts'
 
 /** Delay before a failed read is retried automatically. */
@@ -160,7 +160,7 @@ export function useChange<Asked, Answer>(
     onError: (failure, own) => {
       endOfSession(failure, queries)
       const words = whenFailed ?? (running.current === own ? undefined : whenUnseen)
-      if (words) sayFailed(`${words} ${explainFailure(failure)}`)
+      if (words) sayFailed(`${words} ${explainChange(failure)}`)
     },
     onSettled: (_answer, _failure, own) => {
       if (running.current === own) running.current = undefined

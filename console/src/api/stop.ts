@@ -9,6 +9,6 @@ export function useResumeStopped() {
       resumed_mandates > 0
         ? sayDone(`${counted(resumed_mandates, 'mandate')} resumed`)
         : sayFailed('Nothing was resumed: another stop began, or the mandates have changed since.'),
-    whenFailed: 'Nothing was resumed.',
+    whenFailed: 'Not all stopped mandates were resumed.',
   })
 }

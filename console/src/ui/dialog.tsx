@@ -1,7 +1,7 @@
 import { Dialog as BaseDialog } from '@base-ui/react/dialog'
 import { useEffect, useRef, useState, type ReactNode } from 'react'
 
-import { explainFailure } from '../api/failures.ts'
+import { explainChange } from '../api/failures.ts'
 import { Button, IconButton } from './button.tsx'
 import './dialog.css'
 import { isSameWord } from '../text/names.ts'
@@ -156,7 +156,7 @@ function ConfirmForm({ word, action, change, onClose, onConfirm, children }: Con
       look="danger"
       isReady={isSameWord(typed, word)}
       isWorking={change.isPending}
-      failure={change.error ? explainFailure(change.error) : undefined}
+      failure={change.error ? explainChange(change.error) : undefined}
       onClose={onClose}
       onSubmit={onConfirm}
     >

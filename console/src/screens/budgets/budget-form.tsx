@@ -2,7 +2,7 @@ import { ApiError, type Budget, type LimitBelowCommitted, type NewLimit } from '
 import { useState } from 'react'
 import { useNavigate } from 'react-router'
 
-import { explainFailure, formFaults } from '../../api/failures.ts'
+import { explainChange, formFaults } from '../../api/failures.ts'
 import { useChange } from '../../api/queries.ts'
 import { useTyped } from '../../api/typed.ts'
 import { usePath } from '../../shell/go.tsx'
@@ -204,7 +204,7 @@ function EditBudgetForm({ budget, onClose }: { readonly budget: Budget; readonly
 
 /** Why a limit cannot be cut so far, and the way to do it. */
 function BelowCommitted({ error, onEnd }: { readonly error: unknown; readonly onEnd: () => void }) {
-  if (!(error instanceof ApiError)) return explainFailure(error)
+  if (!(error instanceof ApiError)) return explainChange(error)
   const { usage } = error.body as LimitBelowCommitted
   return (
     <Notice tone="bad">

@@ -2,7 +2,7 @@ import type { Budget as SharedBudget } from '@purser/client'
 import { useState } from 'react'
 import { useParams } from 'react-router'
 
-import { explainFailure } from '../../api/failures.ts'
+import { explainChange } from '../../api/failures.ts'
 import { useChange, useRead, useReadPages } from '../../api/queries.ts'
 import { Go } from '../../shell/go.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -211,7 +211,7 @@ function FreezeDialog({
         action="Freeze now"
         look="danger"
         isWorking={freeze.isPending}
-        failure={freeze.error ? explainFailure(freeze.error) : undefined}
+        failure={freeze.error ? explainChange(freeze.error) : undefined}
         onClose={close}
         onSubmit={() => freeze.mutate(undefined)}
       >

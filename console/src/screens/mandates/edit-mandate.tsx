@@ -2,7 +2,7 @@ import { ApiError, ValidationError, type BelowCommitted, type MandateDetail } fr
 import { useEffect, useRef, useState } from 'react'
 import { useNavigate, useParams } from 'react-router'
 
-import { explainFailure, formFaults } from '../../api/failures.ts'
+import { explainChange, formFaults } from '../../api/failures.ts'
 import { useChange, useRead } from '../../api/queries.ts'
 import { useTyped } from '../../api/typed.ts'
 import { Go, usePath } from '../../shell/go.tsx'
@@ -179,7 +179,7 @@ function failureOf(error: unknown): string | undefined {
   if (!error || isRefusedWith(error, 'budget_below_committed')) return undefined
   if (isRefusedWith(error, 'version_mismatch'))
     return 'Somebody else has changed this mandate meanwhile. Close this: what you typed is kept.'
-  return explainFailure(error)
+  return explainChange(error)
 }
 
 /** Why the total cannot be cut so far, and the way to do it. */

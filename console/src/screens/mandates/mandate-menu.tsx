@@ -80,12 +80,14 @@ export function MandateMenu({ mandate }: { readonly mandate: ListedMandate }) {
 /** Pausing and resuming undo each other, so their toasts offer undo. */
 export function usePauseAndResume(mandate: Mandate) {
   const name = nameOf(mandate)
+  const endedProofs = readMicro(mandate.held_total) === 0n ? '' : '. Its open proofs have ended.'
   const resume = useChange((purser) => purser.mandates.resume(mandate.id), {
     onDone: () => sayDone(`Resumed: ${name}`, { label: 'Undo', act: () => pause.mutate(undefined) }),
     whenFailed: `Not resumed: ${name}.`,
   })
   const pause = useChange((purser) => purser.mandates.pause(mandate.id), {
-    onDone: () => sayDone(`Paused: ${name}`, { label: 'Undo', act: () => resume.mutate(undefined) }),
+    onDone: () =>
+      sayDone(`Paused: ${name}${endedProofs}`, { label: 'Undo', act: () => resume.mutate(undefined) }),
     whenFailed: `Not paused: ${name}.`,
   })
   return { pause, resume }

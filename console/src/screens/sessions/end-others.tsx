@@ -1,4 +1,4 @@
-import { explainFailure } from '../../api/failures.ts'
+import { explainChange } from '../../api/failures.ts'
 import { useChange, useRead } from '../../api/queries.ts'
 import { Go } from '../../shell/go.tsx'
 import { counted } from '../../text/counts.ts'
@@ -34,7 +34,7 @@ export function EndOthers({ hasOthers }: { readonly hasOthers: boolean }) {
           action="End all others"
           look="danger"
           isWorking={change.isPending}
-          failure={change.error ? explainFailure(change.error) : undefined}
+          failure={change.error ? explainChange(change.error) : undefined}
           onClose={close}
           onSubmit={() => change.mutate(undefined)}
         >
