@@ -68,6 +68,14 @@ test('Refunds and authorized payments: what the screens say about them is true',
     await page.getByRole('button', { name: 'Resume stopped mandates' }).click()
   })
 
+  await chapter('What a seller is paid is shown as revenue before refunds', async () => {
+    await visitor.show('sandbox/sellers')
+    const sellers = page.getByRole('table', { name: 'Sellers' })
+    await sellers.getByRole('columnheader', { name: 'Revenue (USDC)' }).waitFor()
+    await page.getByText('their revenue before refunds').waitFor()
+    await sellers.getByRole('cell', { name: '6.00' }).first().waitFor()
+  })
+
   await chapter(
     'A pause says that open proofs have ended, and a failed resumption that it may be partial',
     async () => {
