@@ -95,7 +95,7 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
       <Panel title="Budget">
         <div className="stack">
           <BudgetBar {...mandate} />
-          {mandate.is_agent_revoked && <p>Its agent is revoked, so nothing can be spent.</p>}
+          {mandate.is_agent_revoked && <p>Its agent is revoked, so no more payments are approved.</p>}
           <Facts>
             <Fact name="Total">
               <Amount value={mandate.max_spend_total} currency={mandate.currency} />

@@ -42,7 +42,12 @@ export function NewMandate() {
   }
   return (
     <WhenRead query={model} title={title}>
-      {(mandate) => <MandateForm start={draftLike(mandate, now())} like={mandate} />}
+      {(mandate) => {
+        const draft = draftLike(mandate, now())
+        // A revoked agent is no option of its field.
+        const start = mandate.is_agent_revoked ? { ...draft, agentId: '' } : draft
+        return <MandateForm start={start} like={mandate} />
+      }}
     </WhenRead>
   )
 }
