@@ -64,8 +64,10 @@ test('Refunds and authorized payments: what the screens say about them is true',
     await page.keyboard.press('Enter')
     await page.getByText('1 mandate is paused. Agents cannot pay under it until it is resumed.').waitFor()
     const charge = { amount: '2.00' }
-    assert.ok((await purser.payments.capture(authorized.nonce, charge)).verified)
+    const captured = await purser.payments.capture(authorized.nonce, charge)
     await page.getByRole('button', { name: 'Resume stopped mandates' }).click()
+    await visitor.show(`sandbox/transactions/${captured.transaction_id}`)
+    await factOf(page, 'Authorized, of which the payment was captured').filter({ hasText: '3.00' }).waitFor()
   })
 
   await chapter('What a seller is paid is shown as revenue before refunds', async () => {

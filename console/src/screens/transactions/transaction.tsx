@@ -161,6 +161,11 @@ function Proof({ proof }: Pick<TransactionDetail, 'proof'>) {
       <Fact name="State">
         <StatusBadge status={proof.status} />
       </Fact>
+      {proof.captured_amount !== proof.amount && (
+        <Fact name="Authorized, of which the payment was captured">
+          <Amount value={proof.amount} currency={proof.currency} />
+        </Fact>
+      )}
       <Fact name="Issued">
         <Moment at={proof.issued_at} />
       </Fact>
