@@ -946,6 +946,8 @@ export interface Overview {
   }>
   /** Number of mandates paused by a stop and still paused. */
   stopped_mandates: number
+  /** Number of frozen shared budgets, below which no new payment is made. */
+  frozen_budgets: number
   /** The steps to a first purchase, each done or not. */
   checklist: Checklist
 }

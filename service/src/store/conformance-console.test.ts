@@ -73,6 +73,15 @@ storeConformance(({ open, openEmpty }) => {
     assert.equal(decision?.budgets.map(({ name }) => name).join(), 'Team,Company')
     assert.deepEqual(decision?.refusedBy?.budget, { id: team, name: 'Team' })
     assert.equal(decision?.refusedBy?.limit?.window, 'lifetime')
+    for (const isFrozen of [true, false]) {
+      await ledger.store.freezeBudget(
+        { ...caller, id: team },
+        isFrozen,
+        ledger.newEvent(caller, 'budget.frozen', team),
+      )
+      const { frozenBudgets } = await ledger.store.readBudgets(caller, ledger.clock.nowMs)
+      assert.equal(frozenBudgets, isFrozen ? 1 : 0)
+    }
   })
 
   test('The sums of an account and of an agent have its open proofs, and its authorized payments, of which each is in one', async (context) => {

@@ -21,6 +21,7 @@ const quiet: Overview = {
   nearest_budgets: [],
   denial_reasons: [],
   stopped_mandates: 0,
+  frozen_budgets: 0,
   checklist: { agent: true, mandate: true, seller: true, proof: true, paid: true },
 }
 const budget: NearBudget = {
@@ -55,6 +56,11 @@ test('The overview says in one sentence whether anything is wrong, the worst fir
     [{ denied_last_day: 2 }, '2 more proofs refused in the last 24 hours.'],
     [{ ...denials, nearest_budgets: [ending, budget] }, '1 budget will be used up within a day.'],
     [{ nearest_budgets: [gone, budget] }, '1 budget is used up.'],
+    [
+      { ...denials, nearest_budgets: [gone], frozen_budgets: 1 },
+      '1 shared budget is frozen: no new payment is made below it.',
+    ],
+    [{ frozen_budgets: 2 }, '2 shared budgets are frozen: no new payment is made below them.'],
     [{ nearest_budgets: [gone, gone, ending] }, '2 budgets are used up, and 1 more will be within a day.'],
     [
       { nearest_budgets: Array.from({ length: 5 }, () => ending) },

@@ -16,9 +16,9 @@ export interface Judgement {
 /** Number of budgets in the overview; there may be more. */
 const namedBudgets = 5
 
-/** Worst first: budgets that run out within a day, denials, nothing. */
+/** Worst first: frozen budgets, budgets that run out within a day, denials, nothing. */
 export function judge(figures: Overview, isSetUp: boolean): Judgement {
-  const [worst, ...others] = [...endingBudgets(figures), ...denials(figures)]
+  const [worst, ...others] = [...frozenBudgets(figures), ...endingBudgets(figures), ...denials(figures)]
   if (worst !== undefined) return { gravity: 'worry', sentence: worst, more: others.join(' ') }
   if (!isSetUp) {
     return { gravity: 'nothing yet', sentence: 'Nothing is set up yet.', more: 'The next steps are below.' }
@@ -28,6 +28,13 @@ export function judge(figures: Overview, isSetUp: boolean): Judgement {
     sentence: 'No problems.',
     more: 'No denials in the last 24 hours, and none of the budgets below runs out within a day.',
   }
+}
+
+function frozenBudgets({ frozen_budgets: count }: Overview): string[] {
+  if (count === 0) return []
+  return [
+    `${counted(count, 'shared budget')} ${count === 1 ? 'is' : 'are'} frozen: no new payment is made below ${count === 1 ? 'it' : 'them'}.`,
+  ]
 }
 
 /** At most one sentence about budgets that are used up, or will be within a day at the current rate. */

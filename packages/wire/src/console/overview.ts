@@ -104,6 +104,9 @@ export const Overview = Type.Object({
   stopped_mandates: Type.Integer({
     description: 'Number of mandates paused by a stop and still paused.',
   }),
+  frozen_budgets: Type.Integer({
+    description: 'Number of frozen shared budgets, below which no new payment is made.',
+  }),
   checklist: described(Checklist, 'The steps to a first purchase, each done or not.'),
 })
 export type Overview = Static<typeof Overview>

@@ -76,6 +76,7 @@ export function serveConsoleOverview(
       nearest_budgets: budgets.nearest.map((mandate) => toNearBudget(mandate, spentLastDay, nowMs)),
       denial_reasons: reasons,
       stopped_mandates: budgets.stoppedMandates,
+      frozen_budgets: budgets.frozenBudgets,
       checklist,
     })
   })

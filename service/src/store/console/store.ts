@@ -183,6 +183,8 @@ export interface Budgets {
   readonly remainingMicro: MicroUsdc
   readonly heldMicro: MicroUsdc
   readonly stoppedMandates: number
+  /** Shared budgets. */
+  readonly frozenBudgets: number
   /** At most 10,000 are counted. */
   readonly openHolds: number
   /** Authorized payments, of mandates in any state. */

@@ -7,6 +7,7 @@ import {
   activity,
   activityParts,
   agents,
+  budgets,
   mandates,
   openApprovals,
   payments,
@@ -142,6 +143,11 @@ export function prepareFigures(db: LedgerReader) {
         remainingMicro: amountFrom(sums, 'remaining'),
         heldMicro: amountFrom(sums, 'held'),
         stoppedMandates: countFrom(sums, 'stopped_mandates'),
+        frozenBudgets: await countRows(
+          db,
+          budgets,
+          sql`${inScope(scope)} and frozen_at_ms is not null ${inTime}`,
+        ),
         openHolds: Math.min(maxCounted, countFrom(sums, 'open_payments')),
         authorized: {
           count: countFrom(sums, 'authorized_payments'),
