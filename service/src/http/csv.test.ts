@@ -18,6 +18,10 @@ test('CSV formulas are escaped', () => {
     ['＋1', `'＋1`],
     ['－1', `'－1`],
     ['＠SUM(A1)', `'＠SUM(A1)`],
+    // Where a comma separates decimals, spreadsheets separate cells at semicolons.
+    ['a;=1+1;b', `a;'=1+1;b`],
+    ['a; -1', `a;' -1`],
+    ['a;b', 'a;b'],
     ['api.example.com', 'api.example.com'],
     ['1=1', '1=1'],
   ]

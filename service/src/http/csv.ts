@@ -9,9 +9,12 @@ export function csvLine(values: readonly (string | number | null)[]): string {
 function field(value: string | number | null): string {
   if (value === null) return ''
   if (typeof value === 'number') return String(value)
-  const safe = startsFormula.test(value) ? `'${value}` : value
+  const safe = value.replaceAll(beforeFormula, "'")
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
-/** Characters that start a formula, also full-width and after whitespace, which some spreadsheets skip. */
-const startsFormula = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/
+/**
+ * Before the characters that start a formula, also full-width and after whitespace, which some spreadsheets skip; and also
+ * after a semicolon, which separates cells where a comma separates decimals.
+ */
+const beforeFormula = /(?<=^|;)(?=\s*[=+\-@＝＋－＠])|^(?=[\t\r\n])/g
