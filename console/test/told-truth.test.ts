@@ -70,12 +70,12 @@ test('Refunds and authorized payments: what the screens say about them is true',
     await factOf(page, 'Authorized, of which the payment was captured').filter({ hasText: '3.00' }).waitFor()
   })
 
-  await chapter('What a seller is paid is shown as revenue before refunds', async () => {
+  await chapter('The revenue of a seller is what it was paid less refunds', async () => {
     await visitor.show('sandbox/sellers')
     const sellers = page.getByRole('table', { name: 'Sellers' })
     await sellers.getByRole('columnheader', { name: 'Revenue (USDC)' }).waitFor()
-    await page.getByText('their revenue before refunds').waitFor()
-    await sellers.getByRole('cell', { name: '6.00' }).first().waitFor()
+    await page.getByText('their revenue less refunds').waitFor()
+    await sellers.getByRole('cell', { name: '4.50' }).nth(1).waitFor()
   })
 
   await chapter(

@@ -986,11 +986,11 @@ export interface SellerSummary {
   status?: 'pending'
   /** Number of payments to it. */
   paid_count: number
-  /** Sum of the payments to it in USDC. */
+  /** Payments to it minus refunds, in USDC. */
   revenue_total: string
   /** Start of the last 30 days, at midnight UTC. */
   last_month_starts_at: string
-  /** Sum in USDC of the payments to it in the last 30 days. */
+  /** Payments to it minus refunds in the last 30 days, in USDC. */
   revenue_last_month: string
   /** Failed verifications for its domain in the last 30 days, by reason. */
   failures_last_month: Array<{

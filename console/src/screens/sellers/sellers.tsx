@@ -68,7 +68,7 @@ export function Sellers() {
   return (
     <ListScreen
       title="Sellers"
-      lead="Your domains, their revenue before refunds, and refused proofs."
+      lead="Your domains, their revenue less refunds, and refused proofs."
       actions={register}
       noun="seller"
       query={query}

@@ -2,7 +2,7 @@ import { Type, type Static } from '../schema/type.ts'
 
 import { readerRoles } from '../roles.ts'
 import { endpoint } from '../endpoint.ts'
-import { described, Sum, Timestamp } from '../fields.ts'
+import { described, NetSum, Timestamp } from '../fields.ts'
 import { PageOf, pageParameters } from '../pages.ts'
 import { VerificationFailure, verificationFailures } from '../payments.ts'
 import { Seller } from '../sellers.ts'
@@ -11,9 +11,9 @@ import { Seller } from '../sellers.ts'
 export const SellerSummary = Type.Object({
   ...Seller.properties,
   paid_count: Type.Integer({ description: 'Number of payments to it.' }),
-  revenue_total: described(Sum, 'Sum of the payments to it in USDC.'),
+  revenue_total: described(NetSum, 'Payments to it minus refunds, in USDC.'),
   last_month_starts_at: described(Timestamp, 'Start of the last 30 days, at midnight UTC.'),
-  revenue_last_month: described(Sum, 'Sum in USDC of the payments to it in the last 30 days.'),
+  revenue_last_month: described(NetSum, 'Payments to it minus refunds in the last 30 days, in USDC.'),
   failures_last_month: Type.Array(
     Type.Object(
       {

@@ -1,11 +1,12 @@
 import { listConsoleSellers, type SellerSummary } from '@purser/wire/console/sellers'
 import { verificationFailures } from '@purser/wire/payments'
 
-import { formatSum, type MicroUsdc } from '../../domain/money.ts'
+import { formatSigned } from '../../domain/money.ts'
 import { dayMs, dayStart } from '../../domain/buckets.ts'
 import { timeIn } from '../../domain/time/test-clock.ts'
 import { answerPage } from '../../http/pagination.ts'
 import type { Serve } from '../../http/serve.ts'
+import type { Activity } from '../../store/console/store.ts'
 import { toTimestamp, type RouteContext } from '../context.ts'
 import { toWire as toWireSeller } from '../sellers.ts'
 
@@ -29,9 +30,9 @@ export function serveConsoleSellers(serve: Serve, { store, now }: Pick<RouteCont
           return {
             ...toWireSeller(seller),
             paid_count: total?.paidCount ?? 0,
-            revenue_total: formatSum(total?.paidMicro ?? nothing),
+            revenue_total: revenueOf(total),
             last_month_starts_at: toTimestamp(fromMs),
-            revenue_last_month: formatSum(latest.find(isOwn)?.paidMicro ?? nothing),
+            revenue_last_month: revenueOf(latest.find(isOwn)),
             failures_last_month: verificationFailures.flatMap((reason) => {
               const count = failures.find((one) => isOwn(one) && one.reason === reason)?.count ?? 0
               return count > 0 ? [{ reason, count }] : []
@@ -45,4 +46,6 @@ export function serveConsoleSellers(serve: Serve, { store, now }: Pick<RouteCont
   })
 }
 
-const nothing = 0n as MicroUsdc
+function revenueOf(sum: Activity | undefined): string {
+  return formatSigned((sum?.paidMicro ?? 0n) - (sum?.refundedMicro ?? 0n))
+}
