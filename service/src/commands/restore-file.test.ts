@@ -21,6 +21,12 @@ test('Two restores within one second both keep the replaced ledger', async (cont
   for (const { keptPath } of [first, second]) assert.ok(existsSync(keptPath ?? ''), keptPath)
 })
 
+test('A ledger that is restored from itself says nothing about what was revoked since, so every key is listed', async (context) => {
+  const { path, signal } = await backUp(context)
+  const { revived } = await restoreFile({ backup: path, path, nowMs: 0, signal })
+  assert.equal(revived, undefined)
+})
+
 test('A restore removes what an interrupted one has left', async (context) => {
   const { folder, path, backup, signal } = await backUp(context)
   for (const suffix of ['', '-wal', '-shm', '.lock']) writeFileSync(`${path}.0123abcd.restoring${suffix}`, '')

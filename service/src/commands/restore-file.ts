@@ -29,7 +29,7 @@ export interface RestoredFile {
   readonly endedProofs: number
   /** Where the replaced ledger is kept, if there was one. */
   readonly keptPath: string | undefined
-  /** What works again; undefined if the replaced ledger cannot be read. */
+  /** What works again; undefined if the replaced ledger cannot be read, or is itself the backup. */
   readonly revived: Revived | undefined
 }
 
@@ -59,7 +59,9 @@ export async function restoreFile({
     if (sums.faults.length > 0) {
       throw new StoreOpenError('backup_unsound', { place: backup, faults: sums.faults.length })
     }
-    const revived = existsSync(place) ? await compare(place, draft) : undefined
+    // Compared with itself, a ledger would say that nothing was revoked.
+    const canCompare = existsSync(place) && realpathSync(backup) !== place
+    const revived = canCompare ? await compare(place, draft) : undefined
     renewProofSecret(path)
     const keptPath = existsSync(place) ? keepAside(place, nowMs) : undefined
     renameSync(draft, place)
