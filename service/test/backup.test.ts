@@ -183,7 +183,10 @@ test('A restore into an empty folder lists every working key, and a damaged ledg
   const other = ['--database', 'sqlite:other/purser.db']
   const empty = await purser(context, folder, 'restore', 'backup.db', ...other)
   assert.deepEqual([empty.code, empty.stderr], [0, ''])
-  assert.match(empty.stdout, new RegExp(`These keys work.*\n(.*\n)*  purser keys revoke ${id} .*: laptop\\)`))
+  assert.match(
+    empty.stdout,
+    new RegExp(`These keys work.*\n(.*\n)*  purser keys revoke ${id} --account acct_\\w+ {3}# laptop`),
+  )
   assert.equal(statSync(join(folder, 'other/purser.db')).mode & 0o777, 0o600)
   assert.equal(statSync(join(folder, 'other/purser.db.proof-secret')).mode & 0o777, 0o600)
 

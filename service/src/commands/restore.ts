@@ -190,34 +190,42 @@ function describeRevived(revived: Revived): string[] {
   if ([...revived.values()].every(({ length }) => length === 0)) {
     return ['Nothing that was revoked, stopped, frozen or disabled since the backup works again.']
   }
+  const needsOwner = [...revived].some(([kind, { length }]) => length > 0 && !ofOperators.includes(kind))
   return [
-    'Stopped since the backup, and working again; stop them once the service runs:',
+    'Stopped since the backup, and working again; stop them once the service runs, with an operator key:',
     ...[...revived].flatMap(([kind, records]) => listed(records, stopCommands[kind])),
+    ...(needsOwner ? [howToActAsOwner] : []),
   ]
 }
 
-const stopCommands: Readonly<Record<RevivedKind, string>> = {
-  accounts: 'accounts disable',
-  keys: 'keys revoke',
-  agents: 'agents revoke',
-  paused_mandates: 'mandates pause',
-  revoked_mandates: 'mandates revoke',
-  budgets: 'budgets freeze',
+/** The command that stops a record again, which can be pasted. Only accounts and keys can be stopped by an operator. */
+const stopCommands: Readonly<Record<RevivedKind, (record: RevivedRecord) => string>> = {
+  accounts: ({ id }) => `accounts disable ${id}`,
+  keys: ({ id, accountId }) => `keys revoke ${id} --account ${accountId}`,
+  agents: ({ id }) => `agents revoke ${id}`,
+  paused_mandates: ({ id }) => `mandates pause ${id}`,
+  revoked_mandates: ({ id }) => `mandates revoke ${id}`,
+  budgets: ({ id }) => `budgets freeze ${id}`,
 }
+
+const ofOperators: readonly RevivedKind[] = ['accounts', 'keys']
+
+const howToActAsOwner =
+  'Agents, mandates and budgets need a key of an owner of their account; an operator can issue one with purser keys create --role owner --account acct_…, and --environment production for those of production.'
 
 function describeWorkingKeys(keys: readonly RevivedRecord[]): string[] {
   return [
     'These keys work; revoke again those that were revoked since the backup, and stop again what was stopped:',
-    ...listed(keys, 'keys revoke'),
+    ...listed(keys, stopCommands.keys),
   ]
 }
 
-function listed(records: readonly RevivedRecord[], command: string): string[] {
+function listed(records: readonly RevivedRecord[], command: (record: RevivedRecord) => string): string[] {
   const left = records.length - toldRecords
   return [
     ...records
       .slice(0, toldRecords)
-      .map(({ id, accountId, name }) => `  purser ${command} ${id}   (${accountId}: ${harmless(name)})`),
+      .map((record) => `  purser ${command(record)}   # ${harmless(record.name)} (${record.accountId})`),
     ...(left > 0 ? [`  and ${left} more; --json lists them all`] : []),
   ]
 }
