@@ -58,6 +58,7 @@ async function examineLedger({ database }: Config, calledAs: string): Promise<Fi
   const subject = 'ledger'
   try {
     if (database.kind === 'sqlite') placeOf(database.path)
+    else await refuseLackOfRights(database.url)
     const { place, found, needed, unfinished } = await readSchemaStatus(database)
     if (unfinished) throw new StoreOpenError(`${unfinished}_unfinished`, { place })
     if (found > needed) throw new StoreOpenError('newer_schema', { place, found, needed })
@@ -74,6 +75,13 @@ async function examineLedger({ database }: Config, calledAs: string): Promise<Fi
     const known = error instanceof StoreOpenError ? error.tell({ purser: calledAs }) : undefined
     return { mark: 'fail', subject, finding: known ?? `${placeOfLedger(database)} answers ${codeOf(error)}` }
   }
+}
+
+/** Without any right, even the schema version cannot be read; the check of all rights names the `grant`. */
+async function refuseLackOfRights(url: string): Promise<void> {
+  const { withClient } = await import('../store/ledger/postgres/connection.ts')
+  const { refuseMissingRights } = await import('../store/ledger/postgres/rights.ts')
+  await withClient(url, refuseMissingRights)
 }
 
 /** A first start creates the folder and the ledger: as this user, it could not. */

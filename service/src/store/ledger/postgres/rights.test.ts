@@ -59,6 +59,14 @@ for (const [grants, lacking] of [
   })
 }
 
+test('The doctor names the missing grant to a user who has no right at all', async (context) => {
+  const { url, user } = await userWith(context, postgres18, '')
+  const environment = { PURSER_DATABASE: url }
+  const findings = await examine({ calledAs: 'purser', environment, folder: makeFolder(context) })
+  const ledger = findings.find(({ subject }) => subject === 'ledger')
+  assert.ok(ledger?.finding.endsWith(remedy(user)), ledger?.finding)
+})
+
 test('An empty database needs a user who may create tables', async (context) => {
   const { url, owner, user } = await userWith(context, postgres18, undefined)
   await assertRefused(
