@@ -1,5 +1,6 @@
 import { statusOf, toNobody, toResponse, watchBody, withReceipt } from './fetch-delivery.ts'
 import type { Authorized, HandlerResponse } from './gate.ts'
+import { inTime } from './deliveries/in-time.ts'
 import { settleInTime } from './settle-in-time.ts'
 
 /** How values that a handler throws are answered. */
@@ -87,8 +88,11 @@ function meterBody(answer: Response, signal: AbortSignal, authorized: Authorized
     if (how === 'failed') return authorized.void()
     if (how === 'gone') {
       // Its handler may meter what it has sent, also just after the cancellation.
-      const cancelled = reader.cancel(signal.reason).catch(() => undefined)
-      await endedWithin(cancelMs(authorized.settleWithinMs), cancelled)
+      const limit = {
+        ms: cancelMs(authorized.settleWithinMs),
+        message: 'The stream was not cancelled in time',
+      }
+      await inTime(reader.cancel(signal.reason), limit).catch(() => undefined)
       await new Promise((resolve) => setTimeout(resolve))
       if (!hasSent) {
         await authorized.notDelivered()
@@ -152,14 +156,6 @@ const dropped = new FinalizationRegistry<() => void>((onGone) => onGone())
 /** How long the handler may take to end a cancelled stream: half of what is left when a stalled one is cut off. */
 function cancelMs(settleWithinMs: number): number {
   return Math.min(5_000, settleWithinMs / 20)
-}
-
-/** Resolves when `work` has ended, or after `milliseconds`. */
-async function endedWithin(milliseconds: number, work: Promise<unknown>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise((resolve) => (timer = setTimeout(resolve, milliseconds)))
-  await Promise.race([work, late])
-  clearTimeout(timer)
 }
 
 /** A copy, made before the charge: a response that cannot be sent, such as a used one, is a failure of the handler. */

@@ -9,6 +9,7 @@ import {
   type RefusalReason,
 } from './challenge.ts'
 import { createCollector } from './deliveries/collection.ts'
+import { inTime } from './deliveries/in-time.ts'
 import { isFree, assertPrice, readOptions, type PaymentOptions, type Price } from './options.ts'
 import { keepPayment, paymentFor, type Payment } from './payment.ts'
 import { readProofHeader } from './proof-header.ts'
@@ -219,18 +220,11 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
   }
 
   async function priceOf(price: Price<Request>, request: Request): Promise<string | null> {
-    const amount = typeof price === 'function' ? await inTime(price(request)) : price
+    const ms = settings.priceTimeout
+    const message = `The price was not available after ${ms} ms`
+    const amount = typeof price === 'function' ? await inTime(price(request), { ms, message }) : price
     assertPrice(amount)
     return amount
-  }
-
-  function inTime<Value>(value: Value | Promise<Value>): Promise<Value> {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const late = new Promise<never>((_, reject) => {
-      const error = new Error(`The price was not available after ${settings.priceTimeout} ms`)
-      timer = setTimeout(() => reject(error), settings.priceTimeout)
-    })
-    return Promise.race([value, late]).finally(() => clearTimeout(timer))
   }
 }
 

@@ -1,3 +1,4 @@
+import { inTime } from './in-time.ts'
 import { keepInProcess, type DeliveryStore, type KeptDelivery } from './delivery-store.ts'
 
 /** Max runs of a handler per payment, so that a customer who disconnects cannot cause unlimited work. */
@@ -10,7 +11,7 @@ const patienceMs = 2_000
 const pollMs = 25
 
 /** Timeout for one call to the store. */
-const storeTimeoutMs = 5_000
+const storeLimit = { ms: 5_000, message: 'The delivery store did not answer within 5000 ms' }
 
 interface DeliveriesOptions {
   readonly store?: DeliveryStore
@@ -70,7 +71,7 @@ export function createDeliveries({ store = keepInProcess(), leaseMs, onError }: 
     const patienceEndsMs = Date.now() + patienceMs
     for (;;) {
       signal.throwIfAborted()
-      const text = await inTime(store.read(id))
+      const text = await inTime(store.read(id), storeLimit)
       const found = text === undefined ? undefined : (JSON.parse(text) as DeliveryRecord)
       if (found && isEnded(found.state)) return found.state
       const isLapsed = found?.state === 'claimed' && !(Date.now() < (found.untilMs ?? 0))
@@ -84,7 +85,7 @@ export function createDeliveries({ store = keepInProcess(), leaseMs, onError }: 
       const key = found?.key ?? crypto.randomUUID()
       const record =
         runs < maxRuns ? claimed({ ...found, key, runs }) : ({ state: 'failed', key, runs } as const)
-      if (!(await inTime(store.replace(id, text, kept(record))))) continue
+      if (!(await inTime(store.replace(id, text, kept(record)), storeLimit))) continue
       return record.state === 'failed' ? 'failed' : hold(id, record, found !== undefined)
     }
   }
@@ -109,14 +110,14 @@ export function createDeliveries({ store = keepInProcess(), leaseMs, onError }: 
     /** Replaces the record of this claim; false if there is another one, or none. */
     async function put(next: KeptDelivery | undefined): Promise<boolean> {
       if (next) tried.add(next.text)
-      const isReplaced = async () => await inTime(store.replace(id, current, next))
+      const isReplaced = async () => inTime(store.replace(id, current, next), storeLimit)
       let lost: { readonly error: unknown } | undefined
       let isMade = await isReplaced().catch((error: unknown) => {
         lost = { error }
         return false
       })
       if (!isMade) {
-        const text = await inTime(store.read(id))
+        const text = await inTime(store.read(id), storeLimit)
         isMade = text === next?.text && (text !== undefined || lost !== undefined)
         if (!isMade && text !== undefined && tried.has(text)) {
           current = text
@@ -144,7 +145,7 @@ export function createDeliveries({ store = keepInProcess(), leaseMs, onError }: 
       if (isOver) return false
       const next = kept(claimed({ key, runs, amount: amount ?? toCapture, isAccepted }))
       // A full store may have dropped it.
-      if (!(await put(next)) && !(await inTime(store.replace(id, undefined, next)))) return false
+      if (!(await put(next)) && !(await inTime(store.replace(id, undefined, next), storeLimit))) return false
       current = next.text
       amount ??= toCapture
       return true
@@ -159,7 +160,7 @@ export function createDeliveries({ store = keepInProcess(), leaseMs, onError }: 
       try {
         const to = record && kept(record)
         const isReplaced = await put(to)
-        if (!isReplaced && to) await inTime(store.replace(id, undefined, to))
+        if (!isReplaced && to) await inTime(store.replace(id, undefined, to), storeLimit)
       } catch (error) {
         onError(error)
       }
@@ -204,13 +205,4 @@ function kept(record: DeliveryRecord): KeptDelivery {
     // A handler runs only for accepted payments.
     worth: isEnded(record.state) ? 'ended' : record.runs > 0 || record.isAccepted ? 'paid' : 'doubtful',
   }
-}
-
-async function inTime<Value>(value: Value | Promise<Value>): Promise<Value> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => {
-    const error = new Error(`The delivery store did not answer within ${storeTimeoutMs} ms`)
-    timer = setTimeout(() => reject(error), storeTimeoutMs)
-  })
-  return Promise.race([value, late]).finally(() => clearTimeout(timer))
 }
