@@ -6,7 +6,7 @@ import type { Transaction } from '@purser/wire/transactions'
 
 import { maxExportsOfAccount } from '../src/limits.ts'
 import { readCsv } from '../testing/http/read-csv.ts'
-import { serviceStores } from '../testing/service-stores.ts'
+import { serviceStores, startServiceOn } from '../testing/service-stores.ts'
 import { createMerchant, evaluate, pay } from '../testing/purchases.ts'
 import {
   issueKey,
@@ -25,9 +25,7 @@ for (const { name, missing, open } of serviceStores) {
     `On ${name} a merchant key reads its sales of a time range, inclusive start to exclusive end, as a list and as CSV`,
     { skip: missing ?? false },
     async (t) => {
-      const ledger = await open()
-      const service = await startTestService(t, ledger.settings)
-      t.after(ledger.discard)
+      const { service } = await startServiceOn(open, t)
       const { sales, merchant } = await sell(service)
       const [third, second, first] = sales
       const rows: readonly (readonly [query: TransactionsQuery, sales: readonly unknown[]])[] = [

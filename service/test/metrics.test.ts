@@ -7,7 +7,7 @@ import { catalogue } from '../src/metrics/catalogue.ts'
 import { requestSeconds } from '../src/metrics/histogram.ts'
 import { sendSlowly } from '../testing/http/gone-client.ts'
 import { metricOf, namesOf, readMetrics } from '../testing/http/read-metrics.ts'
-import { serviceStores } from '../testing/service-stores.ts'
+import { serviceStores, startServiceOn } from '../testing/service-stores.ts'
 import {
   askForProof,
   issueProof,
@@ -26,9 +26,7 @@ const token = 'c0b2f5a97d1e43688d20a4f7'
 for (const { name, missing, open } of serviceStores) {
   describe(`Metrics on ${name}`, { skip: missing ?? false }, () => {
     test('include payment results, store operations and the state of the process', async (context) => {
-      const ledger = await open()
-      context.after(() => ledger.discard())
-      const service = await startTestService(context, { ...ledger.settings, ...ownPort })
+      const { service } = await startServiceOn(open, context, ownPort)
       await pay(service)
       const series = await readMetrics(service.metricsUrl)
 
@@ -66,9 +64,7 @@ for (const { name, missing, open } of serviceStores) {
     })
 
     test('carry no id, no raw path and no domain in any label', async (context) => {
-      const ledger = await open()
-      context.after(() => ledger.discard())
-      const service = await startTestService(context, { ...ledger.settings, ...ownPort })
+      const { service } = await startServiceOn(open, context, ownPort)
       await pay(service)
       await service.call('GET', `/console/no-such-file-${token}?secret=${token}`)
       await service.call('PURGE', `/agents/${token}`)

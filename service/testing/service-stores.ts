@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { Purser } from '@purser/client'
+
 import { postgres18, postgresServers, type PostgresServer } from './postgres.ts'
+import { startTestService } from './service.ts'
 
 /** A store for tests of a whole service. */
 export interface ServiceStore {
@@ -46,4 +49,19 @@ function onPostgres({ name, missing, createDatabase }: PostgresServer): ServiceS
       return { settings: { PURSER_DATABASE: url, PURSER_WORKERS: '1' }, discard: drop }
     },
   }
+}
+
+/** A service on an empty ledger, which is removed after it, and a client of its first owner. */
+export async function startServiceOn(
+  open: ServiceStore['open'],
+  context: Parameters<typeof startTestService>[0],
+  added: Readonly<Record<string, string>> = {},
+) {
+  const ledger = await open()
+  const settings = { ...ledger.settings, ...added }
+  const service = await startTestService(context, settings)
+  // The service stops first.
+  context.after(ledger.discard)
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  return { service, purser, settings }
 }

@@ -4,15 +4,8 @@ import { test } from 'node:test'
 import type { Proof } from '@purser/wire/payments'
 
 import { pay } from '../../testing/purchases.ts'
-import { serviceStores } from '../../testing/service-stores.ts'
-import {
-  askForProof,
-  createTenant,
-  issueProof,
-  preparePurchase,
-  startTestService,
-  verifyProof,
-} from '../../testing/service.ts'
+import { serviceStores, startServiceOn } from '../../testing/service-stores.ts'
+import { askForProof, createTenant, issueProof, preparePurchase, verifyProof } from '../../testing/service.ts'
 import { shareTestService } from '../../testing/shared-service.ts'
 
 for (const { name, missing, open } of serviceStores) {
@@ -20,9 +13,7 @@ for (const { name, missing, open } of serviceStores) {
     `On ${name} first purchases can need approval again after they did not, and delay no other tenant`,
     { skip: missing ?? false },
     async (context) => {
-      const { settings, discard } = await open()
-      context.after(discard)
-      const service = await startTestService(context, settings)
+      const { service } = await startServiceOn(open, context)
       const purchase = await preparePurchase(service, { allowed_sellers: ['*'] })
       const domains = Array.from({ length: 3 }, (_, index) => `shop${index}.example.com`)
       for (const domain of domains)

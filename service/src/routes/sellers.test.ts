@@ -9,7 +9,7 @@ import {
   verifyProof,
   startTestService,
 } from '../../testing/service.ts'
-import { serviceStores } from '../../testing/service-stores.ts'
+import { serviceStores, startServiceOn } from '../../testing/service-stores.ts'
 import { shareTestService } from '../../testing/shared-service.ts'
 
 const shop = { name: 'Shop', domain: 'api.example.com', price_config: { default: '0.10' } }
@@ -208,9 +208,7 @@ test('An operator releases a domain in the environment of its key, and another a
 
 for (const { name, missing, open } of serviceStores) {
   test(`On ${name}, releasing what cannot be a domain is 404`, { skip: missing ?? false }, async (t) => {
-    const { settings, discard } = await open()
-    t.after(discard)
-    const service = await startTestService(t, settings)
+    const { service } = await startServiceOn(open, t)
     const { status, text } = await service.call('DELETE', '/sellers/domains/a%00b')
     assert.deepEqual([status, text], [404, '{"detail":"not_found"}'])
   })

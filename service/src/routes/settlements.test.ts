@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 
 import { readCsv } from '../../testing/http/read-csv.ts'
 import { createMerchant, pay, registerSeller } from '../../testing/purchases.ts'
-import { serviceStores, type ServiceStore } from '../../testing/service-stores.ts'
+import { serviceStores, startServiceOn, type ServiceStore } from '../../testing/service-stores.ts'
 import {
   askForProof,
   createTenant,
@@ -11,7 +11,6 @@ import {
   issueProof,
   preparePurchase,
   verifyProof,
-  startTestService,
 } from '../../testing/service.ts'
 import { shareTestService } from '../../testing/shared-service.ts'
 
@@ -216,9 +215,7 @@ function pair(id: string | undefined, kind: string, debited: string, credited: s
 
 /** A merchant with three sales on two days to another account, and a refund of the first. */
 async function openShop(store: ServiceStore) {
-  const ledger = await store.open()
-  const service = await startTestService({ after }, ledger.settings)
-  after(ledger.discard)
+  const { service } = await startServiceOn(store.open, { after })
   const { sellerId, merchantKey, ownerKey } = await createMerchant(service, domain)
   const purchase = {
     ...(await preparePurchase(service, { allowed_sellers: [domain] })),

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 
 import { authorizeProof, createMerchant } from '../../testing/purchases.ts'
-import { serviceStores } from '../../testing/service-stores.ts'
+import { serviceStores, startServiceOn } from '../../testing/service-stores.ts'
 import {
   askForProof,
   createTenant,
@@ -125,9 +125,7 @@ for (const { name, missing, open } of serviceStores) {
       skip: missing ?? false,
     },
     async (t) => {
-      const ledger = await open()
-      const service = await startTestService(t, ledger.settings)
-      t.after(ledger.discard)
+      const { service } = await startServiceOn(open, t)
       const purchase = await preparePurchase(service)
       const pay = async (amount: string) => {
         const paid = await verifyProof(service, await issueProof(service, purchase, amount), {
@@ -159,9 +157,7 @@ for (const { name, missing, open } of serviceStores) {
       skip: missing ?? false,
     },
     async (t) => {
-      const ledger = await open()
-      const service = await startTestService(t, ledger.settings)
-      t.after(ledger.discard)
+      const { service } = await startServiceOn(open, t)
       const shop = await createMerchant(service, sales)
       const purchase = {
         ...(await preparePurchase(service, { allowed_sellers: ['*'] })),

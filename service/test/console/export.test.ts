@@ -8,7 +8,7 @@ import { execute } from '../../testing/postgres-databases.ts'
 import { postgres18 } from '../../testing/postgres.ts'
 import { lengthenEvaluations } from '../../testing/ledgers/long-records.ts'
 import { readCsv } from '../../testing/http/read-csv.ts'
-import { serviceStores } from '../../testing/service-stores.ts'
+import { serviceStores, startServiceOn } from '../../testing/service-stores.ts'
 import {
   issueProof,
   preparePurchase,
@@ -23,9 +23,7 @@ for (const { name, missing, open } of serviceStores) {
     `On ${name} the export equals the database over many pages and matches its filters`,
     { skip: missing ?? false },
     async (t) => {
-      const ledger = await open()
-      const service = await startTestService(t, ledger.settings)
-      t.after(ledger.discard)
+      const { service } = await startServiceOn(open, t)
       const purchase = await preparePurchase(service)
       await verifyProof(service, await issueProof(service, purchase, '1.50'))
       for (const category of hostileCategories) await evaluate(service, purchase, { category })

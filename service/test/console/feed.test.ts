@@ -6,7 +6,7 @@ import type { Transaction } from '@purser/wire/transactions'
 
 import { maxFeedsOfAccount } from '../../src/limits.ts'
 import { signIn } from '../../testing/console-session.ts'
-import { serviceStores } from '../../testing/service-stores.ts'
+import { serviceStores, startServiceOn } from '../../testing/service-stores.ts'
 import {
   issueKey,
   issueProof,
@@ -22,9 +22,7 @@ for (const { name, missing, open } of serviceStores) {
     `On ${name} a feed reader that is disconnected again and again gets every transaction once while payments race`,
     { skip: missing ?? false },
     async (t) => {
-      const ledger = await open()
-      const service = await startTestService(t, ledger.settings)
-      t.after(ledger.discard)
+      const { service } = await startServiceOn(open, t)
       const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url, maxRetries: 0 })
       const purchase = await preparePurchase(service)
       const made = new Set<string>()

@@ -5,7 +5,7 @@ import { Purser, type ListConsoleMandatesQuery, type Mandate, type NewMandate } 
 
 import { execute } from '../../testing/postgres-databases.ts'
 import { postgres18 } from '../../testing/postgres.ts'
-import { serviceStores, type ServiceStore } from '../../testing/service-stores.ts'
+import { serviceStores, startServiceOn, type ServiceStore } from '../../testing/service-stores.ts'
 import { startTestService, testStartMs, type TestService } from '../../testing/service.ts'
 
 const hourMs = 3_600_000
@@ -264,10 +264,7 @@ const withLetters: ServiceStore = {
 
 for (const { name, missing, open } of [...serviceStores, withLetters]) {
   test(`On ${name} searches also find non-ASCII letters`, { skip: missing ?? false }, async (context) => {
-    const ledger = await open()
-    context.after(ledger.discard)
-    const service = await startTestService(context, ledger.settings)
-    const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+    const { purser } = await startServiceOn(open, context)
     const agent = await purser.agents.create({ name: 'Ärzte-Bot' })
     await purser.mandates.create({
       agent_id: agent.id,
@@ -295,10 +292,7 @@ for (const { name, missing, open } of serviceStores) {
     `On ${name} the mandates of a revoked agent keep their status, and the console lists none of them as active`,
     { skip: missing ?? false },
     async (context) => {
-      const ledger = await open()
-      const service = await startTestService(context, ledger.settings)
-      context.after(ledger.discard)
-      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+      const { purser } = await startServiceOn(open, context)
       const working = await purser.agents.create({ name: 'working' })
       const gone = await purser.agents.create({ name: 'gone' })
       const mandate = (agent_id: string, purpose: string, lastsMs = dayMs) =>

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { Purser, type Mandate, type NewMandate, type TransactionDetail } from '@purser/client'
 
-import { serviceStores } from '../../testing/service-stores.ts'
+import { serviceStores, startServiceOn } from '../../testing/service-stores.ts'
 import { startTestService } from '../../testing/service.ts'
 
 const domain = 'api.example.com'
@@ -23,10 +23,7 @@ for (const { name, missing, open } of serviceStores) {
     `On ${name} a denial names the check that failed with the values that it compared, for each of the nine`,
     { skip: missing ?? false },
     async (context) => {
-      const ledger = await open()
-      const service = await startTestService(context, ledger.settings)
-      context.after(ledger.discard)
-      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+      const { service, purser } = await startServiceOn(open, context)
       const agent = await purser.agents.create({ name: 'research-bot' })
       const retired = await purser.agents.create({ name: 'prototype-7' })
       const mandate = (fields: Partial<NewMandate> = {}) =>
@@ -98,10 +95,7 @@ for (const { name, missing, open } of serviceStores) {
     `On ${name} a payment is shown with the checks of its proof, what others held then, and its charge`,
     { skip: missing ?? false },
     async (context) => {
-      const ledger = await open()
-      const service = await startTestService(context, ledger.settings)
-      context.after(ledger.discard)
-      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+      const { purser } = await startServiceOn(open, context)
       const agent = await purser.agents.create({ name: 'research-bot' })
       const mandate = await purser.mandates.create({
         agent_id: agent.id,

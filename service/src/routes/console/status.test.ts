@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
 
-import { serviceStores } from '../../../testing/service-stores.ts'
+import { serviceStores, startServiceOn } from '../../../testing/service-stores.ts'
 import {
   askForProof,
   createTenant,
@@ -19,9 +19,7 @@ for (const { name, missing, open } of serviceStores) {
     `On ${name} the status counts the stopped mandates of its account and environment only`,
     { skip: missing ?? false },
     async (context) => {
-      const ledger = await open()
-      const service = await startTestService(context, ledger.settings)
-      context.after(ledger.discard)
+      const { service } = await startServiceOn(open, context)
       const clientOf = (apiKey: string) => new Purser({ apiKey, baseUrl: service.url })
       const purser = clientOf(service.sandboxKey)
       const others = [service.productionKey, (await createTenant(service)).sandboxKey].map(clientOf)

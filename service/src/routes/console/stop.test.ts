@@ -8,7 +8,7 @@ import { Client } from 'pg'
 
 import { idBytes, idText } from '../../domain/type-id.ts'
 import { postgres18 } from '../../../testing/postgres.ts'
-import { serviceStores } from '../../../testing/service-stores.ts'
+import { serviceStores, startServiceOn } from '../../../testing/service-stores.ts'
 import { createTenant, type TestService, startTestService } from '../../../testing/service.ts'
 
 /** More mandates than one step of a stop handles. */
@@ -19,9 +19,7 @@ for (const { name, missing, open } of serviceStores) {
     `On ${name} a stop pauses every mandate of its account and environment, and only undoing the last stop resumes them`,
     { skip: missing ?? false },
     async (context) => {
-      const ledger = await open()
-      const service = await startTestService(context, ledger.settings)
-      context.after(ledger.discard)
+      const { service } = await startServiceOn(open, context)
       const clientOf = (apiKey: string) => new Purser({ apiKey, baseUrl: service.url })
       const purser = clientOf(service.sandboxKey)
       const [first, ...rest] = await makeMandates(purser, many)
@@ -75,10 +73,7 @@ for (const { name, missing, open } of serviceStores) {
     `On ${name} a stop and its undo are one audit log entry each, and each mandate keeps its own history`,
     { skip: missing ?? false },
     async (context) => {
-      const ledger = await open()
-      const service = await startTestService(context, ledger.settings)
-      context.after(ledger.discard)
-      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+      const { purser } = await startServiceOn(open, context)
       const mandates = await makeMandates(purser, 3)
       const [first] = mandates
       assert.ok(first)
@@ -118,10 +113,7 @@ for (const { name, missing, open } of serviceStores) {
     `On ${name} a stop and its undo have the time of the test clock, and pause no mandate that has expired by it`,
     { skip: missing ?? false },
     async (context) => {
-      const ledger = await open()
-      const service = await startTestService(context, ledger.settings)
-      context.after(ledger.discard)
-      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+      const { purser } = await startServiceOn(open, context)
       await makeMandates(purser, 1)
       const [expired] = await makeMandates(purser, 1, '2026-11-21T00:00:00Z')
       assert.ok(expired)
@@ -149,10 +141,7 @@ for (const { name, missing, open } of serviceStores) {
     `On ${name} a stop with a lost answer reports everything when retried under its Idempotency-Key, and can be undone`,
     { skip: missing ?? false },
     async (context) => {
-      const ledger = await open()
-      const service = await startTestService(context, ledger.settings)
-      context.after(ledger.discard)
-      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+      const { service, purser } = await startServiceOn(open, context)
       const [first, second, third] = await makeMandates(purser, many)
       assert.ok(first && second && third)
       const proof = await purser.payments.requestProof(paymentOf(first))
@@ -206,9 +195,7 @@ for (const { name, missing, open } of serviceStores) {
     `On ${name} the Idempotency-Key of a stop is scoped to its account and environment`,
     { skip: missing ?? false },
     async (context) => {
-      const ledger = await open()
-      const service = await startTestService(context, ledger.settings)
-      context.after(ledger.discard)
+      const { service } = await startServiceOn(open, context)
       const strangerKey = (await createTenant(service)).sandboxKey
       const clients = [service.sandboxKey, service.productionKey, strangerKey].map(
         (apiKey) => new Purser({ apiKey, baseUrl: service.url }),

@@ -3,18 +3,15 @@ import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
 
-import { serviceStores } from '../../../testing/service-stores.ts'
-import { issueKey, startTestService } from '../../../testing/service.ts'
+import { serviceStores, startServiceOn } from '../../../testing/service-stores.ts'
+import { issueKey } from '../../../testing/service.ts'
 
 for (const { name, missing, open } of serviceStores) {
   test(
     `On ${name} an operator sees the service's state: version, store, queue, latency, disk`,
     { skip: missing ?? false },
     async (context) => {
-      const ledger = await open()
-      const service = await startTestService(context, ledger.settings)
-      context.after(ledger.discard)
-      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+      const { service, purser, settings } = await startServiceOn(open, context)
       await purser.agents.create({ name: 'research-bot' })
       service.clock.nowMs += 90_000
       const system = await purser.console.system()
@@ -24,10 +21,10 @@ for (const { name, missing, open } of serviceStores) {
       assert.equal(system.uptime_seconds, 90)
       assert.equal(system.store.kind, isFile ? 'sqlite' : 'postgres')
       assert.equal(system.store.schema_version, 1)
-      const settings = Object.values(ledger.settings).join()
-      const password = /:([^:@/]+)@/.exec(settings)?.[1]
+      const given = Object.values(settings).join()
+      const password = /:([^:@/]+)@/.exec(given)?.[1]
       assert.ok(password === undefined || !system.store.place.includes(password), system.store.place)
-      assert.ok(settings.includes(system.store.place.split('/').at(-1) ?? '?'), system.store.place)
+      assert.ok(given.includes(system.store.place.split('/').at(-1) ?? '?'), system.store.place)
       assert.deepEqual([system.queue.waiting, system.queue.most > 1_000], [0, true])
       const { count, p50_ms, p99_ms } = system.commit
       assert.ok(count >= 1 && p50_ms !== null && p99_ms !== null && 0 < p50_ms && p50_ms <= p99_ms)
