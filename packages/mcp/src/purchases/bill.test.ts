@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { Purser, type Mandate } from '@purser/client'
 
 import { createPaymentGate } from '../../../merchant/src/gate.ts'
+import { order } from '../../testing/order.ts'
 import { openShop } from '../../testing/shop.ts'
 import { openWallet } from '../wallet.ts'
 import type { WebAnswer } from '../web/exchange.ts'
@@ -25,8 +26,8 @@ async function billFor(merchantDomain: string, address: string) {
     bytes: Buffer.from(body),
     isTruncated: false,
   } as unknown as WebAnswer
-  const order = { url, method: 'GET', price: { atMost: '5.00' } } as Order
-  return billOf(order, answer, { id: 'm', currency: 'USDC', allowed_sellers: ['*'] } as Mandate)
+  const bought = { url, method: 'GET', price: { atMost: '5.00' } } as Order
+  return billOf(bought, answer, { id: 'm', currency: 'USDC', allowed_sellers: ['*'] } as Mandate)
 }
 
 for (const [domain, address, merchant] of [
@@ -45,18 +46,7 @@ for (const [domain, address, merchant] of [
 test('A merchant whose domain ends in a dot is paid, even under a mandate with that spelling', async (context) => {
   const shop = await openShop(context, { allowed_sellers: ['LOCALHOST.'] })
   const { purchases } = openWallet(shop.wallet)
-  const result = await purchases.buy({
-    purchaseId: 'dotted',
-    url: new URL('/dotted', shop.merchant.url),
-    method: 'GET',
-    body: undefined,
-    contentType: undefined,
-    price: { atMost: '5.00' },
-    mandateId: undefined,
-    category: undefined,
-    maxBytes: 65_536,
-    offset: 0,
-  })
+  const result = await purchases.buy(order(shop, '/dotted'))
   assert.equal(result.outcome, 'paid', result.reason_detail ?? '')
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
 })
