@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
-import { Option } from '@commander-js/extra-typings'
 import type { Backtest, BacktestRequest } from '@purser/client'
 
 import { connect } from '../connection.ts'
@@ -49,16 +48,12 @@ export function backtestCommand(io: Io) {
     .option('--draft <file>', 'JSON file with the terms to try')
     .option('--total <amount>', 'total budget to try')
     .option('--per-payment <amount>', 'max amount per payment to try')
-    .addOption(
-      new Option('--from <time>', 'only what was decided at or after this time, or this long ago').argParser(
-        parsePastTime(io.now),
-      ),
+    .option(
+      '--from <time>',
+      'only what was decided at or after this time, or this long ago',
+      parsePastTime(io.now),
     )
-    .addOption(
-      new Option('--to <time>', 'only what was decided before this time, or this long ago').argParser(
-        parsePastTime(io.now),
-      ),
-    )
+    .option('--to <time>', 'only what was decided before this time, or this long ago', parsePastTime(io.now))
     .action(async (id, options) => {
       const draft = {
         ...(options.draft !== undefined && readDraft(options.draft, io)),

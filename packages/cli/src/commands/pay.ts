@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import { InvalidArgumentError } from '@commander-js/extra-typings'
 
 import { connect } from '../connection.ts'
 import { CommandError } from '../exit-codes.ts'
@@ -32,16 +32,13 @@ export function payCommand(io: Io) {
       parsePurchaseId,
     )
     .option('--metadata <name=text>', 'your own text for the transaction; repeatable', collectMetadata)
-    .addOption(
-      new Option(
-        '--wait-for-approval <seconds>',
-        'how long to wait for a person to approve the payment',
-      ).argParser(parseSeconds),
+    .option(
+      '--wait-for-approval <seconds>',
+      'how long to wait for a person to approve the payment',
+      parseSeconds,
     )
     .option('--output <file>', 'write the body to a new file; required with --json')
-    .addOption(
-      new Option('--timeout <seconds>', 'timeout in total').argParser(parseSeconds).default(standardTimeout),
-    )
+    .option('--timeout <seconds>', 'timeout in total', parseSeconds, standardTimeout)
     .action(async (address, options) => {
       if (options.json && options.output === undefined) {
         throw new CommandError(

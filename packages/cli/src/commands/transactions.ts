@@ -100,14 +100,12 @@ function withFilters<Args extends unknown[], Options extends OptionValues, Globa
     .addOption(new Option('--status <status>', 'only those with this status').choices(transactionStatuses))
     .option('--merchant <domain>', 'only those with this merchant')
     .option('--metadata <name=text>', 'only those with this text; repeatable', collectMetadata)
-    .addOption(
-      new Option('--from <time>', 'only at or after this time, or this long ago: 30m, 12h, 90d').argParser(
-        parsePastTime(now),
-      ),
+    .option(
+      '--from <time>',
+      'only at or after this time, or this long ago: 30m, 12h, 90d',
+      parsePastTime(now),
     )
-    .addOption(
-      new Option('--to <time>', 'only before this time, or this long ago').argParser(parsePastTime(now)),
-    )
+    .option('--to <time>', 'only before this time, or this long ago', parsePastTime(now))
 }
 
 interface FilterOptions {
