@@ -116,3 +116,16 @@ test('Mandates and agents can be created with limits and shared budgets from the
   }
   assert.equal((await json('agents', 'budget', agentId, '--no-budget')).budget_id, null)
 })
+
+test('Terms that are named and removed at once are refused, so that none is lost', async () => {
+  for (const called of [
+    'mandates edit mandate_x --no-limits --limit 5.00/day',
+    'mandates edit mandate_x --approve-above 3.00 --no-approval',
+    'mandates request-increase mandate_x --reason more --no-limits --limit 5.00/day',
+    'budgets change budget_x --limit 5.00/day --no-limits',
+  ]) {
+    const { code, errors } = await purser(...words(called))
+    assert.equal(code, 2, called)
+    assert.match(errors, /^Option '--no-(limits|approval)' cannot be used with option '--/)
+  }
+})

@@ -1,4 +1,4 @@
-import { Command } from '@commander-js/extra-typings'
+import { Command, Option } from '@commander-js/extra-typings'
 import type { Budget } from '@purser/client'
 
 import { connect } from '../connection.ts'
@@ -89,7 +89,7 @@ function changeCommand(io: Io) {
     .argument('<budget-id>')
     .option('--name <name>', 'name of the budget')
     .option('--limit <limit>', limitHelp, collectLimits)
-    .option('--no-limits', 'remove all limits')
+    .addOption(new Option('--no-limits', 'remove all limits').conflicts('limit'))
     .option('--end-holds', 'end all open proofs below it, so that a limit can be cut below what they hold')
     .option('--if-version <version>', 'change only this version; default: the current one', parseVersion)
     .action(async (id, { name, limit, limits, endHolds, ifVersion, ...options }) => {

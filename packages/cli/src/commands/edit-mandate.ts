@@ -35,7 +35,7 @@ export function editCommand(recordColumns: readonly Column<Mandate>[], io: Io) {
     .option('--resource <url>', 'allowed resource; repeatable', collect)
     .option('--metadata <name=text>', 'your own text about the mandate; repeatable', collectMetadata)
     .option('--limit <limit>', limitHelp, collectLimits)
-    .option('--no-limits', 'remove all limits over time')
+    .addOption(new Option('--no-limits', 'remove all limits over time').conflicts('limit'))
     .option('--budget <budget-id>', 'shared budget that its payments count in from now on')
     .option('--no-budget', 'remove the mandate from its shared budget')
     .option('--approve-above <amount>', 'a person must approve payments above this amount', parseAmount)
@@ -43,7 +43,13 @@ export function editCommand(recordColumns: readonly Column<Mandate>[], io: Io) {
     .option('--approve-first-purchase', 'a person must approve the first purchase from each seller')
     .option('--no-approve-first-purchase', 'stop requiring approval of first purchases')
     .option('--approvers <count>', 'how many people must approve: 1 or 2', parseApprovers)
-    .option('--no-approval', 'remove all rules of approval')
+    .addOption(
+      new Option('--no-approval', 'remove all rules of approval').conflicts([
+        'approveAbove',
+        'approveFirstPurchase',
+        'approvers',
+      ]),
+    )
     .option('--end-holds', 'end all open proofs, even if no term changes')
     .option('--if-version <version>', 'change only this version; default: the current one', parseVersion)
     .action(async (id, options) => {

@@ -1,3 +1,5 @@
+import { Option } from '@commander-js/extra-typings'
+
 import { connect } from '../../connection.ts'
 import { CommandError } from '../../exit-codes.ts'
 import { showRecord } from '../../output/show.ts'
@@ -20,7 +22,7 @@ export function requestIncreaseCommand(io: Io) {
     .option('--per-payment <amount>', 'max amount per payment, such as 10.00', parseAmount)
     .option('--expires <when>', 'a time with a time zone, or a duration from now', parseWhen(io.now))
     .option('--limit <limit>', limitHelp, collectLimits)
-    .option('--no-limits', 'remove all limits over time')
+    .addOption(new Option('--no-limits', 'remove all limits over time').conflicts('limit'))
     .action(async (id, options) => {
       const limits = options.limits ? options.limit : []
       const terms = {
