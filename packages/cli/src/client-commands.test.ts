@@ -15,6 +15,7 @@ import {
   askForProof,
   issueKey,
   issueProof,
+  merchantDomain,
   preparePurchase,
   verifyProof,
   startTestService,
@@ -187,6 +188,19 @@ test('A proof is shown and voided, and one that was charged cannot be', async (c
   const { code, errors } = await purser('proofs', 'void', paid.nonce)
   assert.equal(code, 1)
   assert.match(errors, /^purser proofs void: the proof has already been charged; /)
+})
+
+test('A proof shows what was charged if its merchant captured a part, and until when it may', async (context) => {
+  const proof = await issueProof(service, await preparePurchase(service), '2.00')
+  const { purser, purserWith } = command(context)
+  const authorize = words(`payments authorize --merchant ${merchantDomain} --amount 2.00`)
+  const authorized = await purserWith({ readSecret: async () => JSON.stringify(proof) }, ...authorize)
+  assert.equal(authorized.code, 0, authorized.output)
+  const waiting = await purser('proofs', 'show', proof.nonce)
+  assert.match(waiting.output, /^amount +2\.00 USDC\ncharged +-\n[^]*^capture by \(utc\) +20\d\d-/m)
+  await purser('payments', 'capture', proof.nonce, '--amount', '0.5')
+  const captured = await purser('proofs', 'show', proof.nonce)
+  assert.match(captured.output, /^status +captured\namount +2\.00 USDC\ncharged +0\.50 USDC\n/m)
 })
 
 test('A mandate is paused, resumed and revoked, an agent and a key revoked, and shown as such', async (context) => {

@@ -12,11 +12,20 @@ const recordColumns: readonly Column<ProofRecord>[] = [
   { title: 'nonce', cell: ({ nonce }) => nonce },
   { title: 'status', cell: ({ status }) => statusCell(status) },
   { title: 'amount', cell: ({ amount, currency }) => `${amountCell(amount)} ${currency}` },
+  {
+    title: 'charged',
+    cell: ({ captured_amount: charged, currency }) =>
+      charged === null ? '-' : `${amountCell(charged)} ${currency}`,
+  },
   { title: 'resource', cell: ({ resource }) => resource },
   { title: 'agent', cell: ({ agent_id }) => agent_id },
   { title: 'mandate', cell: ({ mandate_id }) => mandate_id },
   { title: 'issued (utc)', cell: ({ issued_at }) => timeCell(issued_at) },
   { title: 'hold ends (utc)', cell: ({ expires_at }) => timeCell(expires_at) },
+  {
+    title: 'capture by (utc)',
+    cell: ({ capture_deadline: deadline }) => (deadline === null ? '-' : timeCell(deadline)),
+  },
   { title: 'transaction', cell: ({ transaction_id }) => optionalCell(transaction_id) },
 ]
 
