@@ -282,6 +282,18 @@ test('If a merchant interrupts the response, pay reports what was charged', asyn
   assert.match(readdirSync(folder).join(), /^goods\.[0-9a-f]{8}\.part$/)
 })
 
+test('If the goods cannot be written, pay exits with 7 and reports what was charged', async (context) => {
+  const { merchant, purserWith, sums } = await prepareMarket(context)
+  const full = { code: 'ENOSPC', syscall: 'write' }
+  const error = Object.assign(new Error('ENOSPC: no space left on device, write'), full)
+  const write = () => Promise.reject(error)
+  const { code, errors } = await purserWith({ write }, 'pay', merchant.url)
+  assert.equal(code, 7, errors)
+  assert.match(errors, /\nThe payment was charged \(transaction txn_\w+\)/)
+  assert.match(errors, /\npurser pay: the body could not be written \(ENOSPC: .*\)\.$/)
+  assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
+})
+
 test('After an interrupted response, the same purchase fills the same --output', async (context) => {
   // More than the client buffers.
   const goods = Buffer.alloc(9 * 1024 * 1024, 'goods')

@@ -243,8 +243,11 @@ async function explainFailure(
     const proof = isInterrupted ? undefined : await lookUp(client, nonce)
     printError(harmlessLines(proofWords(proof, { nonce }, io)))
     if (isInterrupted) return interruption().reason
-    if (error instanceof PaymentUncertainError) {
-      const { response, amount } = error
+    const isUncertain = error instanceof PaymentUncertainError
+    const why = isUncertain ? whyNoGoods(error, url) : unsavedWords(error)
+    if (why !== undefined) {
+      const response = isUncertain ? error.response : undefined
+      const amount = isUncertain ? error.amount : (decision?.challenge?.amount ?? '')
       const outcome = failedOutcome(proof?.status)
       if (json) {
         const charge = {
@@ -263,7 +266,7 @@ async function explainFailure(
           'Run it again with the same --purchase-id: the same payment continues, and is charged once.',
         )
       }
-      return new CommandError(whyNoGoods(error, url), failureExits[outcome])
+      return new CommandError(why, failureExits[outcome])
     }
   }
   if (isInterrupted || !(error instanceof Error)) return error
@@ -271,10 +274,14 @@ async function explainFailure(
     return new CommandError(`${url} did not answer in time; use --timeout to wait longer`)
   }
   if (error instanceof TypeError) return new CommandError(`${url} could not be fetched (${causeOf(error)})`)
-  // Error codes of a full or failing disk.
-  if ('code' in error && 'syscall' in error)
-    return new CommandError(`the body could not be written (${error.message})`)
-  return error
+  const unsaved = unsavedWords(error)
+  return unsaved === undefined ? error : new CommandError(unsaved)
+}
+
+/** The words for the error of a full or failing disk; undefined for another error. */
+function unsavedWords(error: unknown): string | undefined {
+  if (!(error instanceof Error && 'code' in error && 'syscall' in error)) return undefined
+  return `the body could not be written (${error.message})`
 }
 
 function nonceOf(decision: PaymentDecision | undefined): string | undefined {
