@@ -14,7 +14,7 @@ export interface Io {
   readonly isWatched: boolean
   /** Prints results to standard output. */
   readonly print: (text: string) => void
-  /** Writes raw data to standard output; resolves when more can be written. */
+  /** Writes raw data to standard output; resolves when more can be written, rejects if it cannot be written. */
   readonly write: (bytes: Uint8Array) => Promise<void>
   /** Prints progress and errors to standard error. */
   readonly printError: (text: string) => void

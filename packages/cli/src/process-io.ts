@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { homedir } from 'node:os'
 
 import { exitCodes } from './exit-codes.ts'
@@ -9,11 +8,16 @@ import type { Io } from './io.ts'
 export function processIo(): Io {
   const { stdin, stdout, stderr } = process
   // A reader that closes the pipe, like `head` does, wants no more results. Messages may be lost: the command continues.
-  stdout.on('error', (error) => {
-    throwUnlessClosed(error)
-    process.exit()
+  let reported: Error | undefined
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error === reported) return
+    if (error.code === 'EPIPE') process.exit()
+    stderr.write(`purser: standard output could not be written (${error.message}).\n`)
+    process.exit(exitCodes.failed)
   })
-  stderr.on('error', throwUnlessClosed)
+  stderr.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
   return {
     calledAs: process.env['npm_lifecycle_event'] === 'npx' ? 'npx purser' : 'purser',
     environment: process.env,
@@ -24,9 +28,14 @@ export function processIo(): Io {
     hasColours: stdout.isTTY && stdout.hasColors(),
     isWatched: stderr.isTTY,
     print: (text) => void stdout.write(`${text}\n`),
-    write: async (bytes) => {
-      if (!stdout.write(bytes)) await once(stdout, 'drain')
-    },
+    write: (bytes) =>
+      new Promise((resolve, reject) => {
+        stdout.write(bytes, (error) => {
+          if (!error) return resolve()
+          reported = error
+          reject(error)
+        })
+      }),
     printError: (text) => void stderr.write(`${text}\n`),
     overwrite: (line) => void stderr.write(`\r\u001b[2K${line}`),
     exitWith: (code) => void (process.exitCode = code),
@@ -36,11 +45,6 @@ export function processIo(): Io {
     now: Date.now,
     random: Math.random,
   }
-}
-
-/** A closed pipe is not a failure. */
-function throwUnlessClosed(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
 }
 
 /** How long a command may take to stop after Ctrl-C. */

@@ -44,6 +44,22 @@ test('A closed output pipe ends a command quietly', async (context) => {
   assert.deepEqual(await start(context, ['bash', '-c', words]).ended, { code: 0, output: '', errors: '' })
 })
 
+test('A closed output pipe hides no payment, and a full disk is reported', async (context) => {
+  const big = 'x'.repeat(1_000_000)
+  const { merchant, environment } = await openMarket(context, service, {
+    deliver: (_, response) => void response.end(big),
+  })
+  const run = (line: string) => start(context, ['bash', '-c', line], environment).ended
+  const closed = await run(`node ${program} pay ${merchant.url} | true; exit \${PIPESTATUS[0]}`)
+  assert.equal(closed.code, 0, closed.errors)
+  assert.match(closed.errors, /\nPaid: +4\.00 USDC to 127\.0\.0\.1, transaction txn_\w+\n$/)
+  const full = await run(`node ${program} mandates list > /dev/full`)
+  const message = /^purser: standard output could not be written \(ENOSPC: .*\)\.\n$/
+  assert.deepEqual([full.code, message.test(full.errors)], [1, true], full.errors)
+  const unsaved = await run(`node ${program} pay ${merchant.url} > /dev/full`)
+  assert.deepEqual([unsaved.code, /charged \(transaction/.test(unsaved.errors)], [7, true], unsaved.errors)
+})
+
 test('A closed pipe for errors ends no command: pay pays, delivers, and keeps its exit code', async (context) => {
   const { merchant, environment, sums } = await openMarket(context, service)
   const pay = (...words: readonly string[]) => {

@@ -34,6 +34,8 @@ function tellFailure(error: unknown, called: CalledCommand, io: Io): number {
     if (!isSaid) printError(harmlessLines(`${wrongCall(error, called, calledAs)}\n\n${hint}`))
     return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
   }
+  // A reader that closes the pipe, like `head` does, wants no more results.
+  if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return exitCodes.done
   const explained = explain(error, io)
   if (!explained) throw error
   const { message, exitCode } = explained
@@ -64,7 +66,7 @@ function explain(error: unknown, io: Io): Explained | undefined {
     return { message: 'interrupted', exitCode: exitCodes.interrupted }
   }
   // A file or folder that cannot be used: no permission, no space, a name that is too long.
-  if (error instanceof Error && 'syscall' in error && 'path' in error) {
+  if (error instanceof Error && 'syscall' in error && ('path' in error || error.syscall === 'write')) {
     return { message: `the operating system refused it (${error.message})`, exitCode: exitCodes.failed }
   }
   return explainClientError(error, io)

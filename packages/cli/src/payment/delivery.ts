@@ -63,7 +63,12 @@ function toStandardOutput({ isTerminal, write, folder }: Io): Delivery {
     take: async (body) => {
       if (!body) return undefined
       if (!isTerminal) {
-        for await (const bytes of body) await write(bytes)
+        try {
+          for await (const bytes of body) await write(bytes)
+        } catch (error) {
+          // A reader that closes the pipe wants no more, but the payment is still reported.
+          if (!(error instanceof Error && 'code' in error && error.code === 'EPIPE')) throw error
+        }
         return undefined
       }
       return showOnTerminal(body, { write, folder })
