@@ -136,3 +136,23 @@ test('A refund whose answers are lost names the key with which it is made once',
   const { body } = await service.call('GET', `/mandates/${purchase.mandateId}`)
   assert.equal(body.spent_total, '3.00')
 })
+
+test('A creation whose answer is lost says that the record may exist, unless nothing was reached', async (context) => {
+  const server = createServer((request, response) => {
+    response.writeHead = () => response.destroy()
+    void passOn(service, request, response)
+  }).listen(0, '127.0.0.1')
+  context.after(() => server.close())
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { purser } = testCommand(context, { PURSER_URL: url, PURSER_API_KEY: service.sandboxKey })
+  const create = ['agents', 'create', '--name', 'once']
+  const lost = await purser(...create)
+  assert.deepEqual([lost.code, lost.output], [6, ''])
+  assert.match(lost.errors, /^It may have been created: see purser agents list before you repeat this\.$/m)
+  const { body } = await service.call('GET', '/agents')
+  assert.equal(body[0].name, 'once')
+  await new Promise((resolve) => server.close(resolve))
+  const unreached = await purser(...create)
+  assert.deepEqual([unreached.code, /may have been/.test(unreached.errors)], [6, false], unreached.errors)
+})

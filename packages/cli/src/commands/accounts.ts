@@ -10,6 +10,7 @@ import type { Io } from '../io.ts'
 import { clientCommand, listCommand } from './client-command.ts'
 import { issuedColumns } from './keys.ts'
 import { listItems } from './list-items.ts'
+import { mayExist } from './may-exist.ts'
 
 const columns: readonly Column<Account>[] = [
   { title: 'id', cell: ({ id }) => id },
@@ -48,7 +49,9 @@ function createCommand(io: Io) {
     .action(async ({ name, email, idpUserId, ...options }) => {
       const { accounts } = await connect(options, io)
       const body = { name, email, idp_user_id: idpUserId }
-      const account = await accounts.create(body, { signal: io.interruption() })
+      const account = await accounts
+        .create(body, { signal: io.interruption() })
+        .catch(mayExist('accounts list', io))
       const records = [
         renderRecord(columns, account, io),
         ...account.api_keys.map((key) => renderRecord(issuedColumns, key, io)),

@@ -10,6 +10,7 @@ import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { clientCommand, collect, listCommand } from './client-command.ts'
 import { listItems } from './list-items.ts'
+import { mayExist } from './may-exist.ts'
 
 const columns: readonly Column<Agent>[] = [
   { title: 'id', cell: ({ id }) => id },
@@ -52,7 +53,9 @@ function createCommand(io: Io) {
         ...(description !== undefined && { description }),
         ...(capability && { capabilities: capability }),
       }
-      const agent = await purser.agents.create(body, { signal: io.interruption() })
+      const agent = await purser.agents
+        .create(body, { signal: io.interruption() })
+        .catch(mayExist('agents list', io))
       showRecord(recordColumns, agent, options, io)
     })
 }

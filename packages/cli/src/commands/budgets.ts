@@ -11,6 +11,7 @@ import { clientCommand, listCommand } from './client-command.ts'
 import { parseVersion } from './edit-mandate.ts'
 import { collectLimits, limitHelp, limitsCell, usageCell } from './limit-options.ts'
 import { listItems } from './list-items.ts'
+import { mayExist } from './may-exist.ts'
 
 const columns: readonly Column<Budget>[] = [
   { title: 'id', cell: ({ id }) => id },
@@ -56,7 +57,10 @@ function createCommand(io: Io) {
     .action(async ({ name, parent, limit, ...options }) => {
       const { budgets } = await connect(options, io)
       const body = { name, limits: limit ?? [], ...(parent !== undefined && { parent_id: parent }) }
-      showRecord(recordColumns, await budgets.create(body, { signal: io.interruption() }), options, io)
+      const budget = await budgets
+        .create(body, { signal: io.interruption() })
+        .catch(mayExist('budgets list', io))
+      showRecord(recordColumns, budget, options, io)
     })
 }
 

@@ -11,6 +11,7 @@ import type { Io } from '../io.ts'
 import { environments, roles } from '../vocabularies.ts'
 import { anotherAccountOption, clientCommand, inAccount, listCommand } from './client-command.ts'
 import { listItems } from './list-items.ts'
+import { mayExist } from './may-exist.ts'
 
 const columns: readonly Column<ApiKey>[] = [
   { title: 'id', cell: ({ id }) => id },
@@ -70,7 +71,7 @@ function createCommand(io: Io) {
         ...(options.agent !== undefined && { agent_id: options.agent }),
         ...(options.account !== undefined && { account_id: options.account }),
       }
-      const key = await apiKeys.create(body, { signal: io.interruption() })
+      const key = await apiKeys.create(body, { signal: io.interruption() }).catch(mayExist('keys list', io))
       showRecord(issuedColumns, key, options, io)
       io.printError(shownOnce)
     })

@@ -13,6 +13,7 @@ import { approvalOf, editCommand, parseApprovers } from './edit-mandate.ts'
 import { collectLimits, limitHelp, limitsCell, usageCell } from './limit-options.ts'
 import { listItems, pageSize } from './list-items.ts'
 import { requestIncreaseCommand } from './limits/request-increase.ts'
+import { mayExist } from './may-exist.ts'
 import { warningsOf } from '../mandate-warnings.ts'
 import { parseWhen } from './when.ts'
 
@@ -152,7 +153,9 @@ function createCommand(io: Io) {
         ...(options.budget !== undefined && { budget_id: options.budget }),
         ...(approval && { approval }),
       }
-      const mandate = await mandates.create(body, { signal: io.interruption() })
+      const mandate = await mandates
+        .create(body, { signal: io.interruption() })
+        .catch(mayExist('mandates list', io))
       showRecord(recordColumns, mandate, options, io)
       for (const warning of warningsOf(mandate)) io.printError(harmless(warning))
     })
