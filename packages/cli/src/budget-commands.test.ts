@@ -38,6 +38,9 @@ test('A limit is a max, a window and options', () => {
   for (const [text, limit] of cases) assert.deepEqual(parseLimit(text), limit, text)
   for (const text of [
     '20.00',
+    '20.00/24h,zone=Europe/Berlin',
+    '20.00/lifetime,starts=1',
+    '20.00/day,zone=UTC,zone=Europe/Berlin',
     '20.00/',
     '/day',
     'x/day',

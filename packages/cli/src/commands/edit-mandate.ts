@@ -17,7 +17,7 @@ export function editCommand(recordColumns: readonly Column<Mandate>[], io: Io) {
   return clientCommand('edit')
     .summary('change the terms of a mandate at once')
     .description(
-      'Changes the given terms, and keeps the others. A list replaces the whole list. An agent may narrow its own mandate; only an owner widens one. If the mandate changes at the same moment, nothing is changed.',
+      'Changes the given terms, and keeps the others. A list, or the metadata, is replaced as a whole. An agent may narrow its own mandate; only an owner widens one. If the mandate changes at the same moment, nothing is changed.',
     )
     .argument('<mandate-id>')
     .option('--purpose <text>', 'what the budget is for')
@@ -33,7 +33,11 @@ export function editCommand(recordColumns: readonly Column<Mandate>[], io: Io) {
       ] as const),
     )
     .option('--resource <url>', 'allowed resource; repeatable', collect)
-    .option('--metadata <name=text>', 'your own text about the mandate; repeatable', collectMetadata)
+    .option(
+      '--metadata <name=text>',
+      'your own text about the mandate, in place of all it has; repeatable',
+      collectMetadata,
+    )
     .option('--limit <limit>', limitHelp, collectLimits)
     .addOption(new Option('--no-limits', 'remove all limits over time').conflicts('limit'))
     .option('--budget <budget-id>', 'shared budget that its payments count in from now on')

@@ -25,7 +25,11 @@ export function parseLimit(text: string): NewLimit {
     throw new InvalidArgumentError('It must be a max, a slash and a window, such as 20.00/day.')
   }
   const given = new Map(options.map(parseOption))
+  if (given.size < options.length) throw new InvalidArgumentError('It has an option twice.')
   const window = parseWindow(windowName, given.get('zone') ?? 'UTC', given.get('starts'))
+  if (!Object.hasOwn(Object(window), 'calendar') && (given.has('zone') || given.has('starts'))) {
+    throw new InvalidArgumentError('zone and starts need a window of the calendar: day, week, month or year.')
+  }
   const [per, action] = [given.get('per'), given.get('action')]
   return {
     window,
