@@ -692,13 +692,19 @@ test('An agent asks for a wider limit, which the list shows in the syntax of its
 })
 
 test('Another server at the address is named as such', async (context) => {
-  const server = createServer((_, answer) => answer.writeHead(404).end('Not found'))
+  let status = 404
+  const server = createServer((_, answer) => answer.writeHead(status).end('Not found'))
   await once(server.listen(0, '127.0.0.1'), 'listening')
   context.after(() => server.close())
   const { port } = server.address() as AddressInfo
   const settings = { PURSER_URL: `http://127.0.0.1:${port}`, PURSER_API_KEY: service.sandboxKey }
-  const { code, errors } = await testCommand(context, settings).purser('agents', 'list')
+  const { purser } = testCommand(context, settings)
+  const { code, errors } = await purser('agents', 'list')
   assert.deepEqual([code, /not a Purser service \(HTTP 404\); check PURSER_URL/.test(errors)], [6, true])
+  status = 502
+  const proxied = await purser('mandates', 'pause', 'mandate_x')
+  assert.equal(proxied.code, 6, proxied.errors)
+  assert.match(proxied.errors, /fails \(HTTP 502\): the service is down behind a proxy, or/)
 })
 
 test('An increase of earlier terms cannot be approved, and the command says what to do', async (context) => {

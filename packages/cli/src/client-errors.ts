@@ -51,6 +51,10 @@ function explainAnswer(error: ApiError): { readonly message: string; readonly ex
     const message = `what answers at this address is not a Purser service (HTTP ${error.status}); check PURSER_URL or the profile`
     return { message, exitCode: exitCodes.unavailable }
   }
+  if (error.status >= 500 && error.code.startsWith('http_')) {
+    const message = `what answers at this address fails (HTTP ${error.status}): the service is down behind a proxy, or this is another server`
+    return { message, exitCode: exitCodes.unavailable }
+  }
   if (error instanceof AuthenticationError) {
     const message = 'the service rejected this key: it is unknown, mistyped, revoked, or from another service'
     return { message, exitCode: exitCodes.unauthorised }
