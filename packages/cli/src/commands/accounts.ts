@@ -10,7 +10,7 @@ import type { Io } from '../io.ts'
 import { clientCommand, listCommand } from './client-command.ts'
 import { issuedColumns } from './keys.ts'
 import { listItems } from './list-items.ts'
-import { mayExist } from './may-exist.ts'
+import { mayExist } from '../may-exist.ts'
 
 const columns: readonly Column<Account>[] = [
   { title: 'id', cell: ({ id }) => id },

@@ -10,7 +10,7 @@ import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { clientCommand, collect, listCommand } from './client-command.ts'
 import { listItems } from './list-items.ts'
-import { mayExist } from './may-exist.ts'
+import { mayExist } from '../may-exist.ts'
 
 const columns: readonly Column<Agent>[] = [
   { title: 'id', cell: ({ id }) => id },

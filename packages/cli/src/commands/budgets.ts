@@ -11,7 +11,7 @@ import { clientCommand, listCommand } from './client-command.ts'
 import { parseVersion } from './edit-mandate.ts'
 import { collectLimits, limitHelp, limitsCell, usageCell } from './limit-options.ts'
 import { listItems } from './list-items.ts'
-import { mayExist } from './may-exist.ts'
+import { mayExist } from '../may-exist.ts'
 
 const columns: readonly Column<Budget>[] = [
   { title: 'id', cell: ({ id }) => id },

@@ -11,7 +11,7 @@ import type { Io } from '../io.ts'
 import { environments, roles } from '../vocabularies.ts'
 import { anotherAccountOption, clientCommand, inAccount, listCommand } from './client-command.ts'
 import { listItems } from './list-items.ts'
-import { mayExist } from './may-exist.ts'
+import { mayExist } from '../may-exist.ts'
 
 const columns: readonly Column<ApiKey>[] = [
   { title: 'id', cell: ({ id }) => id },

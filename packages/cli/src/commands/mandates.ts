@@ -13,7 +13,7 @@ import { approvalOf, editCommand, parseApprovers } from './edit-mandate.ts'
 import { collectLimits, limitHelp, limitsCell, usageCell } from './limit-options.ts'
 import { listItems, pageSize } from './list-items.ts'
 import { requestIncreaseCommand } from './limits/request-increase.ts'
-import { mayExist } from './may-exist.ts'
+import { mayExist } from '../may-exist.ts'
 import { warningsOf } from '../mandate-warnings.ts'
 import { parseWhen } from './when.ts'
 

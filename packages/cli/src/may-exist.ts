@@ -1,6 +1,6 @@
 import { ApiError } from '@purser/client'
 
-import type { Io } from '../io.ts'
+import type { Io } from './io.ts'
 
 /**
  * Says on standard error that a record may have been created although no answer came, and rethrows the error. A
