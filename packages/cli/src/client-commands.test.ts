@@ -303,6 +303,14 @@ test('A new key is shown once, its text last, and never listed', async (context)
   assert.doesNotMatch(listed.output + (await purser('keys', 'list', '--json')).output, new RegExp(text))
 })
 
+test('A key is for the environment of the key in use, unless another one is named', async (context) => {
+  const { purser } = command(context, service.productionKey)
+  const create = async (...options: string[]) =>
+    JSON.parse((await purser('keys', 'create', '--role', 'merchant', '--json', ...options)).output)
+      .environment
+  assert.deepEqual([await create(), await create('--environment', 'sandbox')], ['production', 'sandbox'])
+})
+
 test('A list says if there are more items, and an empty list says so', async (context) => {
   const { purser } = command(context)
   for (const name of ['one', 'two', 'three']) await purser('agents', 'create', '--name', name)

@@ -7,6 +7,7 @@ import { Purser } from '@purser/client'
 import { CommandError } from './exit-codes.ts'
 import { profilesPath, readProfiles, type Place, type Profile } from './profiles.ts'
 import type { Io } from './io.ts'
+import { environments } from './vocabularies.ts'
 
 /** The default URL of the service. */
 const standardUrl = 'http://127.0.0.1:8080'
@@ -33,8 +34,18 @@ export interface Connection extends Profile {
 
 /** A client for the service and key that the profile names, or the environment, or the current profile. */
 export async function connect(options: { readonly profile?: string }, io: Io): Promise<Purser> {
-  const { url, key } = await findConnection(options.profile, io)
-  return new Purser({ baseUrl: url, apiKey: key })
+  return (await connectAs(options, io)).purser
+}
+
+/** As `connect`, with the environment of the key; undefined if the key is none of Purser. */
+export async function connectAs({ profile }: { readonly profile?: string }, io: Io) {
+  const { url, key } = await findConnection(profile, io)
+  return { purser: new Purser({ baseUrl: url, apiKey: key }), environment: environmentOf(key) }
+}
+
+/** A key begins with its environment. */
+export function environmentOf(key: string): (typeof environments)[number] | undefined {
+  return environments.find((environment) => key.startsWith(`svc_${environment.slice(0, 4)}_`))
 }
 
 /**

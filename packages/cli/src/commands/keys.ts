@@ -1,7 +1,7 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import type { ApiKey, IssuedApiKey } from '@purser/client'
 
-import { connect } from '../connection.ts'
+import { connect, connectAs } from '../connection.ts'
 import { CommandError } from '../exit-codes.ts'
 import { optionalCell, statusCell, timeCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
@@ -52,9 +52,9 @@ function createCommand(io: Io) {
     .summary('issue an API key, and show it once')
     .addOption(new Option('--role <role>', 'what the key may do').choices(roles).makeOptionMandatory())
     .addOption(
-      new Option('--environment <name>', 'environment of the key')
-        .choices(environments)
-        .default('sandbox' as const),
+      new Option('--environment <name>', 'environment of the key; by default that of the key in use').choices(
+        environments,
+      ),
     )
     .option('--agent <agent-id>', 'agent of the key; required with --role agent')
     .option('--label <text>', 'label of the key')
@@ -63,15 +63,17 @@ function createCommand(io: Io) {
       if (options.role === 'agent' && options.agent === undefined) {
         throw new CommandError('--role agent needs --agent, the agent of the key', 'usage')
       }
-      const { apiKeys } = await connect(options, io)
+      const { purser, environment } = await connectAs(options, io)
       const body = {
         role: options.role,
-        environment: options.environment,
+        environment: options.environment ?? environment ?? 'sandbox',
         ...(options.label !== undefined && { label: options.label }),
         ...(options.agent !== undefined && { agent_id: options.agent }),
         ...(options.account !== undefined && { account_id: options.account }),
       }
-      const key = await apiKeys.create(body, { signal: io.interruption() }).catch(mayExist('keys list', io))
+      const key = await purser.apiKeys
+        .create(body, { signal: io.interruption() })
+        .catch(mayExist('keys list', io))
       showRecord(issuedColumns, key, options, io)
       io.printError(shownOnce)
     })

@@ -1,6 +1,6 @@
 import { Command } from '@commander-js/extra-typings'
 
-import { checkedUrl, isExposed, portHere } from '../connection.ts'
+import { checkedUrl, environmentOf, isExposed, portHere } from '../connection.ts'
 import { CommandError } from '../exit-codes.ts'
 import { harmlessJson } from '../output/harmless.ts'
 import { showList } from '../output/show.ts'
@@ -147,15 +147,17 @@ function known(name: string, profiles: Readonly<Record<string, Profile>>): Profi
 }
 
 function toShown(name: string, { url, key }: Profile, current: string | null): ShownProfile {
-  return { name, url, environment: environmentOf(key), key_hint: key.slice(-4), is_current: name === current }
-}
-
-function environmentOf(key: string): string {
-  return key.startsWith('svc_sand_') ? 'sandbox' : key.startsWith('svc_prod_') ? 'production' : 'unknown'
+  return {
+    name,
+    url,
+    environment: environmentOf(key) ?? 'unknown',
+    key_hint: key.slice(-4),
+    is_current: name === current,
+  }
 }
 
 /** A key begins with its environment; anything else was pasted by mistake. */
 function checkedKey(key: string): string {
-  if (environmentOf(key) !== 'unknown' && /^[\x21-\x7e]+$/.test(key)) return key
+  if (environmentOf(key) && /^[\x21-\x7e]+$/.test(key)) return key
   throw new CommandError('this is not a Purser key: keys begin with svc_sand_ or svc_prod_', 'usage')
 }
