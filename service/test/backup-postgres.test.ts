@@ -277,7 +277,7 @@ test(
     assert.deepEqual([code, output], [1, ''])
     assert.match(
       errors,
-      /has its tables in the schema app, and purser restore needs them in public; move them/,
+      /has its tables in the schema app, and purser restore needs them in public; move all of them there .* and set search_path to public/,
     )
     assert.deepEqual(readdirSync(folder), [])
   },
