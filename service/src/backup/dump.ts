@@ -58,7 +58,7 @@ async function refuseOtherSchema(client: ClientBase, place: string): Promise<voi
     where pg_class.oid = to_regclass('purser_schema')`)
   const name = rows[0]?.name ?? 'public'
   if (name === 'public') return
-  const cause = `${place} has its tables in the schema ${name}, and purser restore needs them in public; move all of them there (alter table … set schema public) and set search_path to public with alter role or alter database before a service starts, or it would start with an empty ledger; or use pg_dump and pg_restore themselves`
+  const cause = `${place} has its tables in the schema ${name}, and purser restore needs them in public; move all of them there (alter table … set schema public) and set search_path to public with alter role or alter database before a service starts; or use pg_dump and pg_restore themselves`
   throw new StoreOpenError('program_failed', { cause })
 }
 

@@ -55,6 +55,10 @@ const sentences = {
     '{place} contains tables of another program ({cause}), and was left untouched',
     'use a separate database for Purser',
   ],
+  ledger_elsewhere: [
+    '{place} contains a ledger in the schema {schema}, which search_path does not name',
+    'set search_path to {schema} with alter role or alter database, or use a separate database for another ledger',
+  ],
   no_connection_left: [
     '{place} has no connection left for this user',
     'raise max_connections, or put a pooler in front of it',

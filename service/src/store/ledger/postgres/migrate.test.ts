@@ -148,6 +148,18 @@ test("Tables of an extension or in another schema do not count as another progra
   await store.close()
 })
 
+test('A ledger in a schema that search_path does not name is found, instead of starting an empty one', async (context) => {
+  const database = await emptyDatabase(context)
+  await (await openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes() })).close()
+  await execute(database.url, 'alter schema public rename to app; create schema public')
+  const before = await relations(database.url)
+  await refused(
+    database.url,
+    `${describeUrl(database.url)} contains a ledger in the schema app, which search_path does not name; set search_path to app with alter role or alter database, or use a separate database for another ledger`,
+  )
+  assert.deepEqual(await relations(database.url), before)
+})
+
 test("A database that already has Purser's tables keeps working when others add tables", async (context) => {
   const database = await emptyDatabase(context)
   await (await openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes() })).close()

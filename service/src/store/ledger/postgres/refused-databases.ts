@@ -37,10 +37,12 @@ const namedTables = 3
 
 /**
  * Throws a `StoreOpenError` if another program, or an unfinished restore, has tables in the schema where Purser would create
- * its own. A database that already has Purser's tables keeps working, whatever else is there.
+ * its own, or if another schema has a ledger. A database that already has Purser's tables keeps working, whatever else is there.
  */
 export async function refuseForeignTables(client: ClientBase, place: string): Promise<void> {
   if (await hasTable(client, restoreMark)) throw new StoreOpenError('restore_unfinished', { place })
+  const schema = await findLedgerElsewhere(client)
+  if (schema !== undefined) throw new StoreOpenError('ledger_elsewhere', { place, schema })
   const names = await readForeignTables(client)
   if (names.length === 0) return
   const named = names.slice(0, namedTables).join(', ')
@@ -49,6 +51,14 @@ export async function refuseForeignTables(client: ClientBase, place: string): Pr
     place,
     cause: others > 0 ? `${named} and ${others} more` : named,
   })
+}
+
+/** The schema of a ledger that `search_path` does not name; none if it names another ledger. */
+async function findLedgerElsewhere(client: ClientBase): Promise<string | undefined> {
+  const { rows } = await client.query<{ schema: string }>(`
+    select relnamespace::regnamespace::text as schema from pg_class
+    where relname = 'purser_schema' and to_regclass('purser_schema') is null limit 1`)
+  return rows[0]?.schema
 }
 
 /**
