@@ -340,6 +340,7 @@ const wrong: readonly (readonly [environment: Record<string, string>, fault: str
     'postgresql://user:50%/@host/purser',
     'postgresql://user:p@ss/word@host:5432/purser',
     'postgresql://user:pass/word@host:5432/purser',
+    'postgresql://user:12#ss@host:5432/purser',
     'postgresql://host:port/purser',
   ].map(
     (text) =>

@@ -29,8 +29,8 @@ const knownParameters = [
 /** The errors in a configured address, each with the valid form, and without the password. */
 export function addressFaults(text: string, setting = 'PURSER_DATABASE'): string[] {
   const address = readPostgresAddress(text)
-  // An unencoded slash ends the password: the rest of it would be in place of the database name.
-  if (!address || /[@/]/.test(address.name)) {
+  // An unencoded slash or # ends the password: the rest of it would be in place of the database name, or ignored.
+  if (!address || /[@/]/.test(address.name) || text.includes('#')) {
     return [
       `${setting} is no PostgreSQL address; write postgresql://user:password@host:5432/name, with special characters of the password percent-encoded`,
     ]

@@ -8,7 +8,10 @@ const sentences = {
     '{place} stores text as {encoding}, which cannot represent every name',
     'create a database with the encoding UTF8',
   ],
-  read_only: ['{place} is read-only, like a standby', 'set {server} to the primary server'],
+  read_only: [
+    '{place} is read-only, like a standby',
+    'set {server} to the primary server, or turn off default_transaction_read_only',
+  ],
   password_missing: [
     '{place} asks for a password',
     'add it to the address, as in postgresql://user:password@host:5432/name, or set PGPASSWORD',

@@ -208,7 +208,7 @@ test('A wrong address is explained in one sentence, without its password', async
     ],
     [
       `${database.url}?options=-c%20default_transaction_read_only%3Don`,
-      / is read-only, like a standby; set PURSER_DATABASE to the primary server$/,
+      / is read-only, like a standby; set PURSER_DATABASE to the primary server, or turn off default_transaction_read_only$/,
     ],
     [
       `${database.url}?sslmode=verify-full&sslrootcert=/missing/root.crt`,
