@@ -91,7 +91,6 @@ for (const server of postgresServers) {
     { skip: server.missing ?? false },
     async (context) => {
       const { url, coordinator = url, drop } = await server.createDatabase()
-      context.after(drop)
       const service = await startTestService(context, onPostgres(url))
       const limits = [{ window: 'lifetime', max_amount: '1.00' }]
       const purchase = await preparePurchase(service, { limits })
@@ -118,6 +117,8 @@ for (const server of postgresServers) {
       assert.deepEqual([report.held, report.ended_proofs, report.agrees], ['0.00', 1, true])
 
       const again = await startTestService(context, onPostgres(url))
+      // After both services have stopped: one that runs would write into the emptied database.
+      context.after(drop)
       const { sandboxKey: key } = service
       const body = { proof: open, merchant_domain: purchase.merchantDomain, expected_amount: open.amount }
       const refused = await again.call('POST', '/v1/payments/verify', { key, body })

@@ -57,8 +57,8 @@ test(
   { skip: postgres18.missing ?? false },
   async (context) => {
     const { url, drop } = await postgres18.createDatabase()
-    context.after(drop)
     const service = await startTestService(context, { PURSER_DATABASE: url, PURSER_WORKERS: '1' })
+    context.after(drop)
     const tenant = await createTenant(service)
     assert.equal((await service.call('PATCH', `/accounts/${tenant.accountId}/disable`)).status, 200)
     const { purser } = testCommand(context, { PURSER_DATABASE: url })
