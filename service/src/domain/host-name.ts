@@ -34,8 +34,8 @@ function withoutTrailingDot(name: string): string {
   return name.replace(/(?<=[^.])\.$/, '')
 }
 
-/** Loads the list when it is needed: that takes 20 ms, in the thread of the ledger too. */
-const require = createRequire(import.meta.url)
+/** Loaded when it is first needed: that takes 20 ms, in the thread of the ledger too. */
+let suffixList: typeof tldts | undefined
 
 /**
  * Whether a normalized domain is on the Public Suffix List, so that strangers can register names directly
@@ -43,8 +43,8 @@ const require = createRequire(import.meta.url)
  * not.
  */
 export function isPublicSuffix(domain: string): boolean {
-  const { parse } = require('tldts') as typeof tldts
-  const { publicSuffix, isIcann, isPrivate } = parse(domain, { allowPrivateDomains: true })
+  suffixList ??= createRequire(import.meta.url)('tldts') as typeof tldts
+  const { publicSuffix, isIcann, isPrivate } = suffixList.parse(domain, { allowPrivateDomains: true })
   return publicSuffix === domain && (isIcann === true || isPrivate === true)
 }
 
