@@ -1,3 +1,4 @@
+// Longer than 400 lines: it is a list, read from top to bottom.
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 
