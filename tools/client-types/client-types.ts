@@ -44,12 +44,12 @@ function sameTypesFile(): string {
     '/** True if each type is assignable to the other. */',
     'type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false',
     '',
+    'type AllTrue<Checks extends Readonly<Record<string, true>>> = Checks',
+    '',
     '/** Does not compile if a type of the client differs from its schema. */',
-    `export const sameTypes: {`,
+    'export type SameTypes = AllTrue<{',
     ...namedSchemas.map((one) => `${one.name}: Same<client.${one.name}, ${staticOf(one)}>`),
-    '} = {',
-    ...namedSchemas.map(({ name }) => `${name}: true,`),
-    '}',
+    '}>',
   ].join('\n')
 }
 
