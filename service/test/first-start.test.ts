@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 
 import Database from 'better-sqlite3'
 
+import { damagePages } from '../testing/ledgers/damaged-file.ts'
 import { openLoadClient } from '../testing/load.ts'
 import type { PlainAnswer } from '../testing/http/plain-http.ts'
 import { makeFolder, runProcess, startProcess, type ProcessOptions, type ReadyProcess } from './process.ts'
@@ -187,21 +188,16 @@ interface Refusal {
   readonly make: (folder: string) => Promise<Omit<ProcessOptions, 'folder'>> | Omit<ProcessOptions, 'folder'>
 }
 
+/** One for each way to the message; the tests of `open.ts` have every fault of a file. */
 const refusals: readonly Refusal[] = [
   {
-    what: 'a file that is not a database',
-    says: /purser\.db is damaged or not a SQLite database \(SQLITE_NOTADB\), and was left untouched; restore/,
-    make: (folder) => placeDatabase(folder, Buffer.from('no database '.repeat(1_000))),
-  },
-  {
-    what: 'a truncated file',
-    says: /purser\.db is damaged .*\(SQLITE_CORRUPT\), and was left untouched; restore a backup with npx purser restore, or name/,
-    make: async (folder) => placeDatabase(folder, (await goodDatabase(folder)).subarray(0, 20_000)),
-  },
-  {
-    what: 'a file whose tables are overwritten',
+    what: 'a file with damaged pages',
     says: /purser\.db is damaged \(.*\), and was left untouched; restore a backup with npx purser restore, or name/,
-    make: async (folder) => placeDatabase(folder, withoutTables(folder, await goodDatabase(folder))),
+    make: async (folder) => {
+      await createDatabase(folder)
+      damagePages(databasePath(folder))
+      return {}
+    },
   },
   {
     what: 'a database of another program',
@@ -209,39 +205,10 @@ const refusals: readonly Refusal[] = [
     make: (folder) => changeDatabase(folder, 'create table notes (text text)'),
   },
   {
-    what: 'a database that another program has marked as its own',
-    says: /purser\.db is a database of another program, and was left untouched/,
-    make: (folder) => changeDatabase(folder, 'pragma application_id = 7'),
-  },
-  {
-    what: 'a database of a newer release',
-    says: /purser\.db was written by a newer Purser \(schema 999, this release supports \d+\); start that release/,
-    make: async (folder) => {
-      await goodDatabase(folder)
-      return changeDatabase(folder, 'pragma user_version = 999')
-    },
-  },
-  {
-    what: 'a folder that cannot be created',
-    says: /The folder .*file\/below cannot be created \(ENOTDIR\); choose a location that this user can write to/,
-    make: (folder) => {
-      writeFileSync(join(folder, 'file'), 'a file, not a folder')
-      return { settings: { PURSER_DATABASE: 'sqlite:./file/below/purser.db' } }
-    },
-  },
-  {
-    what: 'a folder in place of the file',
-    says: /data is a folder; name a file in it, as in PURSER_DATABASE=sqlite:.*data\/purser\.db/,
-    make: (folder) => {
-      mkdirSync(join(folder, 'data'))
-      return { settings: { PURSER_DATABASE: 'sqlite:./data' } }
-    },
-  },
-  {
     what: 'a truncated proof secret',
     says: /purser\.db\.proof-secret does not contain a proof secret of this service; put the original file back/,
     make: async (folder) => {
-      await goodDatabase(folder)
+      await createDatabase(folder)
       writeFileSync(join(folder, 'data/purser.db.proof-secret'), 'cut off')
       return {}
     },
@@ -377,16 +344,9 @@ function readDatabase(folder: string): Buffer | undefined {
   return statSync(databasePath(folder), { throwIfNoEntry: false }) && readFileSync(databasePath(folder))
 }
 
-function placeDatabase(folder: string, bytes: Buffer): Record<string, never> {
-  mkdirSync(join(folder, 'data'), { recursive: true })
-  writeFileSync(databasePath(folder), bytes)
-  return {}
-}
-
 /** A database of this release, without an account. */
-async function goodDatabase(folder: string): Promise<Buffer> {
-  await openSqliteLedgerStore({ path: databasePath(folder), nextId: createIdsOfTimes() }).close()
-  return readFileSync(databasePath(folder))
+function createDatabase(folder: string): Promise<void> {
+  return openSqliteLedgerStore({ path: databasePath(folder), nextId: createIdsOfTimes() }).close()
 }
 
 /** Changes the file like another program could. */
@@ -396,18 +356,4 @@ function changeDatabase(folder: string, statement: string): Record<string, never
   database.exec(statement)
   database.close()
   return {}
-}
-
-/** The database, with the root page of every table and index overwritten. */
-function withoutTables(folder: string, bytes: Buffer): Buffer {
-  const database = new Database(databasePath(folder))
-  const roots = database
-    .prepare('select rootpage from sqlite_schema where rootpage > 0')
-    .pluck()
-    .all() as number[]
-  const pageSize = database.pragma('page_size', { simple: true }) as number
-  database.close()
-  const damaged = Buffer.from(bytes)
-  for (const page of roots) damaged.fill(0x07, (page - 1) * pageSize, page * pageSize)
-  return damaged
 }
