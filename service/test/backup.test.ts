@@ -17,6 +17,7 @@ import { test, type TestContext } from 'node:test'
 import type { Proof } from '@purser/wire/payments'
 
 import { testCommand } from '../../packages/cli/testing/command.ts'
+import { damagePages } from '../testing/ledgers/damaged-file.ts'
 import { allAtOnce, labelOf, makePurchase, openLoadClient, type LoadClient } from '../testing/load.ts'
 import { makeFolder, startProcess, type ReadyProcess } from './process.ts'
 
@@ -260,7 +261,7 @@ const refusals: readonly Refusal[] = [
     says: /pg\.dump is a backup of a PostgreSQL ledger; name an empty PostgreSQL database with --database postgresql:/,
   },
   {
-    what: 'A restore from a backup with an overwritten page',
+    what: 'A restore from a backup with damaged pages',
     args: ['restore', 'spoiled.db'],
     prepare: spoilCopy,
     says: /spoiled\.db (is damaged \(SQLITE_CORRUPT|does not add up)/,
@@ -292,10 +293,7 @@ test('Anything that would harm a ledger or a backup is refused with one sentence
 function spoilCopy(folder: string): void {
   const path = join(folder, 'spoiled.db')
   copyFileSync(join(folder, 'data/purser.db'), path)
-  const bytes = readFileSync(path)
-  // All pages except the first, which identifies the file.
-  bytes.fill(0xa5, 2 * 4_096, 12 * 4_096)
-  writeFileSync(path, bytes)
+  damagePages(path)
 }
 
 async function startWithPurchases(context: TestContext) {
