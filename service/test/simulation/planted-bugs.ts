@@ -1,6 +1,6 @@
 // Longer than 400 lines: it is a list, read from top to bottom.
 import { StaleRowsError, type DriverTransaction, type NetChange } from '../../src/store/ledger/driver.ts'
-import type { Change, Decision, Facts } from '../../src/store/ledger/operation.ts'
+import type { Change, Decision, Facts, Read } from '../../src/store/ledger/operation.ts'
 import type { Table } from '../../src/store/ledger/table.ts'
 import {
   accounts,
@@ -98,7 +98,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
     bug: 'a payment to another account is not recorded there',
     ...inOperation(
       'capture',
-      changing((change) => (change.table === entries && change.row['kind'] === 'received' ? [] : [change])),
+      without(entries, (row) => row['kind'] === 'received'),
     ),
   },
   { bug: 'a proof holds nothing', ...inOperation('issueProof', without(mandates)) },
@@ -168,7 +168,13 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       seeing(budgets, (row) => ({ ...row, frozenAtMs: null })),
     ),
   },
-  { bug: 'an unfrozen budget stays frozen', ...inOperation('freezeBudget', unfreezing()) },
+  {
+    bug: 'an unfrozen budget stays frozen',
+    ...inOperation(
+      'freezeBudget',
+      without(budgets, (row) => row['frozenAtMs'] === null),
+    ),
+  },
   {
     bug: 'a capture of a part keeps all of the payment counted in limits',
     ...inOperation('captureAuthorized', keeping('usage')),
@@ -176,48 +182,21 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   {
     bug: 'rows that were only read are not rechecked at the commit',
     minOperations: 600,
-    ...inTransaction((transaction) => ({
-      read: async (reads, options) => {
-        const others = reads.map((read) => ({ ...read, table: { ...read.table, isRechecked: false } }))
-        const { found, blocked } = await transaction.read(others, options)
-        return { found, blocked: new Set(reads.filter((_, index) => blocked.has(others[index]!))) }
-      },
-    })),
+    ...reading((read) => ({ ...read, table: { ...read.table, isRechecked: false } })),
   },
   {
     bug: 'a pause ends no proofs',
     firstSeed: 7,
-    ...inOperation(
-      'moveMandate',
-      changing((change, facts) => {
-        if (change.table !== mandates) return [change]
-        const before = facts.row(mandates, change.row as never)
-        return [{ ...change, row: { ...change.row, epoch: before?.epoch ?? 0 } }]
-      }),
-    ),
+    ...inOperation('moveMandate', keeping('epoch')),
   },
   {
     bug: 'a pause releases nothing',
-    ...inOperation(
-      'moveMandate',
-      changing((change, facts) => {
-        if (change.table !== mandates) return [change]
-        const before = facts.row(mandates, change.row as never)
-        return [{ ...change, row: { ...change.row, heldMicro: before?.heldMicro ?? 0n } }]
-      }),
-    ),
+    ...inOperation('moveMandate', keeping('heldMicro')),
   },
   { bug: 'an expired payment stays open', ...inOperation('releaseExpiredPayments', without(payments)) },
   {
     bug: 'an expired payment keeps its amount',
-    ...inOperation(
-      'releaseExpiredPayments',
-      changing((change, facts) => {
-        if (change.table !== mandates) return [change]
-        const before = facts.row(mandates, change.row as never)
-        return [{ ...change, row: { ...change.row, heldMicro: before?.heldMicro ?? 0n } }]
-      }),
-    ),
+    ...inOperation('releaseExpiredPayments', keeping('heldMicro')),
   },
   {
     bug: 'a late verification ends a proof without releasing its amount',
@@ -244,13 +223,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'transactions lock nothing',
-    ...inTransaction((transaction) => ({
-      read: (reads, options) =>
-        transaction.read(
-          reads.map((read) => ({ ...read, isLocked: false })),
-          options,
-        ),
-    })),
+    ...reading((read) => ({ ...read, isLocked: false })),
   },
   {
     bug: 'a failed transaction is answered as a success',
@@ -276,14 +249,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a stop of all mandates leaves some active', ...inOperation('stopMandate', without(mandates)) },
   {
     bug: 'a stop of all mandates ends no proofs',
-    ...inOperation(
-      'stopMandate',
-      changing((change, facts) => {
-        if (change.table !== mandates) return [change]
-        const { epoch, heldMicro, openPayments } = facts.row(mandates, change.row as never)!
-        return [{ ...change, row: { ...change.row, epoch, heldMicro, openPayments } }]
-      }),
-    ),
+    ...inOperation('stopMandate', keeping('epoch', 'heldMicro', 'openPayments')),
   },
   { bug: 'a void releases nothing', ...inOperation('voidProof', without(mandates)) },
   { bug: 'a void leaves the proof open', ...inOperation('voidProof', without(payments)) },
@@ -313,14 +279,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'an evaluation is not in the journal', ...inOperation('evaluate', without(entries)) },
   {
     bug: 'a capture keeps what its proof held',
-    ...inOperation(
-      'capture',
-      changing((change, facts) => {
-        if (change.table !== mandates) return [change]
-        const before = facts.row(mandates, change.row as never)
-        return [{ ...change, row: { ...change.row, heldMicro: before?.heldMicro ?? 0n } }]
-      }),
-    ),
+    ...inOperation('capture', keeping('heldMicro')),
   },
   {
     bug: "what was added to the console's sums is added again",
@@ -347,22 +306,16 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'paid sellers are not recorded', ...inOperation('addUpActivity', without(paidSellers)) },
   {
     bug: "two services add the same to the console's sums",
-    ...inTransaction((transaction) => ({
-      read: async (reads, options) => {
-        const others = reads.map((read) => ({
-          ...read,
-          isLocked: read.isLocked && read.table !== activityParts && read.table !== activity,
-        }))
-        const { found, blocked } = await transaction.read(others, options)
-        return { found, blocked: new Set(reads.filter((_, index) => blocked.has(others[index]!))) }
-      },
+    ...reading((read) => ({
+      ...read,
+      isLocked: read.isLocked && read.table !== activityParts && read.table !== activity,
     })),
   },
   {
     bug: 'a resume leaves the mandate paused',
     ...inOperation(
       'moveMandate',
-      changing((change) => (change.table === mandates && change.row['status'] === 'active' ? [] : [change])),
+      without(mandates, (row) => row['status'] === 'active'),
     ),
   },
   { bug: 'an authorization reserves nothing', ...inOperation('authorize', without(mandates)) },
@@ -597,6 +550,17 @@ function inTransaction(spoil: (transaction: DriverTransaction) => Partial<Driver
   return { changeDriver: (driver) => changeTransactions(driver, spoil) }
 }
 
+/** Changes what a transaction reads. */
+function reading(spoil: (read: Read) => Read): Planting {
+  return inTransaction((transaction) => ({
+    read: async (reads, options) => {
+      const others = reads.map(spoil)
+      const { found, blocked } = await transaction.read(others, options)
+      return { found, blocked: new Set(reads.filter((_, index) => blocked.has(others[index]!))) }
+    },
+  }))
+}
+
 /** Ends the transaction even if the commit fails. */
 async function tryCommit(transaction: DriverTransaction, changes: readonly NetChange[]): Promise<void> {
   try {
@@ -616,17 +580,13 @@ function changing(spoil: (change: Change, facts: Facts) => readonly Change[]): S
   }
 }
 
-/** Freezes budgets and never unfreezes them. */
-function unfreezing(): Spoiling {
-  return changing((change) => (change.table === budgets && change.row['frozenAtMs'] === null ? [] : [change]))
-}
-
-/** Leaves a column of the mandate unchanged. */
-function keeping(column: string): Spoiling {
+/** Leaves columns of the mandate unchanged. */
+function keeping(...columns: readonly string[]): Spoiling {
   return changing((change, facts) => {
     if (change.table !== mandates) return [change]
     const before: Row | undefined = facts.row(mandates, change.row as never)
-    return [{ ...change, row: { ...change.row, [column]: before?.[column] } }]
+    const kept = Object.fromEntries(columns.map((column) => [column, before?.[column]]))
+    return [{ ...change, row: { ...change.row, ...kept } }]
   })
 }
 
@@ -645,9 +605,10 @@ function bare(facts: Facts): Facts {
 
 /** Does not write approvals of a status. */
 function withoutApproval(status: string): Spoiling {
-  return changing((change) => (change.table === approvals && change.row['status'] === status ? [] : [change]))
+  return without(approvals, (row) => row['status'] === status)
 }
 
-function without(table: Table): Spoiling {
-  return changing((change) => (change.table === table ? [] : [change]))
+/** Does not write rows of a table. */
+function without(table: Table, isLost: (row: Row) => boolean = () => true): Spoiling {
+  return changing((change) => (change.table === table && isLost(change.row) ? [] : [change]))
 }
