@@ -2,10 +2,11 @@ import { createIds } from '../../service/src/ids.ts'
 import { hashApiKey } from '../../service/src/domain/api-key.ts'
 import { auditEvent, systemActor } from '../../service/src/domain/audit.ts'
 import { parseAmount } from '../../service/src/domain/money.ts'
-import { holdDefaults, mandateDefaults } from '../../service/src/domain/new-records.ts'
+import { holdDefaults } from '../../service/src/domain/new-records.ts'
 import { holdGraceMs, validityWindowMs } from '../../service/src/domain/proof.ts'
 import type { Agent, Caller, Mandate, Scope } from '../../service/src/domain/records.ts'
 import type { Store } from '../../service/src/store/store.ts'
+import { generousMandate } from '../../service/testing/ledgers/generous-mandate.ts'
 import { seededRandom } from '../../service/testing/seeded-random.ts'
 
 /** How large a ledger is made. */
@@ -77,7 +78,13 @@ export async function fillLedger(store: Store, size: Size): Promise<LargeLedger>
     }
     await store.createAgent(agent, event('agent.created', agent.id))
     const made = Array.from({ length: size.mandatesOfAgent }, () =>
-      newMandate(agent, ids.next('mandate'), nowMs),
+      generousMandate({
+        ...scope,
+        id: ids.next('mandate'),
+        agentId: agent.id,
+        maxTotalMicro: parseAmount('900000000000.00'),
+        createdAtMs: nowMs,
+      }),
     )
     await Promise.all(
       made.map((mandate) => store.createMandate(mandate, event('mandate.created', mandate.id))),
@@ -132,30 +139,5 @@ export async function fillLedger(store: Store, size: Size): Promise<LargeLedger>
     const attempt = { caller, nonce, merchantDomain, idempotencyKey: null, transactionId, nowMs: atMs }
     const { outcome } = await store.capture({ ...terms, ...attempt })
     if (outcome !== 'captured') throw new Error(`a payment was ${outcome}`)
-  }
-}
-
-function newMandate(agent: Agent, id: string, nowMs: number): Mandate {
-  const total = '900000000000.00'
-  return {
-    accountId: agent.accountId,
-    environment: agent.environment,
-    id,
-    agentId: agent.id,
-    purpose: 'Buy research data',
-    maxTotalText: total,
-    maxTotalMicro: parseAmount(total),
-    maxPerTransactionText: '10.00',
-    maxPerTransactionMicro: parseAmount('10.00'),
-    currency: 'USDC',
-    allowedSellers: ['*'],
-    allowedCategories: [],
-    limits: null,
-    budgetPath: null,
-    expiresAtText: '2099-01-01T00:00:00Z',
-    expiresAtMs: Date.UTC(2099, 0, 1),
-    ...mandateDefaults,
-    createdAtMs: nowMs,
-    updatedAtMs: nowMs,
   }
 }

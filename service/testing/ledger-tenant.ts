@@ -1,7 +1,7 @@
 import { auditEvent } from '../src/domain/audit.ts'
 import type { Limit } from '../src/domain/limits.ts'
 import { formatSum, type MicroUsdc } from '../src/domain/money.ts'
-import { holdDefaults, mandateDefaults } from '../src/domain/new-records.ts'
+import { holdDefaults } from '../src/domain/new-records.ts'
 import { holdGraceMs, validityWindowMs } from '../src/domain/proof.ts'
 import type { AuditEvent, Caller, Hold, Mandate } from '../src/domain/records.ts'
 import type { Ids } from '../src/ids.ts'
@@ -14,6 +14,7 @@ import { createMandate } from '../src/store/ledger/operations/mandates.ts'
 import { capture, type Payer } from '../src/store/ledger/operations/captures.ts'
 import { issueProof } from '../src/store/ledger/operations/payments.ts'
 import type { Capture, ProposedTransaction } from '../src/store/store.ts'
+import { generousMandate } from './ledgers/generous-mandate.ts'
 
 export interface TenantOptions {
   readonly ledger: Ledger
@@ -89,29 +90,16 @@ export class LedgerTenant {
     const { ledger, ids, clock } = this.#options
     const { accountId, environment } = this.caller
     const id = ids.next('mandate')
-    const expiresAtMs = clock.ms + 86_400_000
-    const mandate: Mandate = {
+    const mandate = generousMandate({
       accountId,
       environment,
       id,
       agentId: this.agentId,
-      purpose: 'test',
-      maxTotalText: formatSum(maxTotalMicro),
       maxTotalMicro,
-      maxPerTransactionText: formatSum(maxTotalMicro),
       maxPerTransactionMicro: maxTotalMicro,
-      currency: 'USDC',
-      allowedSellers: ['*'],
-      allowedCategories: [],
-      limits: null,
-      budgetPath: null,
-      expiresAtText: new Date(expiresAtMs).toISOString(),
-      expiresAtMs,
-      ...mandateDefaults,
       createdAtMs: clock.ms,
-      updatedAtMs: clock.ms,
       ...terms,
-    }
+    })
     await ledger.run(createMandate, [mandate, this.event('mandate.created', id)])
     return id
   }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 
 import { auditEvent } from '../src/domain/audit.ts'
-import { formatSum, parseAmount } from '../src/domain/money.ts'
-import { holdDefaults, mandateDefaults } from '../src/domain/new-records.ts'
+import { parseAmount } from '../src/domain/money.ts'
+import { holdDefaults } from '../src/domain/new-records.ts'
 import type { Agent, AuditEvent, Caller, Hold, Mandate, Scope } from '../src/domain/records.ts'
 import { OutcomeUnknownError, type Driver } from '../src/store/ledger/driver.ts'
 import { Ledger } from '../src/store/ledger/ledger.ts'
+import { generousMandate } from './ledgers/generous-mandate.ts'
 import { MemoryDatabase } from './memory/memory-database.ts'
 import { createAccount } from '../src/store/ledger/operations/accounts.ts'
 import { createAgent } from '../src/store/ledger/operations/agents.ts'
@@ -126,29 +127,8 @@ export async function openMemoryLedger({ losesAnswers = false, changeDriver }: M
     },
 
     newMandate(fields: Partial<Mandate> = {}): Mandate {
-      const maxTotalMicro = fields.maxTotalMicro ?? parseAmount('100.00')
-      const expiresAtMs = fields.expiresAtMs ?? clock.nowMs + 24 * hourMs
-      return {
-        ...scope,
-        id: nextId('mandate'),
-        agentId: agent.id,
-        purpose: 'Buy reports',
-        maxTotalText: formatSum(maxTotalMicro),
-        maxTotalMicro,
-        maxPerTransactionText: '10.00',
-        maxPerTransactionMicro: parseAmount('10.00'),
-        currency: 'USDC',
-        allowedSellers: ['*'],
-        allowedCategories: [],
-        limits: null,
-        budgetPath: null,
-        expiresAtText: new Date(expiresAtMs).toISOString(),
-        expiresAtMs,
-        ...mandateDefaults,
-        createdAtMs: clock.nowMs,
-        updatedAtMs: clock.nowMs,
-        ...fields,
-      }
+      const named = { ...scope, id: nextId('mandate'), agentId: agent.id, createdAtMs: clock.nowMs }
+      return generousMandate({ ...named, expiresAtMs: clock.nowMs + 24 * hourMs, ...fields })
     },
 
     async mandate(fields: Partial<Mandate> = {}): Promise<Mandate> {

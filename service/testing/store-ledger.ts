@@ -10,7 +10,7 @@ import { hashApiKey, hintOf } from '../src/domain/api-key.ts'
 import type { Increase } from '../src/domain/approval.ts'
 import { auditEvent, systemActor } from '../src/domain/audit.ts'
 import { formatSum, parseAmount } from '../src/domain/money.ts'
-import { holdDefaults, mandateDefaults } from '../src/domain/new-records.ts'
+import { holdDefaults } from '../src/domain/new-records.ts'
 import { holdGraceMs, validityWindowMs } from '../src/domain/proof.ts'
 import type {
   Account,
@@ -45,6 +45,7 @@ import type {
   Store,
   VoidOutcome,
 } from '../src/store/store.ts'
+import { generousMandate } from './ledgers/generous-mandate.ts'
 import { seededRandom } from './seeded-random.ts'
 
 /** The lifetime of a hold: the validity window and the minute of grace. */
@@ -177,32 +178,19 @@ export class StoreLedger {
   }
 
   newMandate(agent: Agent, fields: Partial<Mandate> = {}): Mandate {
-    const {
-      maxTotalText = '100.00',
-      maxPerTransactionText = '10.00',
-      expiresAtMs = Date.UTC(2099, 0, 1),
-    } = fields
-    return {
+    const { maxTotalText = '100.00', maxPerTransactionText = '10.00' } = fields
+    return generousMandate({
       ...scopeOf(agent),
       id: this.ids.next('mandate'),
       agentId: agent.id,
-      purpose: 'Buy research data',
       maxTotalText,
       maxTotalMicro: parseAmount(maxTotalText),
       maxPerTransactionText,
       maxPerTransactionMicro: parseAmount(maxPerTransactionText),
-      currency: 'USDC',
       allowedSellers: [shopDomain],
-      allowedCategories: [],
-      limits: null,
-      budgetPath: null,
-      expiresAtText: new Date(expiresAtMs).toISOString().replace('.000', ''),
-      expiresAtMs,
-      ...mandateDefaults,
       createdAtMs: this.clock.nowMs,
-      updatedAtMs: this.clock.nowMs,
       ...fields,
-    }
+    })
   }
 
   createMandate(mandate: Mandate) {

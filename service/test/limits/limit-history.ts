@@ -3,8 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 
 import type { Limit, LimitWindow } from '../../src/domain/limits.ts'
 import { formatSum, type MicroUsdc } from '../../src/domain/money.ts'
-import { mandateDefaults } from '../../src/domain/new-records.ts'
-import type { Budget, Hold, Mandate } from '../../src/domain/records.ts'
+import type { Budget, Hold } from '../../src/domain/records.ts'
 import { createIds } from '../../src/ids.ts'
 import { Ledger } from '../../src/store/ledger/ledger.ts'
 import {
@@ -16,11 +15,7 @@ import { changeBudget } from '../../src/store/ledger/operations/limits/budget-ch
 import { assignAgent, createBudget, freezeBudget } from '../../src/store/ledger/operations/limits/budgets.ts'
 import { amendMandate } from '../../src/store/ledger/operations/amendments.ts'
 import { readBudgetUsage, readMandateUsage } from '../../src/store/ledger/operations/limits/limit-usage.ts'
-import {
-  createMandate,
-  moveMandate,
-  releaseExpiredPayments,
-} from '../../src/store/ledger/operations/mandates.ts'
+import { moveMandate, releaseExpiredPayments } from '../../src/store/ledger/operations/mandates.ts'
 import { issueProof } from '../../src/store/ledger/operations/payments.ts'
 import { refund } from '../../src/store/ledger/operations/refunds.ts'
 import { voidProof } from '../../src/store/ledger/operations/voids.ts'
@@ -235,34 +230,13 @@ class LimitHistory {
   }
 
   async #createMandate(): Promise<void> {
-    const { accountId, environment } = this.#tenant.caller
-    const maxTotalMicro = 1_000_000_000_000n as MicroUsdc
     const all = [...this.#model.budgets.keys()]
     const budgetId = all.length > 0 && this.#random.below(4) > 0 ? all[this.#random.below(all.length)]! : null
     const limits = this.#limits({ maySplit: true })
-    const id = this.#ids.next('mandate')
-    const mandate: Mandate = {
-      accountId,
-      environment,
-      id,
-      agentId: this.#tenant.agentId,
-      purpose: 'test',
-      maxTotalText: formatSum(maxTotalMicro),
-      maxTotalMicro,
-      maxPerTransactionText: formatSum(maxTotalMicro),
-      maxPerTransactionMicro: maxTotalMicro,
-      currency: 'USDC',
-      allowedSellers: ['*'],
-      allowedCategories: [],
-      expiresAtText: '2099-01-01T00:00:00Z',
-      expiresAtMs: Date.UTC(2099, 0),
-      ...mandateDefaults,
+    const id = await this.#tenant.mandate(undefined, {
       limits: limits.length === 0 ? null : limits,
       budgetPath: budgetId === null ? null : [budgetId],
-      createdAtMs: this.#clock.ms,
-      updatedAtMs: this.#clock.ms,
-    }
-    await this.#tenant.run(createMandate, [mandate, this.#tenant.event('mandate.created', id)])
+    })
     const { agentId } = this.#tenant
     this.#model.mandates.set(id, { id, agentId, isActive: true, limits, budgetId, bookedAtMs: 0 })
   }

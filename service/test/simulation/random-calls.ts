@@ -2,7 +2,7 @@
 import type { Increase } from '../../src/domain/approval.ts'
 import { auditEvent } from '../../src/domain/audit.ts'
 import { formatSum, type MicroUsdc } from '../../src/domain/money.ts'
-import { holdDefaults, mandateDefaults } from '../../src/domain/new-records.ts'
+import { holdDefaults } from '../../src/domain/new-records.ts'
 import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
 import type { ApprovalTerms, AuditEvent, Caller, Hold, Scope } from '../../src/domain/records.ts'
 import { idBytes, idText } from '../../src/domain/type-id.ts'
@@ -43,6 +43,7 @@ import {
 } from '../../src/store/ledger/operations/stops.ts'
 import { voidProof, voidPayments, voidPaymentsOfRevoked } from '../../src/store/ledger/operations/voids.ts'
 import type { StoredSession } from '../../src/store/console/store.ts'
+import { generousMandate } from '../../testing/ledgers/generous-mandate.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { RandomBudgets } from './random-budgets.ts'
 import { made, type RandomCall } from './random-call.ts'
@@ -263,23 +264,16 @@ export class RandomCalls {
     this.#mandates.push({ ...scope, id, agentId })
     const maxTotalMicro = BigInt(1 + this.#random.below(50_000_000)) as MicroUsdc
     const expiresAtMs = this.#nowMs + this.#random.pick([60_000, 86_400_000, 31_536_000_000])
-    const mandate = {
+    const mandate = generousMandate({
       ...scope,
       id,
       agentId: this.#orInvented(agentId),
-      purpose: 'Buy reports',
-      maxTotalText: formatSum(maxTotalMicro),
       maxTotalMicro,
-      maxPerTransactionText: '5.00',
       maxPerTransactionMicro: 5_000_000n as MicroUsdc,
-      currency: 'USDC' as const,
       allowedSellers: this.#random.pick([['*'], ['*'], ['shop.example', 'data.example']]),
-      allowedCategories: [],
       limits: this.#random.pick([null, null, this.#budgets.limits('seller')]),
       budgetPath: this.#random.pick([null, this.#budgets.pathFor(scope)]),
-      expiresAtText: new Date(expiresAtMs).toISOString(),
       expiresAtMs,
-      ...mandateDefaults,
       approval: this.#random.pick([
         null,
         null,
@@ -299,8 +293,7 @@ export class RandomCalls {
       metadata: this.#random.pick([null, { project: 'apollo', 'größe "1"': '' }]),
       ...terms,
       createdAtMs: this.#nowMs,
-      updatedAtMs: this.#nowMs,
-    }
+    })
     return made(createMandate, [mandate, this.#event('mandate.created', id, scope)])
   }
 

@@ -1,8 +1,8 @@
 import type { Limit } from '../../src/domain/limits.ts'
 import { formatSum, type MicroUsdc } from '../../src/domain/money.ts'
-import { mandateDefaults } from '../../src/domain/new-records.ts'
 import type { Caller, Mandate, Scope } from '../../src/domain/records.ts'
 import { type Ids } from '../../src/ids.ts'
+import { generousMandate } from '../../testing/ledgers/generous-mandate.ts'
 import type { MemoryDatabase } from '../../testing/memory/memory-database.ts'
 import type { Table, TableKey, TableRow } from '../../src/store/ledger/table.ts'
 import { type Request } from '../faults/history.ts'
@@ -60,30 +60,17 @@ export function newMandate(
   const { accountId, id, agentId } = request
   const above = request.approveAboveMicro as MicroUsdc | null
   const maxTotalMicro = request.maxTotalMicro as MicroUsdc
-  const maxPerTransactionMicro = request.maxPaymentMicro as MicroUsdc
-  return {
+  return generousMandate({
     accountId,
     environment,
     id,
     agentId,
-    purpose: 'buy',
-    maxTotalText: formatSum(maxTotalMicro),
     maxTotalMicro,
-    maxPerTransactionText: formatSum(maxPerTransactionMicro),
-    maxPerTransactionMicro,
-    currency: 'USDC',
-    allowedSellers: ['*'],
-    allowedCategories: [],
-    limits: null,
-    budgetPath: null,
-    expiresAtText: '2030-01-01T00:00:00Z',
-    expiresAtMs: Date.UTC(2030, 0),
-    ...mandateDefaults,
+    maxPerTransactionMicro: request.maxPaymentMicro as MicroUsdc,
     ...(maxTotalMicro % 2n === 0n && narrowTerms),
     approval: above && { above: formatSum(above), firstPurchaseAtSeller: false, required: 1 },
     createdAtMs: nowMs,
-    updatedAtMs: nowMs,
-  }
+  })
 }
 
 /** The category of every payment of the simulation. */
