@@ -8,25 +8,15 @@ export class Progress {
     this.#total = total
   }
 
-  /** Shows a preparation, which is not a step. */
-  note(text: string): void {
-    if (this.#isTerminal) this.#rewrite(text)
-  }
-
   /** Shows that a step is done. */
   step(text: string): void {
     this.#done++
     const line = `${String(Math.floor((100 * this.#done) / this.#total)).padStart(3)} %  ${text}`
-    if (this.#isTerminal) this.#rewrite(line)
+    if (this.#isTerminal) process.stderr.write(`\r\x1b[K${line.slice(0, process.stderr.columns - 1)}`)
     else console.error(line)
   }
 
   finish(): void {
     if (this.#isTerminal) process.stderr.write('\r\x1b[K')
-  }
-
-  #rewrite(text: string): void {
-    const width = process.stderr.columns - 1
-    process.stderr.write(`\r\x1b[K${text.slice(0, width)}`)
   }
 }
