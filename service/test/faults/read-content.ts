@@ -20,7 +20,7 @@ import {
   type MandateRow,
   type PaymentRow,
 } from '../../src/store/ledger/tables.ts'
-import { recountLimits, type CountedPayments } from '../../src/store/ledger/reads/limit-recount.ts'
+import { recountRows } from '../limits/stored-limits.ts'
 import type { LedgerContent } from './history.ts'
 
 export interface ReadOptions {
@@ -110,12 +110,12 @@ export function readContent(
       budgetId: mandate.budgetPath?.[0] ?? null,
     })),
     budgets: rowsOf(budgets).map(({ id, limits }) => ({ id, maxMicro: maxOf(limits) ?? 0n })),
-    limitFaults: recountLimits({
+    limitFaults: recountRows({
       mandates: rowsOf(mandates),
       subjects: rowsOf(subjectUsage),
       budgets: rowsOf(budgets),
       budgetUsage: rowsOf(budgetUsage),
-      payments: rowsOf(payments).flatMap((payment) => countedPayment(payment, mandateOf) ?? []),
+      payments: rowsOf(payments),
     }),
     approvals: rowsOf(approvals).map((approval) => ({ ...approval })),
     versions: rowsOf(mandateVersions).map(({ mandateId, version, terms }) => ({
@@ -169,28 +169,4 @@ export function readContent(
 function maxOf(limits: readonly Limit[] | null): bigint | null {
   const [limit] = limits ?? []
   return limit?.maxAmountMicro == null ? null : BigInt(limit.maxAmountMicro)
-}
-
-/** A payment as limits count it; undefined if it counts nowhere any more. */
-function countedPayment(
-  payment: PaymentRow,
-  mandateOf: ReadonlyMap<string, MandateRow>,
-): CountedPayments | undefined {
-  const { accountId, mandateId, status, resourceUrl, budgetPath, amountMicro } = payment
-  const mandate = mandateOf.get(mandateId)
-  const isOpen = status === 'open' && payment.epoch === mandate?.epoch
-  if (!mandate?.usage || !(isOpen || status === 'authorized' || status === 'captured')) return undefined
-  return {
-    accountId,
-    mandateId,
-    isOpen,
-    resourceUrl,
-    bookedAtMs: payment.bookedAtMs ?? payment.issuedAtMs,
-    budgetPath,
-    amountMicro:
-      status === 'captured'
-        ? (payment.capturedMicro ?? amountMicro) - (payment.refundedMicro ?? 0n)
-        : amountMicro,
-    count: 1,
-  }
 }

@@ -20,7 +20,7 @@ import { issueProof } from '../../src/store/ledger/operations/payments.ts'
 import { refund } from '../../src/store/ledger/operations/refunds.ts'
 import { voidProof } from '../../src/store/ledger/operations/voids.ts'
 import type { Table, TableRow } from '../../src/store/ledger/table.ts'
-import { budgets, budgetUsage, mandates } from '../../src/store/ledger/tables.ts'
+import { budgets, budgetUsage, mandates, payments, subjectUsage } from '../../src/store/ledger/tables.ts'
 import { LedgerTenant } from '../../testing/ledger-tenant.ts'
 import { seededRandom, type SeededRandom } from '../../testing/seeded-random.ts'
 import type { DriverBed } from '../simulation/driver-beds.ts'
@@ -619,7 +619,13 @@ class LimitHistory {
   /** Every counter is the sum of its payments. */
   async #recount(): Promise<void> {
     this.#count('recount')
-    const faults = await recountRows((table) => this.#rowsOf(table))
+    const faults = recountRows({
+      mandates: await this.#rowsOf(mandates),
+      subjects: await this.#rowsOf(subjectUsage),
+      budgets: await this.#rowsOf(budgets),
+      budgetUsage: await this.#rowsOf(budgetUsage),
+      payments: await this.#rowsOf(payments),
+    })
     if (faults.length > 0) this.#complain('the recount finds faults', faults)
   }
 

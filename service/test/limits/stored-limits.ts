@@ -1,37 +1,27 @@
 import type { LedgerFault } from '../../src/store/store.ts'
-import { recountLimits, type CountedPayments } from '../../src/store/ledger/reads/limit-recount.ts'
-import type { Table, TableRow } from '../../src/store/ledger/table.ts'
 import {
-  budgets,
-  budgetUsage,
-  mandates,
-  payments,
-  subjectUsage,
-  type MandateRow,
-  type PaymentRow,
-} from '../../src/store/ledger/tables.ts'
+  recountLimits,
+  type CountedPayments,
+  type CountedRows,
+} from '../../src/store/ledger/reads/limit-recount.ts'
+import type { MandateRow, PaymentRow } from '../../src/store/ledger/tables.ts'
 
-/** Recounts the limits of an account from database rows, without SQL. */
-export async function recountRows(
-  rowsOf: <Of extends Table>(table: Of) => Promise<readonly TableRow<Of>[]>,
-): Promise<readonly LedgerFault[]> {
-  const counting = (await rowsOf(mandates)).filter(({ usage }) => usage !== null)
-  const byId = new Map(counting.map((mandate) => [mandate.id, mandate]))
-  return recountLimits({
-    mandates: counting,
-    subjects: await rowsOf(subjectUsage),
-    budgets: await rowsOf(budgets),
-    budgetUsage: await rowsOf(budgetUsage),
-    payments: (await rowsOf(payments)).flatMap((payment) =>
-      countPayment(payment, byId.get(payment.mandateId)),
-    ),
-  })
+type StoredRows = Omit<CountedRows, 'mandates' | 'payments'> & {
+  readonly mandates: readonly MandateRow[]
+  readonly payments: readonly PaymentRow[]
+}
+
+/** Recounts limits from database rows, without SQL. */
+export function recountRows(rows: StoredRows): readonly LedgerFault[] {
+  const byId = new Map(rows.mandates.map((mandate) => [mandate.id, mandate]))
+  const counted = rows.payments.flatMap((payment) => countPayment(payment, byId.get(payment.mandateId)))
+  return recountLimits({ ...rows, payments: counted })
 }
 
 function countPayment(payment: PaymentRow, mandate: MandateRow | undefined): readonly CountedPayments[] {
   const { status, epoch, accountId, mandateId, resourceUrl, budgetPath, amountMicro } = payment
   const isOpen = status === 'open' && epoch === mandate?.epoch
-  if (!mandate || !(isOpen || status === 'authorized' || status === 'captured')) return []
+  if (!mandate?.usage || !(isOpen || status === 'authorized' || status === 'captured')) return []
   const bookedAtMs = payment.bookedAtMs ?? payment.issuedAtMs
   const charged = (payment.capturedMicro ?? amountMicro) - (payment.refundedMicro ?? 0n)
   const committed = status === 'captured' ? charged : amountMicro
