@@ -894,9 +894,9 @@ export interface NearBudget {
   authorized_total: string
   /** `max_spend_total` minus `spent_total` in USDC. */
   remaining_budget: string
-  /** Sum in USDC of payments since `last_day_starts_at`. */
+  /** Payments minus refunds in USDC since `last_day_starts_at`. */
   spent_last_day: string
-  /** When the budget runs out at the rate of the last 24 hours; null if nothing was paid in them, or if the mandate expires before. */
+  /** When the budget runs out at the rate of the last 24 hours; null if nothing was spent in them, or if the mandate expires before. */
   exhausted_at: string | null
   /** When the mandate expires, as provided. */
   expires_at: string

@@ -38,6 +38,11 @@ export function sumBetween(parts: readonly Bucket[], startsMs: readonly number[]
   })
 }
 
+/** Payments minus refunds: negative if more was refunded, of earlier payments. */
+export function netMicro(parts: readonly Pick<Bucket, 'paidMicro' | 'refundedMicro'>[]): bigint {
+  return parts.reduce((sum, { paidMicro, refundedMicro }) => sum + paidMicro - refundedMicro, 0n)
+}
+
 function emptyBucket(startsAtMs: number): Bucket {
   const nothing = 0n as MicroUsdc
   const paid = { paidCount: 0, paidMicro: nothing, refundedCount: 0, refundedMicro: nothing }

@@ -1,7 +1,7 @@
 import type { NearBudget } from '@purser/client'
 
 import { Go } from '../../shell/go.tsx'
-import { readMicro } from '../../text/amounts.ts'
+import { readMicro, readSignedMicro } from '../../text/amounts.ts'
 import { Amount } from '../../ui/amount.tsx'
 import { BudgetBar, BudgetFigures } from '../../ui/budget-bar.tsx'
 import { When } from '../../ui/when.tsx'
@@ -47,7 +47,9 @@ function Projection({ remaining_budget, exhausted_at, expires_at, spent_last_day
   }
   return (
     <span>
-      {readMicro(spent_last_day) === 0n ? 'nothing spent in 24 hours; expires ' : 'lasts until it expires, '}
+      {readSignedMicro(spent_last_day) <= 0n
+        ? 'nothing spent in 24 hours; expires '
+        : 'lasts until it expires, '}
       <When at={expires_at} />
     </span>
   )

@@ -29,10 +29,10 @@ export const NearBudget = Type.Object({
   held_total: described(Sum, 'Sum in USDC held by its open proofs.'),
   authorized_total: described(Sum, 'Sum in USDC of its authorized payments.'),
   remaining_budget: described(Sum, '`max_spend_total` minus `spent_total` in USDC.'),
-  spent_last_day: described(Sum, 'Sum in USDC of payments since `last_day_starts_at`.'),
+  spent_last_day: described(NetSum, 'Payments minus refunds in USDC since `last_day_starts_at`.'),
   exhausted_at: described(
     Nullable(Timestamp),
-    'When the budget runs out at the rate of the last 24 hours; null if nothing was paid in them, or if the mandate expires before.',
+    'When the budget runs out at the rate of the last 24 hours; null if nothing was spent in them, or if the mandate expires before.',
   ),
   expires_at: described(Timestamp, 'When the mandate expires, as provided.'),
 })

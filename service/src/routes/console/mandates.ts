@@ -8,7 +8,7 @@ import {
 import { budgetPathOf } from '../../domain/limits.ts'
 import { formatSum, type MicroUsdc } from '../../domain/money.ts'
 import type { Budget, Scope } from '../../domain/records.ts'
-import { dayMs, hourMs, quarterStart, startsOf, sumBetween } from '../../domain/buckets.ts'
+import { dayMs, hourMs, netMicro, quarterStart, startsOf, sumBetween } from '../../domain/buckets.ts'
 import { timeIn } from '../../domain/time/test-clock.ts'
 import { ok, refuse } from '../../http/answers.ts'
 import { answerPage } from '../../http/pagination.ts'
@@ -91,7 +91,7 @@ export function serveConsoleMandates(
       bucketMs: widthMs,
     })
     // Everything spent minus what was spent since then is what was spent before.
-    const since = parts.reduce((sum, { paidMicro, refundedMicro }) => sum + paidMicro - refundedMicro, 0n)
+    const since = netMicro(parts)
     const before = mandate.spentMicro > since ? mandate.spentMicro - since : 0n
     return ok({
       mandate_id: mandate.id,

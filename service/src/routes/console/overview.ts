@@ -2,13 +2,14 @@ import { getOverview, type Activity as WireActivity, type NearBudget } from '@pu
 import { denialCodes } from '@purser/wire/policy'
 
 import { toOutstanding } from '../../domain/audit.ts'
-import { formatSigned, formatSum, type MicroUsdc } from '../../domain/money.ts'
+import { formatSigned, formatSum } from '../../domain/money.ts'
 import { remainingBudget } from '../../domain/policy.ts'
 import type { Caller } from '../../domain/records.ts'
 import {
   dayMs,
   dayStart,
   hourMs,
+  netMicro,
   quarterMs,
   quarterStart,
   startsOf,
@@ -60,12 +61,12 @@ export function serveConsoleOverview(
       }))
       .filter(({ denied_count }) => denied_count > 0)
       .sort((left, right) => right.denied_count - left.denied_count)
-    const [today] = sumBetween(all, startsOf(dayStartsAtMs, 3 * dayMs, 1))
+    const today = sumBetween(all, startsOf(dayStartsAtMs, 3 * dayMs, 1))
     return ok({
       at: toTimestamp(nowMs),
       day_starts_at: toTimestamp(dayStartsAtMs),
-      spent_today: formatSigned((today?.paidMicro ?? 0n) - (today?.refundedMicro ?? 0n)),
-      paid_today: today?.paidCount ?? 0,
+      spent_today: formatSigned(netMicro(today)),
+      paid_today: today[0]?.paidCount ?? 0,
       remaining: formatSum(budgets.remainingMicro),
       active_mandates: budgets.activeMandates,
       open_holds: { count: budgets.openHolds, amount: formatSum(budgets.heldMicro) },
@@ -104,7 +105,7 @@ export function toWireActivity(bucket: Bucket): WireActivity {
 }
 
 function toNearBudget(mandate: ConsoleMandate, spent: readonly Activity[], nowMs: number): NearBudget {
-  const spentLastDay = spent.find(({ subject }) => subject === mandate.id)?.paidMicro ?? (0n as MicroUsdc)
+  const spentLastDay = netMicro(spent.filter(({ subject }) => subject === mandate.id))
   const left = remainingBudget(mandate)
   const lastsMs = spentLastDay > 0n ? Number((left * BigInt(dayMs)) / spentLastDay) : Infinity
   const isExhausted = nowMs + lastsMs < mandate.expiresAtMs
@@ -118,7 +119,7 @@ function toNearBudget(mandate: ConsoleMandate, spent: readonly Activity[], nowMs
     held_total: formatSum(mandate.heldMicro),
     authorized_total: formatSum(mandate.authorizedMicro),
     remaining_budget: formatSum(left),
-    spent_last_day: formatSum(spentLastDay),
+    spent_last_day: formatSigned(spentLastDay),
     exhausted_at: isExhausted ? toTimestamp(nowMs + lastsMs) : null,
     expires_at: mandate.expiresAtText,
   }

@@ -1,6 +1,6 @@
 import { getSpending, type Spending, type SpendingBucket } from '@purser/wire/console/spending'
 
-import { dayStart, sumBetween, type Bucket } from '../../domain/buckets.ts'
+import { dayStart, netMicro, sumBetween, type Bucket } from '../../domain/buckets.ts'
 import { formatSigned, formatSum } from '../../domain/money.ts'
 import type { Scope } from '../../domain/records.ts'
 import { commonWidth, spendingPeriods } from '../../domain/spending-periods.ts'
@@ -133,11 +133,6 @@ function countPaid(buckets: readonly Bucket[]): number {
 
 function netSum(buckets: readonly Bucket[]): string {
   return formatSigned(netMicro(buckets))
-}
-
-/** Payments minus refunds. */
-function netMicro(buckets: readonly Bucket[]): bigint {
-  return buckets.reduce((sum, { paidMicro, refundedMicro }) => sum + paidMicro - refundedMicro, 0n)
 }
 
 function compareMicro(one: bigint, other: bigint): number {
