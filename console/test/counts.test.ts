@@ -131,5 +131,12 @@ test('A filter that does not exist is explained in a sentence, and a filter is r
     await page.getByText(sentence).waitFor({ state: 'detached' })
     assert.doesNotMatch(page.url(), /foo/)
   }
+  await visitor.show('sandbox/transactions?from=2026-11-21')
+  const sentence = page.getByText('“From” is after “To”: no transaction can be between them.')
+  await page.getByLabel('To', { exact: true }).fill('2026-11-20')
+  await sentence.waitFor()
+  assert.equal(await page.getByRole('link', { name: 'Export as CSV' }).count(), 0)
+  await page.getByLabel('To', { exact: true }).fill('2026-11-21')
+  await sentence.waitFor({ state: 'detached' })
   await visitor.leave()
 })

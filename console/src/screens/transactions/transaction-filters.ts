@@ -50,8 +50,15 @@ export function faultIn({
     choiceFault('status', statusOptions, status) ??
     choiceFault('reason', reasonOptions, reason_code) ??
     choiceFault('direction', directionOptions, direction) ??
-    [since, from, to].map(timeFault).find((fault) => fault !== undefined)
+    [since, from, to].map(timeFault).find((fault) => fault !== undefined) ??
+    orderFault({ since, from, to })
   )
+}
+
+function orderFault(values: Values): string | undefined {
+  const { created_from, created_before } = queryOf(values)
+  if (!created_from || !created_before || created_from < created_before) return undefined
+  return `“${values.since ? 'Since' : 'From'}” is after “To”: no transaction can be between them.`
 }
 
 /** The active filters for display. */
