@@ -86,6 +86,13 @@ test('Forms: what fails after they are closed, two clicks, and a key that is sho
       await dialog.waitFor({ state: 'detached' })
       await letGo()
       assert.match(await dialog.getByLabel('Key', { exact: true }).innerText(), /^svc_sand_/)
+      const copy = dialog.getByRole('button', { name: 'Copy: Key' })
+      await page.evaluate(() => {
+        navigator.clipboard.writeText = () => Promise.reject(new DOMException('', 'NotAllowedError'))
+      })
+      await copy.click()
+      await page.locator('.toast', { hasText: 'Not copied: the browser does not allow it.' }).waitFor()
+      assert.equal(await copy.innerText(), 'Copy')
       const saved = dialog.getByRole('button', { name: "I've saved it" })
       assert.equal(await saved.isDisabled(), true)
       await saved.click()

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react'
 
 import { Button, IconButton } from './button.tsx'
 import './code.css'
+import { sayFailed } from './toast.tsx'
 
 /** Text to copy: a command, a file. */
 export function CodeBlock({ text, label }: { readonly text: string; readonly label: string }) {
@@ -53,5 +54,10 @@ function useCopy(text: string) {
     const timer = setTimeout(() => setCopied(false), 2_000)
     return () => clearTimeout(timer)
   }, [isCopied])
-  return { isCopied, copy: () => void navigator.clipboard.writeText(text).then(() => setCopied(true)) }
+  const copy = () =>
+    void navigator.clipboard.writeText(text).then(
+      () => setCopied(true),
+      () => sayFailed('Not copied: the browser does not allow it. Select the text and copy it by hand.'),
+    )
+  return { isCopied, copy }
 }
