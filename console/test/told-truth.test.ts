@@ -66,6 +66,12 @@ test('Refunds and authorized payments: what the screens say about them is true',
     const charge = { amount: '2.00' }
     const captured = await purser.payments.capture(authorized.nonce, charge)
     await page.getByRole('button', { name: 'Resume stopped mandates' }).click()
+    await dialog.getByText('The 1 mandate that was stopped can pay again at once.').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    assert.equal((await purser.console.status()).stopped_mandates, 1)
+    await page.getByRole('button', { name: 'Resume stopped mandates' }).click()
+    await dialog.getByRole('button', { name: 'Resume now' }).click()
+    await page.getByText('Agents are stopped.').waitFor({ state: 'detached' })
     await visitor.show(`sandbox/transactions/${captured.transaction_id}`)
     await factOf(page, 'Authorized, of which the payment was captured').filter({ hasText: '3.00' }).waitFor()
   })
@@ -95,11 +101,15 @@ test('Refunds and authorized payments: what the screens say about them is true',
       await page.route('**/v1/console/resume', (route) =>
         route.fulfill({ status: 503, json: { detail: 'store_unavailable' } }),
       )
-      await resume.click()
+      const resumeNow = async () => {
+        await resume.click()
+        await dialog.getByRole('button', { name: 'Resume now' }).click()
+      }
+      await resumeNow()
       const partial = page.locator('.toast', { hasText: 'Not all stopped mandates were resumed.' })
       await partial.getByText('It may or may not have been done.').waitFor()
       await page.unrouteAll({ behavior: 'wait' })
-      await resume.click()
+      await resumeNow()
       await page.getByText('1 mandate resumed').last().waitFor()
     },
   )

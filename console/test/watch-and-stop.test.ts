@@ -121,6 +121,7 @@ for (const { name, missing, open } of serviceStores) {
         assert.deepEqual(late, { verified: false, reason: 'proof_expired' })
 
         await page.getByRole('button', { name: 'Resume stopped mandates' }).click()
+        await page.getByRole('dialog').getByRole('button', { name: 'Resume now' }).click()
         await page.getByText('Agents are stopped.').waitFor({ state: 'detached' })
         assert.equal((await purser.payments.requestProof(payment)).decision, 'approved')
         // What its owner had paused before the stop stays paused.

@@ -1,7 +1,11 @@
+import { useState } from 'react'
+
 import { isDown, useConnection } from '../api/connection.tsx'
+import { useSeen } from '../api/seen.tsx'
 import { useResumeStopped } from '../api/stop.ts'
 import { counted } from '../text/counts.ts'
 import { Button } from '../ui/button.tsx'
+import { Dialog, DialogForm } from '../ui/dialog.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { Moment } from '../ui/when.tsx'
 import './banners.css'
@@ -42,7 +46,10 @@ function ConnectionBanner() {
 }
 
 function StoppedBanner() {
+  const { session } = useSeen()
   const { stoppedMandates } = useConnection()
+  const [isAsked, setAsked] = useState(false)
+  const close = () => setAsked(false)
   const resume = useResumeStopped()
   if (stoppedMandates === 0) return null
   const isOne = stoppedMandates === 1
@@ -53,9 +60,26 @@ function StoppedBanner() {
         <strong>Agents are stopped.</strong>{' '}
         {`${counted(stoppedMandates, 'mandate')} ${isOne ? 'is' : 'are'} paused. Agents cannot pay under ${isOne ? 'it until it is' : 'them until they are'} resumed.`}
       </p>
-      <Button icon="play" onClick={() => resume.mutate(undefined)} disabled={resume.isPending}>
-        Resume stopped mandates
-      </Button>
+      {session.role !== 'approver' && (
+        <Button icon="play" onClick={() => setAsked(true)} disabled={resume.isPending}>
+          Resume stopped mandates
+        </Button>
+      )}
+      <Dialog title="Resume stopped mandates?" isOpen={isAsked} onClose={close}>
+        <DialogForm
+          action="Resume now"
+          isWorking={resume.isPending}
+          onClose={close}
+          onSubmit={() => {
+            close()
+            resume.mutate(undefined)
+          }}
+        >
+          <p>
+            {`The ${counted(stoppedMandates, 'mandate')} that ${isOne ? 'was' : 'were'} stopped can pay again at once. Mandates that somebody has paused otherwise stay paused.`}
+          </p>
+        </DialogForm>
+      </Dialog>
     </section>
   )
 }
