@@ -166,6 +166,7 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
       await backtest
         .getByRole('heading', { name: 'Would have been denied: 1 payment over 4.00 USDC' })
         .waitFor()
+      await page.getByRole('button', { name: 'Cancel' }).click()
       assert.equal((await purser.mandates.list().page()).items.length, 1, 'nothing was created')
     },
   )

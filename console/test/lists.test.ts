@@ -141,10 +141,38 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('heading', { level: 1, name: 'New mandate' }).waitFor()
     assert.equal(await page.getByLabel('Purpose').inputValue(), 'Half a sentence')
-    await page.reload()
-    await page.getByRole('heading', { level: 1, name: 'New mandate' }).waitFor()
-    assert.equal(await page.getByLabel('Purpose').inputValue(), '', 'once')
   })
+
+  await chapter(
+    'A form of a mandate that is left is kept until it is cancelled or started over',
+    async () => {
+      const purpose = page.getByLabel('Purpose')
+      const wouldWarn = () =>
+        page.evaluate(() => !dispatchEvent(new Event('beforeunload', { cancelable: true })))
+      const open = async () => {
+        await visitor.show('sandbox/mandates')
+        await page.getByRole('link', { name: 'New mandate' }).click()
+        await purpose.waitFor()
+      }
+      await open()
+      await page.getByText('This is what you typed before').waitFor()
+      await page.getByRole('button', { name: 'Start over' }).click()
+      assert.equal(await purpose.inputValue(), '')
+      assert.equal(await wouldWarn(), false)
+      await purpose.fill('Another half')
+      assert.equal(await wouldWarn(), true)
+      await page.goBack()
+      await page.getByRole('heading', { level: 1, name: 'Mandates' }).waitFor()
+      assert.equal(await wouldWarn(), false)
+      await page.goForward()
+      await page.getByText('This is what you typed before').waitFor()
+      assert.equal(await purpose.inputValue(), 'Another half')
+      await page.getByRole('button', { name: 'Cancel' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Mandates' }).waitFor()
+      await open()
+      assert.equal(await purpose.inputValue(), '')
+    },
+  )
 
   await chapter(
     'In print and in forced colors nothing is missing, and only the screen is printed',

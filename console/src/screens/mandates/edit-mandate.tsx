@@ -22,6 +22,7 @@ import { ChangeList } from './change-list.tsx'
 import { draftFaults, draftOf, type MandateDraft } from './mandate-draft.ts'
 import { MandateFields, mandateFieldNames } from './mandate-fields.tsx'
 import { MandatePreview } from './mandate-preview.tsx'
+import { RestoredNotice } from './restored-notice.tsx'
 import './new-mandate.css'
 import { amendmentOf, changesTyped, mergeDraft } from './term-changes.ts'
 
@@ -44,10 +45,11 @@ export function EditMandate() {
 
 function EditForm({ mandate }: { readonly mandate: MandateDetail }) {
   // What was typed goes with the terms that it was typed over.
-  const [{ base, draft }, setTyped] = useTyped(`edit-mandate.${mandate.id}`, {
-    base: mandate,
-    draft: draftOf(mandate),
-  })
+  const [{ base, draft }, setTyped, restored] = useTyped(
+    `edit-mandate.${mandate.id}`,
+    { base: mandate, draft: draftOf(mandate) },
+    { isKept: true },
+  )
   const [attempts, setAttempts] = useState(0)
   const [isReviewing, setReviewing] = useState(false)
   const form = useRef<HTMLFormElement>(null)
@@ -65,6 +67,7 @@ function EditForm({ mandate }: { readonly mandate: MandateDetail }) {
       }),
     {
       onDone: () => {
+        restored.forget()
         sayDone('Mandate changed')
         void navigate(path(`mandates/${mandate.id}`))
       },
@@ -95,6 +98,7 @@ function EditForm({ mandate }: { readonly mandate: MandateDetail }) {
       above={<Go to={`mandates/${mandate.id}`}>Mandate</Go>}
       lead={`For ${mandate.agent_name}. Changes take effect at once, and open proofs stay.`}
     >
+      <RestoredNotice {...restored} />
       {isOvertaken && (
         <Notice tone="warn">
           <div className="stack-tight">
@@ -141,7 +145,14 @@ function EditForm({ mandate }: { readonly mandate: MandateDetail }) {
           <Button look="main" type="submit" disabled={isOvertaken}>
             Review changes
           </Button>
-          <Button onClick={() => void navigate(path(`mandates/${mandate.id}`))}>Cancel</Button>
+          <Button
+            onClick={() => {
+              restored.forget()
+              void navigate(path(`mandates/${mandate.id}`))
+            }}
+          >
+            Cancel
+          </Button>
         </div>
       </form>
       <Dialog

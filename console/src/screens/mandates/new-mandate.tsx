@@ -22,6 +22,7 @@ import './new-mandate.css'
 import { draftFaults, draftLike, emptyDraft, newMandateOf, type MandateDraft } from './mandate-draft.ts'
 import { MandateFields, mandateFieldNames } from './mandate-fields.tsx'
 import { MandatePreview } from './mandate-preview.tsx'
+import { RestoredNotice } from './restored-notice.tsx'
 
 const title = 'New mandate'
 
@@ -60,7 +61,9 @@ function MandateForm({
   /** The mandate that is duplicated. */
   readonly like?: MandateDetail
 }) {
-  const [draft, setDraft] = useTyped('new-mandate', start)
+  const [draft, setDraft, restored] = useTyped(`new-mandate.${like?.id ?? ''}.${start.agentId}`, start, {
+    isKept: true,
+  })
   const [attempts, setAttempts] = useState(0)
   const form = useRef<HTMLFormElement>(null)
   const navigate = useNavigate()
@@ -68,6 +71,7 @@ function MandateForm({
   const agents = useActiveAgents()
   const create = useChange((purser, chosen: MandateDraft) => purser.mandates.create(newMandateOf(chosen)), {
     onDone: (mandate: Mandate) => {
+      restored.forget()
       sayDone('Mandate created')
       void navigate(path(`mandates/${mandate.id}`))
     },
@@ -83,6 +87,7 @@ function MandateForm({
 
   return (
     <Screen title={title} lead="What may one agent spend, on what, and until when?">
+      <RestoredNotice {...restored} />
       <form
         ref={form}
         className="new-mandate"
@@ -125,7 +130,14 @@ function MandateForm({
             <Button look="main" type="submit" disabled={create.isPending}>
               {create.isPending ? 'Creating…' : 'Create mandate'}
             </Button>
-            <Button onClick={() => void navigate(path('mandates'))}>Cancel</Button>
+            <Button
+              onClick={() => {
+                restored.forget()
+                void navigate(path('mandates'))
+              }}
+            >
+              Cancel
+            </Button>
           </div>
         </div>
       </form>
