@@ -826,6 +826,8 @@ export interface GetMandateSpendQuery {
   starts_at?: string
   /** Width of a bucket; `day` by default. */
   step?: 'hour' | 'day'
+  /** With `day`: buckets are the days of this time zone, given as an IANA name; the first is the day of `starts_at`. By default, each has 24 hours. */
+  time_zone?: string
   /** Number of buckets. */
   buckets?: number
 }

@@ -27,11 +27,7 @@ export function spendingPeriods(
     return { startsMs: starts(24), previousMs: starts(48) }
   }
   const days = period === '7d' ? 7 : 30
-  const midnightsMs = [calendarPeriodAt({ calendar: 'day', timeZone }, nowMs).startsAtMs]
-  while (midnightsMs.length < 2 * days) {
-    const [firstMs = 0] = midnightsMs
-    midnightsMs.unshift(calendarPeriodAt({ calendar: 'day', timeZone }, firstMs - 1).startsAtMs)
-  }
+  const midnightsMs = daysUpTo(nowMs, { timeZone, count: 2 * days }).slice(0, -1)
   const todayMs = midnightsMs[2 * days - 1]!
   const firstMs = midnightsMs[days]!
   // A day may have 23 hours, so the same time of the previous day may be after its end.
@@ -40,6 +36,30 @@ export function spendingPeriods(
     startsMs: [...midnightsMs.slice(days), endMs],
     previousMs: [...midnightsMs.slice(0, days), cutMs],
   }
+}
+
+interface Days {
+  readonly timeZone: string
+  readonly count: number
+}
+
+/** The starts of consecutive days of a time zone, the last of which contains a time, and the end of that one. */
+export function daysUpTo(atMs: number, { timeZone, count }: Days): number[] {
+  const last = calendarPeriodAt({ calendar: 'day', timeZone }, atMs)
+  const startsMs = [last.startsAtMs, last.endsAtMs]
+  while (startsMs.length <= count) {
+    startsMs.unshift(calendarPeriodAt({ calendar: 'day', timeZone }, startsMs[0]! - 1).startsAtMs)
+  }
+  return startsMs
+}
+
+/** The same for days of which the first contains a time. */
+export function daysFrom(atMs: number, { timeZone, count }: Days): number[] {
+  const startsMs = daysUpTo(atMs, { timeZone, count: 1 })
+  while (startsMs.length <= count) {
+    startsMs.push(calendarPeriodAt({ calendar: 'day', timeZone }, startsMs.at(-1)!).endsAtMs)
+  }
+  return startsMs
 }
 
 /** The widest buckets of equal width, from the first time on, that separate the times. */

@@ -8,7 +8,6 @@ import { Go, usePath } from '../../shell/go.tsx'
 import { readMicro } from '../../text/amounts.ts'
 import { counted, secondsInWords } from '../../text/counts.ts'
 import { approvalInWords } from '../../text/terms.ts'
-import { dayMs } from '../../text/times.ts'
 import { Amount } from '../../ui/amount.tsx'
 import { Badge, StatusBadge } from '../../ui/badge.tsx'
 import { BudgetBar } from '../../ui/budget-bar.tsx'
@@ -227,17 +226,12 @@ function Metadata({ metadata }: Pick<MandateDetail, 'metadata'>) {
 const days = 30
 function Spend({ mandate }: { readonly mandate: MandateDetail }) {
   const nowMs = useNow()()
-  // The chart starts at a quarter of an hour, like the service's buckets, and ends now.
-  const startsAt = new Date(new Date(nowMs).setHours(0, 0, 0, 0) - (days - 1) * dayMs).toISOString()
+  const time_zone = Intl.DateTimeFormat().resolvedOptions().timeZone
   const spend = useRead(
     'spend',
     (purser, signal) =>
-      purser.console.mandates.spend(
-        mandate.id,
-        { starts_at: startsAt, step: 'day', buckets: days },
-        { signal },
-      ),
-    { parameters: [mandate.id, startsAt], refetchMs },
+      purser.console.mandates.spend(mandate.id, { step: 'day', time_zone, buckets: days }, { signal }),
+    { parameters: [mandate.id, time_zone], refetchMs },
   )
   if (spend.isPending) return <Waiting />
   if (spend.isError) return <Failed error={spend.error} onRetry={() => void spend.refetch()} />

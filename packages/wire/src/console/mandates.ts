@@ -2,6 +2,7 @@ import { Type, type Static } from '../schema/type.ts'
 
 import { readerRoles } from '../roles.ts'
 import { Activity } from './overview.ts'
+import { TimeZone } from './spending.ts'
 import { endpoint } from '../endpoint.ts'
 import { described, Id, Name, OneOf, Sum, Text } from '../fields.ts'
 import { Budget } from '../limits/budgets.ts'
@@ -121,6 +122,12 @@ export const getMandateSpend = endpoint({
       }),
     ),
     step: Type.Optional(described(SpendStep, 'Width of a bucket; `day` by default.')),
+    time_zone: Type.Optional(
+      described(
+        TimeZone,
+        'With `day`: buckets are the days of this time zone, given as an IANA name; the first is the day of `starts_at`. By default, each has 24 hours.',
+      ),
+    ),
     buckets: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -131,6 +138,6 @@ export const getMandateSpend = endpoint({
     ),
   }),
   responses: { 200: MandateSpend },
-  responseDescriptions: { 200: 'The spend, in buckets of equal width.' },
+  responseDescriptions: { 200: 'The spend, in buckets.' },
   errors: ['not_found', 'query_too_slow'],
 })

@@ -13,6 +13,12 @@ export const spendingSplits = ['agent', 'seller', 'category'] as const
 
 const maxBuckets = 30
 
+export const TimeZone = Type.String({
+  format: 'time-zone',
+  maxLength: maxLengths.word,
+  examples: ['Europe/Berlin'],
+})
+
 const NetSums = Type.Array(NetSum, { maxItems: maxBuckets })
 
 export const SpendingBucket = Type.Object({
@@ -96,12 +102,7 @@ export const getSpending = endpoint({
       described(OneOf(spendingPeriods), 'The last 24 hours, or 7 or 30 days with today; `24h` by default.'),
     ),
     time_zone: Type.Optional(
-      Type.String({
-        format: 'time-zone',
-        maxLength: maxLengths.word,
-        description: 'The time zone in which days start, as an IANA name; `UTC` by default.',
-        examples: ['Europe/Berlin'],
-      }),
+      described(TimeZone, 'The time zone in which days start, as an IANA name; `UTC` by default.'),
     ),
     split: Type.Optional(described(OneOf(spendingSplits), 'What to split the sums by; nothing by default.')),
   }),

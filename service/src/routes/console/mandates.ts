@@ -9,6 +9,7 @@ import { budgetPathOf } from '../../domain/limits.ts'
 import { formatSum, type MicroUsdc } from '../../domain/money.ts'
 import type { Budget, Scope } from '../../domain/records.ts'
 import { dayMs, hourMs, netMicro, quarterStart, startsOf, sumBetween } from '../../domain/buckets.ts'
+import { commonWidth, daysFrom, daysUpTo } from '../../domain/spending-periods.ts'
 import { timeIn } from '../../domain/time/test-clock.ts'
 import { ok, refuse } from '../../http/answers.ts'
 import { answerPage } from '../../http/pagination.ts'
@@ -76,19 +77,13 @@ export function serveConsoleMandates(
     if (!mandate) return refuse('not_found')
     const step = query.step ?? 'day'
     const count = query.buckets ?? 30
-    const widthMs = widths[step]
-    const nowMs = timeIn(caller, now)
-    const startsAtMs = quarterStart(
-      query.starts_at === undefined
-        ? quarterStart(nowMs) - (quarterStart(nowMs) % widthMs) - (count - 1) * widthMs
-        : Math.min(nowMs, Math.max(0, readDateTime(query.starts_at))),
-    )
+    const startsMs = bucketStarts({ ...query, step, count }, timeIn(caller, now))
     const subjects = [mandate.id]
     const parts = await store.readActivity(caller, {
       dimension: 'mandate',
       subjects,
-      fromMs: startsAtMs,
-      bucketMs: widthMs,
+      fromMs: startsMs[0]!,
+      bucketMs: commonWidth(startsMs),
     })
     // Everything spent minus what was spent since then is what was spent before.
     const since = netMicro(parts)
@@ -97,9 +92,30 @@ export function serveConsoleMandates(
       mandate_id: mandate.id,
       step,
       spent_before: formatSum(before as MicroUsdc),
-      buckets: sumBetween(parts, startsOf(startsAtMs, widthMs, count)).map(toWireActivity),
+      buckets: sumBetween(parts, startsMs).map(toWireActivity),
     })
   })
+}
+
+/** The starts of the buckets, and the end of the last one. */
+function bucketStarts(
+  asked: {
+    readonly starts_at?: string
+    readonly time_zone?: string
+    readonly step: keyof typeof widths
+    readonly count: number
+  },
+  nowMs: number,
+): number[] {
+  const { starts_at, time_zone: timeZone, step, count } = asked
+  const givenMs = starts_at === undefined ? undefined : Math.min(nowMs, Math.max(0, readDateTime(starts_at)))
+  if (step === 'day' && timeZone !== undefined) {
+    const days = { timeZone, count }
+    return givenMs === undefined ? daysUpTo(nowMs, days) : daysFrom(givenMs, days)
+  }
+  const widthMs = widths[step]
+  const firstMs = givenMs ?? nowMs - (nowMs % widthMs) - (count - 1) * widthMs
+  return startsOf(quarterStart(firstMs), widthMs, count)
 }
 
 function toWire(mandate: ConsoleMandate): ListedMandate {
