@@ -16,7 +16,7 @@ import { PagedTable } from '../../ui/paged-table.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Failed, Waiting } from '../../ui/waiting.tsx'
 import { Minute } from '../../ui/when.tsx'
-import { useAgentChoices } from '../choices.ts'
+import { useAgentChoices } from '../agents/agent-choices.ts'
 import { choiceFault, textOf, useFilters, withUnknown } from '../filters.ts'
 import { Screen } from '../screen.tsx'
 import { subjectOf } from './approval-words.ts'
@@ -144,7 +144,10 @@ function AllRequests() {
       isName: true,
       cell: (approval) => <Go to={`approvals/${approval.id}`}>{subjectOf(approval)}</Go>,
     },
-    { title: 'Agent', cell: ({ agent_id }) => <Go to={`agents/${agent_id}`}>{textOf(agents, agent_id)}</Go> },
+    {
+      title: 'Agent',
+      cell: ({ agent_id }) => <Go to={`agents/${agent_id}`}>{textOf(agents.options, agent_id)}</Go>,
+    },
     { title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
     { title: 'Requested', figures: true, cell: ({ requested_at }) => <Minute at={requested_at} /> },
   ]

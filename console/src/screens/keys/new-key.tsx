@@ -10,7 +10,7 @@ import { CodeBlock } from '../../ui/code.tsx'
 import { Dialog, DialogActions, DialogForm } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
-import { useActiveAgents } from '../agents/active-agents.ts'
+import { useActiveAgents } from '../agents/agent-choices.ts'
 
 /** The agent of the key, if preselected. */
 interface Holder {
@@ -76,7 +76,7 @@ function NewKeyForm({
   const [role, setRole] = useState<NewApiKey['role']>('agent')
   const [label, setLabel] = useTyped('new-key.label', '')
   const [agentId, setAgentId] = useState(agent?.id ?? '')
-  const agents = useActiveAgents({ isEnabled: agent === undefined })
+  const agents = useActiveAgents({ isEnabled: agent === undefined, chosenId: agentId })
   const roles = (['agent', 'merchant', 'approver', 'owner', 'operator'] as const).filter(
     (one) => one !== 'operator' || session.role === 'operator',
   )
@@ -112,7 +112,9 @@ function NewKeyForm({
           value={agentId}
           onChange={setAgentId}
           options={agents.options}
-          hint={agents.areNone && 'There is no active agent yet: create one first, under Agents.'}
+          hint={
+            agents.areNone ? 'There is no active agent yet: create one first, under Agents.' : agents.hint
+          }
           error={faults.byField.agent_id}
         />
       )}

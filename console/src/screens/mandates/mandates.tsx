@@ -6,7 +6,7 @@ import { ButtonLink } from '../../ui/button.tsx'
 import type { Column } from '../../ui/data-table.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
 import { EmptyState } from '../../ui/notice.tsx'
-import { useAgentChoices } from '../choices.ts'
+import { useAgentChoices } from '../agents/agent-choices.ts'
 import { choiceFault, given, textOf, useFilters, withUnknown } from '../filters.ts'
 import { ListScreen } from '../list-screen.tsx'
 import { mandateColumns } from './mandate-columns.tsx'
@@ -29,7 +29,7 @@ const columns: readonly Column<ListedMandate>[] = [
 /** The list of mandates. */
 export function Mandates() {
   const { values, settled, set, remove } = useFilters(['status', 'q', 'agent_id'])
-  const agents = useAgentChoices()
+  const agents = useAgentChoices(values.agent_id)
   const fault = choiceFault('status', statusOptions, values.status)
   const path = usePath()
   const query = useReadPages(
@@ -56,7 +56,7 @@ export function Mandates() {
         chips: [
           { name: 'q' as const, label: 'Purpose contains', value: values.q },
           { name: 'status' as const, label: 'Status', value: textOf(statusOptions, values.status) },
-          { name: 'agent_id' as const, label: 'Agent', value: textOf(agents, values.agent_id) },
+          { name: 'agent_id' as const, label: 'Agent', value: textOf(agents.options, values.agent_id) },
         ].flatMap(({ name, ...chip }) => (values[name] === '' ? [] : [{ ...chip, names: [name] }])),
         fault,
         remove,
@@ -79,7 +79,8 @@ export function Mandates() {
               label="Agent"
               value={values.agent_id}
               onChange={(agent_id) => set({ agent_id })}
-              options={withUnknown(agents, values.agent_id, values.agent_id)}
+              options={withUnknown(agents.options, values.agent_id, values.agent_id)}
+              hint={agents.hint}
             />
           </>
         ),

@@ -12,7 +12,7 @@ import { SelectField } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { sayDone } from '../../ui/toast.tsx'
-import { useActiveAgents } from '../agents/active-agents.ts'
+import { useActiveAgents } from '../agents/agent-choices.ts'
 import { refusedLimits } from '../budgets/limit-draft.ts'
 import { Screen } from '../screen.tsx'
 import { Loading, WhenRead } from '../when-read.tsx'
@@ -68,7 +68,7 @@ function MandateForm({
   const form = useRef<HTMLFormElement>(null)
   const navigate = useNavigate()
   const path = usePath()
-  const agents = useActiveAgents()
+  const agents = useActiveAgents({ chosenId: draft.agentId })
   const create = useChange((purser, chosen: MandateDraft) => purser.mandates.create(newMandateOf(chosen)), {
     onDone: (mandate: Mandate) => {
       restored.forget()
@@ -110,10 +110,12 @@ function MandateForm({
               options={agents.options}
               error={faults.agent_id}
               hint={
-                agents.areNone && (
+                agents.areNone ? (
                   <>
                     There is no active agent yet. <Go to="agents?new">Create one first</Go>
                   </>
+                ) : (
+                  agents.hint
                 )
               }
             />

@@ -4,7 +4,8 @@ import { Go } from '../../shell/go.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { EmptyState } from '../../ui/notice.tsx'
-import { useAgentChoices, useMandateChoices } from '../choices.ts'
+import { useAgentChoices } from '../agents/agent-choices.ts'
+import { useMandateChoices } from '../choices.ts'
 import { useFilters, withUnknown } from '../filters.ts'
 import { ListScreen } from '../list-screen.tsx'
 import {
@@ -22,7 +23,7 @@ import { usePurchases, useTransactionPages } from './transaction-table.tsx'
 export function Transactions() {
   const { values, settled, set, remove } = useFilters(filterNames)
   const { environment } = useSeen()
-  const agents = useAgentChoices()
+  const agents = useAgentChoices(values.agent_id)
   const mandates = useMandateChoices(values.agent_id)
   const fault = faultIn(values)
   return (
@@ -39,7 +40,7 @@ export function Transactions() {
       }
       noun="transaction"
       filters={{
-        chips: chipsOf(values, { agents, mandates }),
+        chips: chipsOf(values, { agents: agents.options, mandates }),
         fault,
         remove,
         fields: (
@@ -60,7 +61,8 @@ export function Transactions() {
               label="Agent"
               value={values.agent_id}
               onChange={(agent_id) => set({ agent_id, mandate_id: '' })}
-              options={withUnknown(agents, values.agent_id, values.agent_id)}
+              options={withUnknown(agents.options, values.agent_id, values.agent_id)}
+              hint={agents.hint}
             />
             <SelectField
               label="Mandate"
