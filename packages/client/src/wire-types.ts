@@ -314,6 +314,8 @@ export interface Agent {
 export interface AgentChanges {
   /** Shared budget that the payments of all its mandates count in from now on, with all budgets above it; null for none. The open proofs of the agent end if they are older than the last freeze of such a budget, or than the last change with `end_holds`. */
   budget_id: string | null
+  /** Shared budget that the change is based on, null for none: if the agent is in another one meanwhile, nothing changes. By default, it is not compared. */
+  expected_budget_id?: string | null
 }
 
 export interface NewAgent {

@@ -95,6 +95,12 @@ export const AgentChanges = Type.Object({
     Nullable(Text(maxLengths.id)),
     'Shared budget that the payments of all its mandates count in from now on, with all budgets above it; null for none. The open proofs of the agent end if they are older than the last freeze of such a budget, or than the last change with `end_holds`.',
   ),
+  expected_budget_id: Type.Optional(
+    described(
+      Nullable(Text(maxLengths.id)),
+      'Shared budget that the change is based on, null for none: if the agent is in another one meanwhile, nothing changes. By default, it is not compared.',
+    ),
+  ),
 })
 
 export const updateAgent = endpoint({
@@ -108,7 +114,8 @@ export const updateAgent = endpoint({
   body: AgentChanges,
   responses: { 200: Agent },
   responseDescriptions: { 200: 'The agent.' },
-  errors: ['not_found', 'budget_not_found'],
+  errors: ['not_found', 'budget_not_found', 'version_mismatch'],
+  errorDescriptions: { version_mismatch: 'the agent is in another shared budget than `expected_budget_id`' },
 })
 
 export const revokeAgent = endpoint({

@@ -177,3 +177,22 @@ test('Concurrent revocations of one agent record one event and one time', async 
   assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
   assert.equal((await service.call('GET', '/v1/audit-log?type=agent.revoked')).body.length, 1)
 })
+
+test('Of two changes of an agent’s budget that are based on the same one, the first wins, and its retry succeeds', async () => {
+  const service = await shareTestService()
+  const { agentId } = await preparePurchase(service)
+  const budgets = await Promise.all(
+    ['One', 'Other'].map((name) => service.call('POST', '/v1/budgets', { body: { name, limits: [] } })),
+  )
+  const assign = (budget_id: string | null, expected_budget_id: string | null) =>
+    service.call('PATCH', `/v1/agents/${agentId}`, { body: { budget_id, expected_budget_id } })
+  const answers = await Promise.all(budgets.map(({ body }) => assign(body.id, null)))
+  const [won] = answers.filter(({ status }) => status === 200)
+  const [lost] = answers.filter(({ status }) => status !== 200)
+  assert.deepEqual([lost?.status, lost?.body], [412, { detail: 'version_mismatch' }])
+  const budgetId = won?.body.budget_id
+  assert.equal((await assign(budgetId, null)).status, 200)
+  assert.equal((await assign(null, null)).status, 412)
+  assert.equal((await service.call('GET', `/agents/${agentId}`)).body.budget_id, budgetId)
+  assert.equal((await assign(null, budgetId)).body.budget_id, null)
+})

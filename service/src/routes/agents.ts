@@ -57,7 +57,8 @@ export function serveAgents(serve: Serve, { store, now, ids }: RouteContext): vo
   serve(updateAgent, async ({ caller, params, body }) => {
     const data = { budget_id: body.budget_id }
     const event = eventBy({ ids, now }, caller, 'agent.budget_changed', params.agent_id, { data })
-    const agent = await store.assignAgent({ ...caller, id: params.agent_id }, body.budget_id, event)
+    const assigned = { budgetId: body.budget_id, expectedId: body.expected_budget_id }
+    const agent = await store.assignAgent({ ...caller, id: params.agent_id }, assigned, event)
     return typeof agent === 'string' ? refuse(agent) : ok(toWire(agent))
   })
 

@@ -107,7 +107,7 @@ async function openMarket(ledger: StoreLedger, seed: number) {
     },
     async assign() {
       const event = ledger.newEvent(owner, 'agent.budget_changed', agent.id)
-      await store.assignAgent({ ...owner, id: agent.id }, random.pick([null, budgetId]), event)
+      await store.assignAgent({ ...owner, id: agent.id }, { budgetId: random.pick([null, budgetId]) }, event)
     },
     async sweep() {
       await ledger.sweep()

@@ -93,12 +93,12 @@ export interface StoreOperations {
   /** Revokes an agent and voids its open holds. Idempotent. */
   revokeAgent(agent: RecordKey, event: AuditEvent): Promise<Agent | 'not_found'>
 
-  /** Assigns an agent to a shared budget; null for none. */
+  /** Assigns an agent to a shared budget; null for none. With `expectedId`, only if it is in that one, or in none for null. */
   assignAgent(
     agent: RecordKey,
-    budgetId: string | null,
+    assigned: { readonly budgetId: string | null; readonly expectedId?: string | null | undefined },
     event: AuditEvent,
-  ): Promise<Agent | 'not_found' | 'budget_not_found'>
+  ): Promise<Agent | 'not_found' | 'budget_not_found' | 'version_mismatch'>
 
   /** Records a mandate. Its `budgetPath` names its shared budget; the store adds the budgets above it. */
   createMandate(

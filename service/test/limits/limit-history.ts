@@ -581,7 +581,7 @@ class LimitHistory {
     const budgetId = all[this.#random.below(all.length)] ?? null
     const { agentId, caller } = this.#tenant
     const event = this.#tenant.event('agent.budget_changed', agentId)
-    await this.#tenant.run(assignAgent, [{ ...caller, id: agentId }, budgetId, event])
+    await this.#tenant.run(assignAgent, [{ ...caller, id: agentId }, { budgetId }, event])
     this.#count('assign')
     this.#model.assign(agentId, budgetId, this.#clock.ms)
   }

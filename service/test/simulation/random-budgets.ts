@@ -97,7 +97,10 @@ export class RandomBudgets {
     const [budgetId = null] = this.pathFor(agent) ?? []
     return made(assignAgent, [
       agent,
-      random.pick([budgetId, budgetId, null]),
+      {
+        budgetId: random.pick([budgetId, budgetId, null]),
+        ...random.pick([{}, {}, { expectedId: budgetId }]),
+      },
       newEvent('agent.budget_changed', agent.id, agent),
     ])
   }

@@ -1,4 +1,4 @@
-import type { AgentSummary } from '@purser/client'
+import { ApiError, type AgentSummary } from '@purser/client'
 import { useState } from 'react'
 
 import { formFaults } from '../../api/failures.ts'
@@ -8,6 +8,7 @@ import { Go } from '../../shell/go.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Dialog, DialogForm } from '../../ui/dialog.tsx'
 import { SelectField } from '../../ui/field.tsx'
+import { Notice } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { sayDone } from '../../ui/toast.tsx'
 import { useBudgets } from '../budgets/budget-choices.ts'
@@ -49,10 +50,15 @@ export function AgentBudget({ agent }: { readonly agent: AgentSummary }) {
 }
 
 function ChangeForm({ agent, onClose }: { readonly agent: AgentSummary; readonly onClose: () => void }) {
+  const [baseId, setBaseId] = useState(agent.budget_id)
   const [chosen, setChosen] = useState(agent.budget_id ?? '')
   const budgets = useBudgets()
   const change = useChange(
-    (purser) => purser.agents.update(agent.id, { budget_id: chosen === '' ? null : chosen }),
+    (purser) =>
+      purser.agents.update(agent.id, {
+        budget_id: chosen === '' ? null : chosen,
+        expected_budget_id: baseId,
+      }),
     {
       onDone: ({ budget_id }) => {
         onClose()
@@ -61,15 +67,40 @@ function ChangeForm({ agent, onClose }: { readonly agent: AgentSummary; readonly
     },
   )
   const faults = formFaults(change.error, ['budget_id'])
+  const isOvertaken =
+    agent.budget_id !== baseId ||
+    (change.error instanceof ApiError && change.error.code === 'version_mismatch')
   return (
     <DialogForm
       action="Save"
-      isReady={chosen !== (agent.budget_id ?? '')}
+      isReady={!isOvertaken && chosen !== (agent.budget_id ?? '')}
       isWorking={change.isPending}
-      failure={faults.rest}
+      failure={isOvertaken ? undefined : faults.rest}
       onClose={onClose}
       onSubmit={() => change.mutate(undefined)}
     >
+      {isOvertaken && (
+        <Notice tone="warn">
+          <div className="stack-tight">
+            <p>
+              Somebody else has changed the shared budget of this agent since you opened this.
+              {agent.budget_id !== baseId &&
+                ` It is ${agent.budget_id === null ? 'in none' : `in “${budgets.nameOf(agent.budget_id) || 'Unnamed budget'}”`} now.`}
+            </p>
+            <div>
+              <Button
+                disabled={agent.budget_id === baseId}
+                onClick={() => {
+                  setBaseId(agent.budget_id)
+                  change.reset()
+                }}
+              >
+                Continue with my choice
+              </Button>
+            </div>
+          </div>
+        </Notice>
+      )}
       <SelectField
         label="Shared budget"
         value={chosen}

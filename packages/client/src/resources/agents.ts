@@ -16,7 +16,10 @@ export function agents(send: Send) {
     /** One agent. Throws a `NotFoundError` if the key cannot see it. */
     get: async (id: string, options?: CallOptions): Promise<Agent> =>
       (await send({ method: 'GET', path: path`/agents/${id}` }, options)).body as Agent,
-    /** Assigns an agent to a shared budget: `{ budget_id }`; null for none. */
+    /**
+     * Assigns an agent to a shared budget: `{ budget_id }`; null for none. With `expected_budget_id`, throws an
+     * `ApiError` with code `version_mismatch` if the agent is in another one meanwhile.
+     */
     update: async (id: string, body: AgentChanges, options?: CallOptions): Promise<Agent> =>
       (await send({ method: 'PATCH', path: path`/v1/agents/${id}`, body }, options)).body as Agent,
     /** Revokes an agent permanently, and voids its open proofs at once. */

@@ -262,7 +262,7 @@ test('A change whose answer is lost is reported as done if another process undoe
     (by, isUndone) =>
       by.run(assignAgent, [
         agent,
-        isUndone ? null : budget.id,
+        { budgetId: isUndone ? null : budget.id },
         ledger.event('agent.budget_changed', agent.id),
       ]),
     (by, isUndone) =>

@@ -76,14 +76,14 @@ export function endedBelowLeft(
 export const assignAgent = portOperation('assignAgent', {
   reads: ([key]) => [lock(agents, key)],
 
-  decide([key, budgetId, event], facts) {
+  decide([key, { budgetId, expectedId }, event], facts) {
     const agent = facts.row(agents, key)
     if (agent?.environment !== key.environment) return unchanged('not_found')
     const budgetPath = pathBelow(budgetId, key, facts)
     if (budgetPath === 'budget_not_found') return unchanged(budgetPath)
-    if ((agent.budgetPath?.[0] ?? null) === budgetId || facts.written(auditEvents, event)) {
-      return unchanged(toAgent(agent))
-    }
+    const current = agent.budgetPath?.[0] ?? null
+    if (current === budgetId || facts.written(auditEvents, event)) return unchanged(toAgent(agent))
+    if (expectedId !== undefined && expectedId !== current) return unchanged('version_mismatch')
     const { endedAtMs: earlierMs } = agent
     const left = endedBelowLeft(agent.budgetPath, budgetPath, { ...key, nowMs: event.createdAtMs }, facts)
     const endedAtMs = left === 0 ? earlierMs : Math.max(left, earlierMs + 1)
