@@ -952,6 +952,22 @@ export interface Overview {
   stopped_mandates: number
   /** Number of frozen shared budgets, below which no new payment is made. */
   frozen_budgets: number
+  /** Limits with the action `deny`, counted together for all sellers, that admit no payment now; of the 1,000 mandates and 1,000 shared budgets that changed last. */
+  full_limits: {
+    /** Number of active mandates with such a limit of their own. */
+    mandates: number
+    /** Number of shared budgets with such a limit that are not frozen. */
+    budgets: number
+    /** The first five of them. */
+    named: Array<{
+      /** Whether it is a mandate or a shared budget. */
+      scope: 'mandate' | 'budget'
+      /** Id of the mandate or the shared budget. */
+      id: string
+      /** Purpose of the mandate, or name of the shared budget. */
+      name: string
+    }>
+  }
   /** The steps to a first purchase, each done or not. */
   checklist: Checklist
 }

@@ -307,6 +307,12 @@ export function exceeds(
   return undefined
 }
 
+/** Whether a limit admits no payment at a time, however small. One `per` subject may admit others. */
+export function isFull({ limit, tally }: CountedLimit, atMs: number): boolean {
+  if (limit.action !== 'deny' || limit.per !== null) return false
+  return exceeds(limit, committedAt(tally, limit, atMs), 1n as MicroUsdc) !== undefined
+}
+
 /** Whether what is committed is above a max of the limit. */
 export function exceedsMax(
   { maxAmountMicro, maxCount }: Pick<Limit, 'maxAmountMicro' | 'maxCount'>,

@@ -22,6 +22,7 @@ const quiet: Overview = {
   denial_reasons: [],
   stopped_mandates: 0,
   frozen_budgets: 0,
+  full_limits: { mandates: 0, budgets: 0, named: [] },
   checklist: { agent: true, mandate: true, seller: true, proof: true, paid: true },
 }
 const budget: NearBudget = {
@@ -59,6 +60,14 @@ test('The overview says in one sentence whether anything is wrong, the worst fir
     [
       { ...denials, nearest_budgets: [gone], frozen_budgets: 1 },
       '1 shared budget is frozen: no new payment is made below it.',
+    ],
+    [
+      { ...denials, full_limits: { mandates: 1, budgets: 0, named: [] } },
+      '1 mandate has a full limit over time, which admits no payment until it resets.',
+    ],
+    [
+      { full_limits: { mandates: 2, budgets: 1, named: [] } },
+      '2 mandates and 1 shared budget have a full limit over time, which admits no payment until it resets.',
     ],
     [{ frozen_budgets: 2 }, '2 shared budgets are frozen: no new payment is made below them.'],
     [{ nearest_budgets: [gone, gone, ending] }, '2 budgets are used up, and 1 more will be within a day.'],

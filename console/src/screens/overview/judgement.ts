@@ -16,9 +16,14 @@ export interface Judgement {
 /** Number of budgets in the overview; there may be more. */
 const namedBudgets = 5
 
-/** Worst first: frozen budgets, budgets that run out within a day, denials, nothing. */
+/** Worst first: frozen budgets, budgets that run out within a day, full limits over time, denials, nothing. */
 export function judge(figures: Overview, isSetUp: boolean): Judgement {
-  const [worst, ...others] = [...frozenBudgets(figures), ...endingBudgets(figures), ...denials(figures)]
+  const [worst, ...others] = [
+    ...frozenBudgets(figures),
+    ...endingBudgets(figures),
+    ...fullLimits(figures),
+    ...denials(figures),
+  ]
   if (worst !== undefined) return { gravity: 'worry', sentence: worst, more: others.join(' ') }
   if (!isSetUp) {
     return { gravity: 'nothing yet', sentence: 'Nothing is set up yet.', more: 'The next steps are below.' }
@@ -26,7 +31,7 @@ export function judge(figures: Overview, isSetUp: boolean): Judgement {
   return {
     gravity: 'well',
     sentence: 'No problems.',
-    more: 'No denials in the last 24 hours, and none of the budgets below runs out within a day.',
+    more: 'No denials in the last 24 hours, no limit over time is full, and none of the budgets below runs out within a day.',
   }
 }
 
@@ -48,6 +53,17 @@ function endingBudgets({ nearest_budgets, at }: Overview): string[] {
   if (gone === 0) return [`${atLeast}${counted(ending, 'budget')} will be used up within a day.`]
   const areGone = `${atLeast}${counted(gone, 'budget')} ${gone === 1 ? 'is' : 'are'} used up`
   return [ending === 0 ? `${areGone}.` : `${areGone}, and ${ending} more will be within a day.`]
+}
+
+function fullLimits({ full_limits: { mandates, budgets } }: Overview): string[] {
+  if (mandates + budgets === 0) return []
+  const full = [
+    ...(mandates > 0 ? [counted(mandates, 'mandate')] : []),
+    ...(budgets > 0 ? [counted(budgets, 'shared budget')] : []),
+  ]
+  return [
+    `${full.join(' and ')} ${mandates + budgets === 1 ? 'has' : 'have'} a full limit over time, which admits no payment until it resets.`,
+  ]
 }
 
 function isUsedUp({ remaining_budget }: NearBudget): boolean {

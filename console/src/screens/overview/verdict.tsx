@@ -1,7 +1,9 @@
 import type { Overview } from '@purser/client'
+import { Fragment } from 'react'
 
 import { isDown, useConnection } from '../../api/connection.tsx'
 import { useSeen } from '../../api/seen.tsx'
+import { Go } from '../../shell/go.tsx'
 import { Icon, type IconName } from '../../ui/icon.tsx'
 import { Moment } from '../../ui/when.tsx'
 import { isFirstDone } from './first-purchase.tsx'
@@ -40,8 +42,26 @@ export function Verdict({ figures, readAtMs }: { readonly figures: Overview; rea
     <div className={`verdict ${tone}`} role="status">
       <Icon name={icon} size={22} />
       <p>
-        <strong>{sentence}</strong> {more}
+        <strong>{sentence}</strong> {more} <FullLimits {...figures} />
       </p>
     </div>
+  )
+}
+
+function FullLimits({ full_limits: { named } }: Overview) {
+  if (named.length === 0) return null
+  return (
+    <>
+      Full:{' '}
+      {named.map(({ scope, id, name }, index) => (
+        <Fragment key={id}>
+          {index > 0 && ', '}
+          <Go to={`${scope}s/${id}`}>
+            {name || (scope === 'mandate' ? 'No purpose given' : 'Unnamed budget')}
+          </Go>
+        </Fragment>
+      ))}
+      .
+    </>
   )
 }

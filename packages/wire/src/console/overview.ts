@@ -2,7 +2,8 @@ import { Type, type Static } from '../schema/type.ts'
 
 import { readerRoles } from '../roles.ts'
 import { endpoint } from '../endpoint.ts'
-import { described, Id, Name, NetSum, Nullable, Purpose, Sum, Timestamp } from '../fields.ts'
+import { described, Id, Name, NetSum, Nullable, Purpose, Sum, Text, Timestamp } from '../fields.ts'
+import { LimitScope } from '../limits/limits.ts'
 import { DenialCode, denialCodes } from '../policy.ts'
 import { maxItems, maxLengths } from '../lengths.ts'
 
@@ -107,6 +108,32 @@ export const Overview = Type.Object({
   frozen_budgets: Type.Integer({
     description: 'Number of frozen shared budgets, below which no new payment is made.',
   }),
+  full_limits: Type.Object(
+    {
+      mandates: Type.Integer({ description: 'Number of active mandates with such a limit of their own.' }),
+      budgets: Type.Integer({
+        description: 'Number of shared budgets with such a limit that are not frozen.',
+      }),
+      named: Type.Array(
+        Type.Object(
+          {
+            scope: described(LimitScope, 'Whether it is a mandate or a shared budget.'),
+            id: described(Id, 'Id of the mandate or the shared budget.'),
+            name: Text(maxLengths.purpose, {
+              description: 'Purpose of the mandate, or name of the shared budget.',
+            }),
+          },
+          { title: 'FullLimit', description: 'A mandate or a shared budget with a full limit.' },
+        ),
+        { maxItems: maxItems.nearestBudgets, description: 'The first five of them.' },
+      ),
+    },
+    {
+      title: 'FullLimits',
+      description:
+        'Limits with the action `deny`, counted together for all sellers, that admit no payment now; of the 1,000 mandates and 1,000 shared budgets that changed last.',
+    },
+  ),
   checklist: described(Checklist, 'The steps to a first purchase, each done or not.'),
 })
 export type Overview = Static<typeof Overview>

@@ -145,7 +145,7 @@ export const Limits = Type.Array(Limit, {
 /** The owner of the limit. */
 export const limitScopes = ['mandate', 'budget'] as const
 
-const LimitScope = described(
+export const LimitScope = described(
   OneOf(limitScopes),
   'Whether it is a limit of the mandate or of a shared budget.',
 )

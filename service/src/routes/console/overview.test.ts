@@ -24,3 +24,34 @@ test('What a mandate spent in a day, and when its budget runs out at that rate, 
   await purser.transactions.refund(body.transaction_id, { amount: '1.00' })
   assert.deepEqual(await lastDay(), ['96.00', '-1.00', null])
 })
+
+test('A full limit over time is counted and named, of a mandate and of a shared budget, until it resets', async () => {
+  const service = await shareTestService()
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const window = { calendar: 'day', time_zone: 'UTC' }
+  const budget = await purser.budgets.create({
+    name: 'Team',
+    limits: [{ window: { calendar: 'day', time_zone: 'UTC' }, max_count: 2 }],
+  })
+  const limits = [{ window, max_amount: '5.00' }]
+  const purchase = await preparePurchase(service, { limits, budget_id: budget.id })
+  const other = await preparePurchase(service, { limits: [{ ...limits[0], action: 'notify' }] })
+  const full = async () => {
+    const { mandates, budgets, named } = (await purser.console.overview()).full_limits
+    return [mandates, budgets, ...named.map(({ scope, id, name }) => `${scope} ${id} ${name}`)]
+  }
+  await issueProof(service, purchase, '4.99')
+  await issueProof(service, other, '5.00')
+  assert.deepEqual(await full(), [0, 0])
+  await issueProof(service, purchase, '0.01')
+  assert.deepEqual(await full(), [
+    1,
+    1,
+    `budget ${budget.id} Team`,
+    `mandate ${purchase.mandateId} Buy research data`,
+  ])
+  await purser.budgets.freeze(budget.id)
+  assert.equal((await full())[1], 0)
+  service.clock.nowMs += dayMs
+  assert.deepEqual(await full(), [0, 0])
+})

@@ -78,6 +78,7 @@ export function serveConsoleOverview(
       denial_reasons: reasons,
       stopped_mandates: budgets.stoppedMandates,
       frozen_budgets: budgets.frozenBudgets,
+      full_limits: { ...budgets.full, named: [...budgets.full.named] },
       checklist,
     })
   })

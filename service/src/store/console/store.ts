@@ -190,6 +190,19 @@ export interface Budgets {
   /** Authorized payments, of mandates in any state. */
   readonly authorized: { readonly count: number; readonly amountMicro: MicroUsdc }
   readonly nearest: readonly ConsoleMandate[]
+  readonly full: FullLimits
+}
+
+/** Active mandates and shared budgets with a limit that admits no payment, of the 1,000 of each that changed last. */
+export interface FullLimits {
+  readonly mandates: number
+  readonly budgets: number
+  /** Up to five of them; the name of a mandate is its purpose. */
+  readonly named: readonly {
+    readonly scope: 'mandate' | 'budget'
+    readonly id: string
+    readonly name: string
+  }[]
 }
 
 export interface ConsoleMandate extends Mandate {

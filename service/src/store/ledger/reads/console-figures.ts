@@ -16,6 +16,7 @@ import {
   sellers,
 } from '../tables.ts'
 import { consoleMandates } from './console-mandates.ts'
+import { readFullLimits } from './full-limits.ts'
 import type { LedgerReader } from './ledger-reader.ts'
 import {
   columnsOf,
@@ -153,6 +154,7 @@ export function prepareFigures(db: LedgerReader) {
           count: countFrom(sums, 'authorized_payments'),
           amountMicro: amountFrom(sums, 'authorized'),
         },
+        full: await readFullLimits(db, scope, { isActive, nowMs }),
         nearest: nearest.rows.map((raw) => toItem(rowOf(mandates, raw), raw)),
       }
     },
