@@ -44,8 +44,10 @@ export async function visit(
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`))
   page.on('dialog', (dialog) => {
+    // A half-filled form asks before it is left.
+    if (dialog.type() === 'beforeunload') return void dialog.accept()
     faults.push(`dialog: ${dialog.message()}`)
-    void dialog.dismiss()
+    return void dialog.dismiss()
   })
   page.on('console', (message) => {
     const isRefusedByPolicy = /content security policy/i.test(message.text())
