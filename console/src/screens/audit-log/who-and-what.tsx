@@ -24,15 +24,21 @@ export function Actor({ actor, keyNames }: { readonly actor: string; readonly ke
 
 /** The subject, by its name if the event has it, with a link to its screen if there is one. */
 export function Subject({ event, keyNames }: { readonly event: AuditEvent; readonly keyNames: KeyNames }) {
-  const { type, subject_id } = event
+  const { subject_id } = event
   const name = nameIn(event) ?? keyNames.get(subject_id) ?? <Identifier id={subject_id} />
-  const [kind] = type.split('.')
-  if (kind === 'agents') return <Covered event={event} />
-  if (kind === 'agent') return <Go to={`agents/${subject_id}`}>{name}</Go>
-  if (kind === 'mandate') return <Go to={`mandates/${subject_id}`}>{name}</Go>
-  if (kind === 'payment') return <Go to={`transactions/${subject_id}`}>{name}</Go>
-  return name
+  if (event.type.startsWith('agents.')) return <Covered event={event} />
+  const screen = screens.get(subject_id.split('_')[0] ?? '')
+  return screen === undefined ? name : <Go to={`${screen}/${subject_id}`}>{name}</Go>
 }
+
+/** The screen of a record, by the prefix of its id. */
+const screens = new Map([
+  ['agent', 'agents'],
+  ['mandate', 'mandates'],
+  ['txn', 'transactions'],
+  ['budget', 'budgets'],
+  ['approval', 'approvals'],
+])
 
 /** Max linked mandates; the details list up to 100. */
 const linkedMandates = 3

@@ -42,7 +42,13 @@ export function Verdict({ figures, readAtMs }: { readonly figures: Overview; rea
     <div className={`verdict ${tone}`} role="status">
       <Icon name={icon} size={22} />
       <p>
-        <strong>{sentence}</strong> {more} <FullLimits {...figures} />
+        <strong>{sentence}</strong> {more}{' '}
+        {figures.frozen_budgets > 0 && (
+          <>
+            <Go to="budgets">All shared budgets</Go>.{' '}
+          </>
+        )}
+        <FullLimits {...figures} />
       </p>
     </div>
   )
