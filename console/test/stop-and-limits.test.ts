@@ -257,6 +257,23 @@ test('A payment above the threshold is refused, its owner approves it in the inb
       const other = await visit(browser, service)
       await other.signIn(second)
       assert.equal(await other.page.getByRole('button', { name: 'Stop all agents' }).count(), 0)
+      // What the service would refuse is not offered.
+      for (const [screen, title] of [
+        ['agents', 'Agents'],
+        [`agents/${agent.id}`, agent.name],
+        ['mandates', 'Mandates'],
+        ['budgets', 'Budgets'],
+        ['sellers', 'Sellers'],
+        ['keys', 'Keys'],
+      ] as const) {
+        await other.show(`sandbox/${screen}`)
+        await other.page.getByRole('heading', { level: 1, name: title }).waitFor()
+        const offered = ['button', 'link'] as const
+        for (const role of offered) {
+          const actions = other.page.getByRole(role, { name: /^(New |Issue a key|Revoke)/ })
+          assert.equal(await actions.count(), 0, screen)
+        }
+      }
       await other.show(`sandbox/approvals/${both.increase.id}`)
       await other.page.getByText('Only an owner can approve wider terms. You can deny them.').waitFor()
       await other.show(`sandbox/approvals/${both.payment.id}`)

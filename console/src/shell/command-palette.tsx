@@ -130,6 +130,12 @@ function useCommands(onClose: () => void): Command[] {
   const [theme, chooseTheme] = useTheme()
   const otherTheme = theme === 'dark' ? 'light' : 'dark'
   const goTo = (address: string) => closing(onClose, () => void navigate(address))
+  const ownerActions: Command[] = [
+    { id: 'new-mandate', text: 'New mandate', kind: 'Action', icon: 'plus', run: goTo(path('mandates/new')) },
+    { id: 'new-agent', text: 'New agent', kind: 'Action', icon: 'plus', run: goTo(path('agents?new')) },
+    { id: 'new-key', text: 'New key', kind: 'Action', icon: 'plus', run: goTo(path('keys?new')) },
+    { id: 'stop', text: 'Stop all agents', kind: 'Action', icon: 'stop', run: goTo(`${path('')}?stop`) },
+  ]
   return [
     ...placesFor(session.role).map(({ path: to, name, icon }) => ({
       id: `go-${to}`,
@@ -138,16 +144,7 @@ function useCommands(onClose: () => void): Command[] {
       icon,
       run: goTo(path(to)),
     })),
-    {
-      id: 'new-mandate',
-      text: 'New mandate',
-      kind: 'Action',
-      icon: 'plus',
-      run: goTo(path('mandates/new')),
-    },
-    { id: 'new-agent', text: 'New agent', kind: 'Action', icon: 'plus', run: goTo(path('agents?new')) },
-    { id: 'new-key', text: 'New key', kind: 'Action', icon: 'plus', run: goTo(path('keys?new')) },
-    { id: 'stop', text: 'Stop all agents', kind: 'Action', icon: 'stop', run: goTo(`${path('')}?stop`) },
+    ...(session.role === 'approver' ? [] : ownerActions),
     {
       id: 'theme',
       text: `Switch to the ${otherTheme} theme`,

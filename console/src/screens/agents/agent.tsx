@@ -14,6 +14,7 @@ import { Fact, Facts, Panel } from '../../ui/panel.tsx'
 import { Moment } from '../../ui/when.tsx'
 import { NewKey } from '../keys/new-key.tsx'
 import { mandateColumns } from '../mandates/mandate-columns.tsx'
+import { OwnersOnly } from '../owners-only.tsx'
 import { Screen } from '../screen.tsx'
 import { TransactionTable } from '../transactions/transaction-table.tsx'
 import { WhenRead } from '../when-read.tsx'
@@ -57,7 +58,7 @@ function AgentScreen({ agent }: { readonly agent: AgentSummary }) {
       lead={agent.description}
       actions={
         agent.status === 'active' && (
-          <>
+          <OwnersOnly>
             <Button icon="key" onClick={() => setIssuing(true)}>
               Issue a key
             </Button>
@@ -65,7 +66,7 @@ function AgentScreen({ agent }: { readonly agent: AgentSummary }) {
               New mandate
             </ButtonLink>
             <RevokeAgent agent={agent} />
-          </>
+          </OwnersOnly>
         )
       }
     >

@@ -9,6 +9,7 @@ import type { Column } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/notice.tsx'
 import { useAddressFlag } from '../address-flag.ts'
 import { ListScreen } from '../list-screen.tsx'
+import { OwnersOnly } from '../owners-only.tsx'
 import { NewAgent } from './new-agent.tsx'
 
 const columns: readonly Column<AgentSummary>[] = [
@@ -43,9 +44,11 @@ export function Agents() {
     purser.console.agents.list(cursor ? { cursor } : {}, { signal }).page(),
   )
   const create = (
-    <Button look="main" icon="plus" onClick={creating.set}>
-      New agent
-    </Button>
+    <OwnersOnly>
+      <Button look="main" icon="plus" onClick={creating.set}>
+        New agent
+      </Button>
+    </OwnersOnly>
   )
   return (
     <ListScreen

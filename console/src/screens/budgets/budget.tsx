@@ -13,6 +13,7 @@ import { Fact, Facts, Panel } from '../../ui/panel.tsx'
 import { sayDone } from '../../ui/toast.tsx'
 import { Moment } from '../../ui/when.tsx'
 import { mandateColumns } from '../mandates/mandate-columns.tsx'
+import { OwnersOnly } from '../owners-only.tsx'
 import { Screen } from '../screen.tsx'
 import { WhenRead } from '../when-read.tsx'
 import { useBudgets } from './budget-choices.ts'
@@ -70,7 +71,7 @@ function BudgetScreen({ budget }: { readonly budget: SharedBudget }) {
         )
       }
       actions={
-        <>
+        <OwnersOnly>
           <Button icon="edit" onClick={() => setShown('edit')}>
             Edit
           </Button>
@@ -88,7 +89,7 @@ function BudgetScreen({ budget }: { readonly budget: SharedBudget }) {
               Unfreeze
             </Button>
           )}
-        </>
+        </OwnersOnly>
       }
     >
       <Panel title="Limits">

@@ -10,6 +10,7 @@ import { Panel } from '../../ui/panel.tsx'
 import { Failed, Waiting } from '../../ui/waiting.tsx'
 import { useAddressFlag } from '../address-flag.ts'
 import { Screen } from '../screen.tsx'
+import { OwnersOnly } from '../owners-only.tsx'
 import { maxBudgets, useBudgets } from './budget-choices.ts'
 import { BudgetDialog } from './budget-form.tsx'
 import { inTreeOrder } from './budget-tree.ts'
@@ -22,9 +23,11 @@ export function Budgets() {
   const creating = useAddressFlag('new')
   const { query, budgets } = useBudgets({ isLive: true })
   const create = (
-    <Button look="main" icon="plus" onClick={creating.set}>
-      New budget
-    </Button>
+    <OwnersOnly>
+      <Button look="main" icon="plus" onClick={creating.set}>
+        New budget
+      </Button>
+    </OwnersOnly>
   )
   return (
     <Screen

@@ -13,6 +13,7 @@ import { sayDone } from '../../ui/toast.tsx'
 import { RealWhen } from '../../ui/when.tsx'
 import { useAddressFlag } from '../address-flag.ts'
 import { ListScreen } from '../list-screen.tsx'
+import { OwnersOnly } from '../owners-only.tsx'
 import { nameOfKey } from './key-names.ts'
 import { NewKey } from './new-key.tsx'
 
@@ -62,9 +63,11 @@ export function Keys() {
     purser.console.apiKeys.list(cursor ? { cursor } : {}, { signal }).page(),
   )
   const issue = (
-    <Button look="main" icon="plus" onClick={issuing.set}>
-      New key
-    </Button>
+    <OwnersOnly>
+      <Button look="main" icon="plus" onClick={issuing.set}>
+        New key
+      </Button>
+    </OwnersOnly>
   )
   return (
     <ListScreen

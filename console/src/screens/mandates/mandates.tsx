@@ -9,6 +9,7 @@ import { EmptyState } from '../../ui/notice.tsx'
 import { useAgentChoices } from '../agents/agent-choices.ts'
 import { choiceFault, given, textOf, useFilters, withUnknown } from '../filters.ts'
 import { ListScreen } from '../list-screen.tsx'
+import { OwnersOnly } from '../owners-only.tsx'
 import { mandateColumns } from './mandate-columns.tsx'
 import { MandateMenu } from './mandate-menu.tsx'
 
@@ -42,9 +43,11 @@ export function Mandates() {
     { isEnabled: fault === undefined },
   )
   const create = (
-    <ButtonLink look="main" icon="plus" to={path('mandates/new')}>
-      New mandate
-    </ButtonLink>
+    <OwnersOnly>
+      <ButtonLink look="main" icon="plus" to={path('mandates/new')}>
+        New mandate
+      </ButtonLink>
+    </OwnersOnly>
   )
   return (
     <ListScreen

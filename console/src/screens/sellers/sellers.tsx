@@ -10,6 +10,7 @@ import type { Column } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/notice.tsx'
 import { useAddressFlag } from '../address-flag.ts'
 import { ListScreen } from '../list-screen.tsx'
+import { OwnersOnly } from '../owners-only.tsx'
 import { MerchantSnippet } from './merchant-snippet.tsx'
 import { NewSeller } from './new-seller.tsx'
 
@@ -61,9 +62,11 @@ export function Sellers() {
     },
   ]
   const register = (
-    <Button look="main" icon="plus" onClick={creating.set}>
-      New seller
-    </Button>
+    <OwnersOnly>
+      <Button look="main" icon="plus" onClick={creating.set}>
+        New seller
+      </Button>
+    </OwnersOnly>
   )
   return (
     <ListScreen
