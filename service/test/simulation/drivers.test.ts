@@ -11,8 +11,9 @@ import {
 import { sumsOfParts, totalsOf } from '../../src/store/ledger/activity.ts'
 import { Ledger } from '../../src/store/ledger/ledger.ts'
 import { addUpActivity } from '../../src/store/ledger/operations/activity.ts'
-import { lock, type Operation } from '../../src/store/ledger/operation.ts'
-import { operationsByName } from '../../src/store/ledger/operations/by-name.ts'
+// Declares every operation.
+import '../../src/store/ledger/ledger-store.ts'
+import { lock, operationsByName, type Operation } from '../../src/store/ledger/operation.ts'
 import { mandateOf } from '../../src/store/ledger/sqlite/indexed-mandates.ts'
 import { keyText, type Table } from '../../src/store/ledger/table.ts'
 import {

@@ -31,10 +31,11 @@ import { claimDomain, createSeller, releaseDomain } from './operations/sellers.t
 import { createSession, endSession, endSessionById, touchSession } from './operations/sessions.ts'
 import { advanceClock, readClock } from './operations/limits/test-clocks.ts'
 import { voidProof } from './operations/voids.ts'
-import type { Rollup } from './rollup.ts'
+import { findPartsIn, Rollup } from './rollup.ts'
 import { continueStop, resumeAll, stopAll } from './stop-all.ts'
-import type { Sweep } from './sweep.ts'
+import { Sweep } from './sweep.ts'
 import type { RunningStop } from './tables.ts'
+import type { Reader } from '../sql.ts'
 
 /** Creates an id with the time of its record. */
 export type NextId = (kind: IdKind, atMs: number) => string
@@ -43,8 +44,8 @@ export interface LedgerOperationsOptions {
   readonly ledger: Pick<Ledger, 'run'>
   /** The account of a mandate; undefined for an unknown mandate. */
   readonly accountOfMandate: (mandateId: string) => string | undefined | Promise<string | undefined>
-  readonly sweep: Sweep
-  readonly rollup: Rollup
+  /** For operations that read first. */
+  readonly db: Reader
   readonly nextId: NextId
   /** Called before the answer to an operation that may change what a key may do. */
   readonly onKeysChanged?: () => void
@@ -83,11 +84,12 @@ const plain = {
 export function createLedgerOperations({
   ledger,
   accountOfMandate,
-  sweep,
-  rollup,
+  db,
   nextId,
   onKeysChanged = () => undefined,
 }: LedgerOperationsOptions): LedgerOperations {
+  const sweep = new Sweep({ ledger, db })
+  const rollup = new Rollup({ ledger, findParts: findPartsIn(db) })
   // A rerun recognizes only the latest tallies of a process, so they are added one after the other.
   const writerId = randomUUID()
   let tallying: Promise<void> = Promise.resolve()

@@ -109,12 +109,17 @@ export interface Operation<Call, Outcome> {
   readonly decide: (call: Call, facts: Facts) => Decision<Outcome>
 }
 
+/** Every declared operation by name, for messages to another thread. */
+export const operationsByName = new Map<string, Operation<unknown, unknown>>()
+
 /** Declares an operation. */
 export function operation<Call, Outcome>(
   name: string,
   functions: Omit<Operation<Call, Outcome>, 'name'>,
 ): Operation<Call, Outcome> {
-  return { name, ...functions }
+  const declared = { name, ...functions }
+  operationsByName.set(name, declared as Operation<unknown, unknown>)
+  return declared
 }
 
 /** The methods of the port that change the ledger, or read it in a transaction. */
@@ -131,7 +136,7 @@ export function portOperation<Name extends keyof PortOperations>(
   name: Name,
   functions: Omit<PortOperation<Name>, 'name'>,
 ): PortOperation<Name> {
-  return { name, ...functions }
+  return operation(name, functions)
 }
 
 /** The decision of an operation that changes nothing. */

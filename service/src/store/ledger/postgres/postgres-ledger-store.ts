@@ -23,8 +23,6 @@ import { closedError, createLedgerOperations, type NextId } from '../ledger-stor
 import { Ledger } from '../ledger.ts'
 import { prepareLedgerReads } from '../reads/ledger-reads.ts'
 import { findRows, ids } from '../reads/rows.ts'
-import { findPartsIn, Rollup } from '../rollup.ts'
-import { Sweep } from '../sweep.ts'
 import { mandateAccounts } from '../tables.ts'
 import { prepareAgentFacts } from './agent-facts.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
@@ -148,7 +146,6 @@ function createStore(
   })
   const db = readerOn(reading)
   const ledgerReaderOf = shardOfAccount ? distributedReader : ledgerReader
-  /** For operations that read first. */
   const retryingDb = readerOver((text, values) => retry(() => db.query(text, values)))
   const askForConsole = prepareQueries(watching, { retry })
   const callers = prepareCallers(reading, {
@@ -200,8 +197,7 @@ function createStore(
     nextId,
     // It never changes, so it is cached.
     accountOfMandate: (id) => accountsOfMandates.get(id) ?? accountLookUps.find(id),
-    sweep: new Sweep({ ledger, db: retryingDb }),
-    rollup: new Rollup({ ledger, findParts: findPartsIn(retryingDb) }),
+    db: retryingDb,
   })
   const reads = prepareLedgerReads({
     db: ledgerReaderOf(db),

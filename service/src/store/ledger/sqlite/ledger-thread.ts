@@ -10,8 +10,9 @@ import { connect } from './open.ts'
 import type { WrittenBatch } from '../../store-metrics.ts'
 import { StoreUnavailableError } from '../../store.ts'
 import { Ledger, type Settle } from '../ledger.ts'
-import type { Operation } from '../operation.ts'
-import { operationsByName } from '../operations/by-name.ts'
+// Declares every operation.
+import '../ledger-store.ts'
+import { operationsByName, type Operation } from '../operation.ts'
 import { createSqliteDriver } from './sqlite-driver.ts'
 
 export interface SqliteLedgerOptions {

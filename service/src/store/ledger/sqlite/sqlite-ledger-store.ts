@@ -17,8 +17,6 @@ import { readStops } from '../operations/stops.ts'
 import { joinPayments, type LedgerReader } from '../reads/ledger-reader.ts'
 import { prepareLedgerReads } from '../reads/ledger-reads.ts'
 import { rowOf } from '../reads/rows.ts'
-import { findPartsIn, Rollup } from '../rollup.ts'
-import { Sweep } from '../sweep.ts'
 import { apiKeys } from '../tables.ts'
 import { prepareAgentFacts, type KnownFacts } from './agent-facts.ts'
 import { IndexedMandates } from './indexed-mandates.ts'
@@ -65,8 +63,6 @@ function createStore(
 ): Store {
   const { database, path } = file
   const db = readerOf(database)
-  /** For operations that read first. */
-  const operationsDb = readerOver((text, values) => db.query(text, values).catch(rethrow))
   const queries = new QueryThread({ path, timeoutMs: consoleQueryMs, maxWaiting: maxConsoleQueries })
   const commitTimes = new CommitTimes()
   const countBatch = metrics?.addQueue({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
@@ -148,8 +144,7 @@ function createStore(
     ledger: indexed,
     nextId,
     accountOfMandate,
-    sweep: new Sweep({ ledger, db: operationsDb }),
-    rollup: new Rollup({ ledger, findParts: findPartsIn(operationsDb) }),
+    db: readerOver((text, values) => db.query(text, values).catch(rethrow)),
     // Only this process writes the file.
     onKeysChanged: () => callers.forget(),
   })
