@@ -186,32 +186,23 @@ export class Bookings {
   readonly #subjects = new Map<string, SubjectUsageRow>()
   readonly #budgets: Map<string, BudgetUsageRow>
   readonly #ofPayments: Change[] = []
-  #mandate: MandateRow
+  /** The mandate after the changes so far. Its other columns may be changed too. */
+  mandate: MandateRow
 
   /** An operation that changes several mandates of an account passes one map of budgets to all of them. */
   constructor(mandate: MandateRow, facts: Facts, budgets = new Map<string, BudgetUsageRow>()) {
     this.#before = mandate
-    this.#mandate = mandate
+    this.mandate = mandate
     this.#facts = facts
     this.#budgets = budgets
   }
 
-  /** The mandate after the changes so far. */
-  get mandate(): MandateRow {
-    return this.#mandate
-  }
-
-  /** Replaces the mandate, to change its other columns. */
-  set mandate(mandate: MandateRow) {
-    this.#mandate = mandate
-  }
-
   get #usage(): MandateUsage {
-    return this.#mandate.usage ?? unused
+    return this.mandate.usage ?? unused
   }
 
   set #usage(usage: MandateUsage) {
-    this.#mandate = { ...this.#mandate, usage }
+    this.mandate = { ...this.mandate, usage }
   }
 
   /** Adds what changes in the rows of payments. */
@@ -223,7 +214,7 @@ export class Bookings {
   get changes(): readonly Change[] {
     return [
       ...this.#ofPayments,
-      ...(this.#mandate === this.#before ? [] : [put(mandates, this.#mandate)]),
+      ...(this.mandate === this.#before ? [] : [put(mandates, this.mandate)]),
       ...[...this.#subjects.values()].map((row) => put(subjectUsage, row)),
       ...[...this.#budgets.values()].map((row) => put(budgetUsage, row)),
     ]
@@ -231,8 +222,8 @@ export class Bookings {
 
   /** When a payment is booked now: never before the last one, whatever the clock says. */
   bookingTimeAt(nowMs: number, agent: Agent | undefined): number {
-    if (!isCounted(this.#mandate, agent)) return nowMs
-    const budgetTimes = budgetPathOf(this.#mandate, agent).map((id) => this.#budgetUsage(id).bookedAtMs)
+    if (!isCounted(this.mandate, agent)) return nowMs
+    const budgetTimes = budgetPathOf(this.mandate, agent).map((id) => this.#budgetUsage(id).bookedAtMs)
     return Math.max(nowMs, this.#usage.bookedAtMs, ...budgetTimes)
   }
 
@@ -241,7 +232,7 @@ export class Bookings {
     { resourceUrl, nowMs }: { readonly resourceUrl: string; readonly nowMs: number },
     agent: Agent | undefined,
   ): LimitFacts | undefined {
-    if (!isCounted(this.#mandate, agent)) return undefined
+    if (!isCounted(this.mandate, agent)) return undefined
     return {
       atMs: this.bookingTimeAt(nowMs, agent),
       own: this.#limitsFor(resourceUrl),
@@ -250,7 +241,7 @@ export class Bookings {
   }
 
   #limitsFor(resourceUrl: string): readonly CountedLimit[] {
-    return (this.#mandate.limits ?? []).map((limit) => {
+    return (this.mandate.limits ?? []).map((limit) => {
       const { counted } =
         limit.per === null ? this.#usage : this.#subjectUsage(subjectOf(limit.per, resourceUrl))
       return { limit, tally: counted }
@@ -258,8 +249,8 @@ export class Bookings {
   }
 
   #budgetsFor(agent: Agent | undefined): LimitFacts['budgets'] {
-    const { accountId } = this.#mandate
-    return budgetPathOf(this.#mandate, agent).flatMap((id) => {
+    const { accountId } = this.mandate
+    return budgetPathOf(this.mandate, agent).flatMap((id) => {
       const budget = this.#facts.row(budgets, { accountId, id })
       if (!budget) return []
       const { counted: tally } = this.#budgetUsage(id)
@@ -274,11 +265,11 @@ export class Bookings {
     agent: Agent | undefined,
   ): Booking {
     const { amountMicro, expiresAtMs } = payment
-    const { heldMicro, openPayments, releasedUntilMs } = this.#mandate
+    const { heldMicro, openPayments, releasedUntilMs } = this.mandate
     const atMs = this.bookingTimeAt(payment.issuedAtMs, agent)
-    const path = budgetPathOf(this.#mandate, agent)
-    this.#mandate = {
-      ...this.#mandate,
+    const path = budgetPathOf(this.mandate, agent)
+    this.mandate = {
+      ...this.mandate,
       heldMicro: addMicro(heldMicro, amountMicro),
       openPayments: openPayments + 1,
       // It may be the next one to expire.
@@ -286,11 +277,11 @@ export class Bookings {
     }
     const bookedAtMs = atMs === payment.issuedAtMs ? null : atMs
     const agentEndedAtMs = agent?.endedAtMs || null
-    if (!isCounted(this.#mandate, agent)) return { bookedAtMs, budgetPath: null, agentEndedAtMs }
+    if (!isCounted(this.mandate, agent)) return { bookedAtMs, budgetPath: null, agentEndedAtMs }
     // The epochs of budgets matter only for open payments.
     const shares = openPayments > 0 ? { ...this.#usage.budgets } : {}
     for (const id of path) {
-      const { accountId } = this.#mandate
+      const { accountId } = this.mandate
       const epoch = this.#facts.row(budgets, { accountId, id })?.epoch ?? 0
       shares[id] ??= { epoch, open: {} }
       this.#budgets.set(id, { ...this.#budgetUsage(id), bookedAtMs: atMs })
@@ -307,7 +298,7 @@ export class Bookings {
    */
   report(exceeded: readonly ExceededLimit[], atMs: number): readonly ExceededLimit[] {
     return exceeded.filter((one) => {
-      const { accountId, limits } = this.#mandate
+      const { accountId, limits } = this.mandate
       const ofBudget = one.scope === 'budget' ? this.#budgetUsage(one.scopeId) : undefined
       const among = ofBudget ? this.#facts.row(budgets, { accountId, id: one.scopeId })?.limits : limits
       const window = among?.find(({ id }) => id === one.id)?.window
@@ -328,9 +319,9 @@ export class Bookings {
    */
   close(payment: BookedPayment, { to }: { readonly to: 'released' | 'spent' | 'authorized' }): void {
     const { amountMicro } = payment
-    const { spentMicro, heldMicro, openPayments, authorizedMicro, authorizedPayments } = this.#mandate
-    this.#mandate = {
-      ...this.#mandate,
+    const { spentMicro, heldMicro, openPayments, authorizedMicro, authorizedPayments } = this.mandate
+    this.mandate = {
+      ...this.mandate,
       spentMicro: to === 'spent' ? addMicro(spentMicro, amountMicro) : spentMicro,
       authorizedMicro: to === 'authorized' ? addMicro(authorizedMicro, amountMicro) : authorizedMicro,
       authorizedPayments: to === 'authorized' ? authorizedPayments + 1 : authorizedPayments,
@@ -344,11 +335,11 @@ export class Bookings {
 
   /** Ends an authorized payment: spends part of its amount, or none, and gives back the rest. */
   settle(payment: BookedPayment, { spentMicro }: { readonly spentMicro: MicroUsdc }): void {
-    this.#mandate = {
-      ...this.#mandate,
-      spentMicro: addMicro(this.#mandate.spentMicro, spentMicro),
-      authorizedMicro: subtractMicro(this.#mandate.authorizedMicro, payment.amountMicro),
-      authorizedPayments: this.#mandate.authorizedPayments - 1,
+    this.mandate = {
+      ...this.mandate,
+      spentMicro: addMicro(this.mandate.spentMicro, spentMicro),
+      authorizedMicro: subtractMicro(this.mandate.authorizedMicro, payment.amountMicro),
+      authorizedPayments: this.mandate.authorizedPayments - 1,
     }
     const amountMicro = subtractMicro(payment.amountMicro, spentMicro)
     // The whole amount may be spent without the locks of shared budgets.
@@ -360,7 +351,7 @@ export class Bookings {
    * the period in which the payment was booked.
    */
   refund(payment: BookedPayment, { amountMicro }: Pick<PaymentRow, 'amountMicro'>): void {
-    this.#mandate = { ...this.#mandate, spentMicro: subtractMicro(this.#mandate.spentMicro, amountMicro) }
+    this.mandate = { ...this.mandate, spentMicro: subtractMicro(this.mandate.spentMicro, amountMicro) }
     this.#giveBack(payment, { amountMicro, count: 0 })
   }
 
@@ -374,9 +365,9 @@ export class Bookings {
 
   /** Ends all open payments of the mandate, however many, by starting a new epoch. */
   endAll(): void {
-    const { epoch, usage } = this.#mandate
-    this.#mandate = {
-      ...this.#mandate,
+    const { epoch, usage } = this.mandate
+    this.mandate = {
+      ...this.mandate,
       epoch: epoch + 1,
       heldMicro: 0n as MicroUsdc,
       openPayments: 0,
@@ -407,7 +398,7 @@ export class Bookings {
 
   /** Drops the counts of limits that the mandate no longer has. */
   forget(removed: readonly Limit[]): void {
-    const { usage } = this.#mandate
+    const { usage } = this.mandate
     if (!usage || removed.length === 0) return
     const [counted, open] = [withoutLimits(usage.counted, removed), withoutLimits(usage.open, removed)]
     this.#usage = { ...usage, counted, open }
@@ -415,7 +406,7 @@ export class Bookings {
 
   /** Changes what is counted in every limit that a payment counts in, and the open part of it. */
   #changeTallies(resourceUrl: string, budgetPath: readonly string[], changes: TallyChanges): void {
-    const { accountId, limits, usage } = this.#mandate
+    const { accountId, limits, usage } = this.mandate
     // It was issued before the mandate had a limit or a budget.
     if (usage === null) return
     for (const limit of limits ?? []) {
@@ -455,7 +446,7 @@ export class Bookings {
 
   /** The counters of a subject. Counters of an earlier epoch drop their open part. */
   #subjectUsage(subject: string): SubjectUsageRow {
-    const { accountId, id: mandateId, epoch } = this.#mandate
+    const { accountId, id: mandateId, epoch } = this.mandate
     const key = { accountId, mandateId, subject }
     const row = this.#subjects.get(subject) ?? this.#facts.row(subjectUsage, key)
     if (!row) return { ...key, epoch, counted: {}, open: {} }
@@ -464,7 +455,7 @@ export class Bookings {
   }
 
   #budgetUsage(budgetId: string): BudgetUsageRow {
-    const { accountId } = this.#mandate
+    const { accountId } = this.mandate
     const key = { accountId, budgetId }
     return (
       this.#budgets.get(budgetId) ??
