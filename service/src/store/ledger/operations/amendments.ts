@@ -10,7 +10,6 @@ import {
   look,
   portOperation,
   put,
-  range,
   refused,
   unchanged,
   type Change,
@@ -21,7 +20,6 @@ import { toMandate } from '../reads/records.ts'
 import {
   approvals,
   auditEvents,
-  authorizations,
   knownSellers,
   mandates,
   mandateVersions,
@@ -33,7 +31,7 @@ import {
 import { longestWaiting, maxNonces, openOf, openRowOf } from './approvals.ts'
 import { Bookings, isEndedByBudget } from './bookings.ts'
 import { endPayments, releaseExpired } from './ended-payments.ts'
-import { addedLimits, bookedSince, countsFromMs } from './limits/booked-before.ts'
+import { addedLimits, bookedSince, countsFromMs, pendingRanges } from './limits/booked-before.ts'
 import { endedBelowLeft, pathBelow } from './limits/budgets.ts'
 import { committedOf } from './payment-rows.ts'
 
@@ -181,16 +179,8 @@ function sellersPaidBefore(
 const maxPending = 1_000
 
 /** The payments of a mandate that are open or authorized. */
-function pendingOf({ accountId, id: mandateId, epoch, releasedUntilMs }: MandateRow, facts: Facts) {
-  const limit = maxPending
-  const where = { accountId, mandateId }
-  const authorized = range(authorizations, { where, orderBy: 'deadlineMs', limit })
-  const open = range(payments, {
-    where: { ...where, epoch },
-    orderBy: 'expiresAtMs',
-    after: releasedUntilMs,
-    limit,
-  })
+function pendingOf(mandate: MandateRow, facts: Facts) {
+  const { authorized, open } = pendingRanges(mandate, maxPending)
   facts.read([authorized, open])
   const promised = facts.rows(authorized)
   facts.read(promised.map((row) => look(payments, row)))

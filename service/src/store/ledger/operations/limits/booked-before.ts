@@ -116,25 +116,24 @@ export function bookedSince(
   return [...rows.values()].flatMap((payment) => partOf(payment, changed.mandate.epoch) ?? [])
 }
 
-function rangesOf(
-  { accountId, id: mandateId, environment, epoch, releasedUntilMs }: MandateRow,
-  fromMs: number,
-  limit: number,
-  facts: Facts,
-) {
+function rangesOf(mandate: MandateRow, fromMs: number, limit: number, facts: Facts) {
+  const { accountId, id: mandateId, environment } = mandate
   // The test clock was ahead by at most this when they were charged; ids are in the time of the machine.
   const offsetMs = clockOffsetOf(facts.row(accounts, { id: accountId }), environment)
-  const where = { accountId, mandateId }
   const after = idText('transaction', bytesFrom(fromMs - offsetMs - maxClockDifferenceMs))
+  const charged = range(entries, { where: { accountId, mandateId }, orderBy: 'id', after, limit })
+  return { charged, ...pendingRanges(mandate, limit) }
+}
+
+/** The authorized payments of a mandate, by their rows, and the open ones, possibly with others. */
+export function pendingRanges(
+  { accountId, id: mandateId, epoch, releasedUntilMs: after }: MandateRow,
+  limit: number,
+) {
+  const where = { accountId, mandateId }
   return {
-    charged: range(entries, { where, orderBy: 'id', after, limit }),
     authorized: range(authorizations, { where, orderBy: 'deadlineMs', limit }),
-    open: range(payments, {
-      where: { ...where, epoch },
-      orderBy: 'expiresAtMs',
-      after: releasedUntilMs,
-      limit,
-    }),
+    open: range(payments, { where: { ...where, epoch }, orderBy: 'expiresAtMs', after, limit }),
   }
 }
 
