@@ -118,6 +118,12 @@ export interface StoreOperations {
   /** What checks 10 and 11 compare for a payment of an agent; undefined if nothing is counted. */
   readLimits(proposed: ProposedBooking): Promise<LimitFacts | undefined>
 
+  /** Whether a first purchase of the resource needs no approval, under a mandate that asks for it. */
+  isKnownSeller(
+    mandate: RecordKey,
+    purchase: { readonly resourceUrl: string; readonly issuedAtMs: number },
+  ): Promise<boolean>
+
   /** The usage of the limits of a mandate and of its shared budgets. */
   readMandateUsage(mandate: RecordKey, atMs: number): Promise<readonly LimitUsage[]>
 
@@ -251,11 +257,6 @@ export interface StoreReads {
   findApproval(approval: RecordKey): Promise<Approval | undefined>
   /** A page is short, with a next one, if few of the approvals that it may read match. */
   listApprovals(scope: Scope, filter: ApprovalFilter, page: Page): Promise<PageOf<Approval>>
-  /** Whether a first purchase of the resource under the mandate needs no approval. */
-  isKnownSeller(
-    mandate: RecordKey,
-    purchase: { readonly resourceUrl: string; readonly issuedAtMs: number },
-  ): Promise<boolean>
   /** The domains that were paid under a mandate, a bounded number of them. */
   listPaidDomains(mandate: RecordKey): Promise<string[]>
 

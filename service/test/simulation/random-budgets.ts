@@ -3,6 +3,7 @@ import { formatSum, type MicroUsdc } from '../../src/domain/money.ts'
 import type { AuditEvent, Scope } from '../../src/domain/records.ts'
 import type { Ids } from '../../src/ids.ts'
 import type { RecordKey } from '../../src/store/store.ts'
+import { isKnownSeller } from '../../src/store/ledger/operations/evaluations.ts'
 import { changeBudget } from '../../src/store/ledger/operations/limits/budget-changes.ts'
 import { assignAgent, createBudget, freezeBudget } from '../../src/store/ledger/operations/limits/budgets.ts'
 import {
@@ -105,11 +106,13 @@ export class RandomBudgets {
     ])
   }
 
-  /** Reads what counts in the limits of a mandate and of its budgets. */
+  /** Reads what counts in the limits of a mandate and of its budgets, or whether it has paid a seller. */
   readUsage(mandate: RecordKey & { readonly agentId: string }, resourceUrl: string): RandomCall {
     const { random, nowMs } = this.#tools
     const atMs = nowMs()
-    if (random.below(2) === 0) return made(readMandateUsage, [mandate, atMs])
+    const dice = random.below(3)
+    if (dice === 0) return made(readMandateUsage, [mandate, atMs])
+    if (dice === 1) return made(isKnownSeller, [mandate, { resourceUrl, issuedAtMs: atMs }])
     const { accountId, agentId, id: mandateId } = mandate
     return made(readLimits, { accountId, agentId, mandateId, resourceUrl, atMs })
   }

@@ -22,7 +22,7 @@ import { capture, settleLate, type Payer } from './operations/captures.ts'
 import { decideApproval, requestIncrease } from './operations/approval-decisions.ts'
 import { changeBudget } from './operations/limits/budget-changes.ts'
 import { assignAgent, createBudget, freezeBudget } from './operations/limits/budgets.ts'
-import { evaluate } from './operations/evaluations.ts'
+import { evaluate, isKnownSeller } from './operations/evaluations.ts'
 import { addTallies, recordEvent } from './operations/figures.ts'
 import { readBudgetUsage, readLimits, readMandateUsage } from './operations/limits/limit-usage.ts'
 import { createMandate, moveMandate } from './operations/mandates.ts'
@@ -65,6 +65,7 @@ const plain = {
   changeBudget,
   readMandateUsage,
   readBudgetUsage,
+  isKnownSeller,
   createMandate,
   amendMandate,
   moveMandate,

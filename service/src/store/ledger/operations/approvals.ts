@@ -326,7 +326,7 @@ interface Payer {
   readonly agent: AgentRow | undefined
 }
 
-/** The first read of `isKnownSeller`. */
+/** The first read of `sellerOf`. */
 export function sellerReads(mandate: MandateRow, purchase: Purchase): readonly Read[] {
   return mandate.approval?.firstPurchaseAtSeller ? [look(knownSellers, sellerKey(mandate, purchase))] : []
 }
@@ -345,12 +345,7 @@ interface Seller {
   readonly alive: readonly PaymentRow[]
 }
 
-/** Whether a first purchase from the seller needs no approval. */
-export function isKnownSeller(payer: Payer, purchase: Purchase, facts: Facts): boolean {
-  return sellerOf(purchase, payer, facts).isKnown
-}
-
-function sellerOf(purchase: Purchase, { mandate, agent }: Payer, facts: Facts): Seller {
+export function sellerOf(purchase: Purchase, { mandate, agent }: Payer, facts: Facts): Seller {
   const row = mandate.approval?.firstPurchaseAtSeller && facts.row(knownSellers, sellerKey(mandate, purchase))
   if (!row) return { isKnown: false, isRecorded: false, alive: [] }
   if (row.nonces === null) return { isKnown: true, isRecorded: true, alive: [] }
@@ -363,12 +358,7 @@ function sellerOf(purchase: Purchase, { mandate, agent }: Payer, facts: Facts): 
 }
 
 /** Whether a payment was captured, or may still be. Needs `captureReads`. */
-export function isAlive(
-  payment: PaymentRow,
-  { mandate, agent }: Payer,
-  nowMs: number,
-  facts: Pick<Facts, 'row'>,
-): boolean {
+function isAlive(payment: PaymentRow, { mandate, agent }: Payer, nowMs: number, facts: Facts): boolean {
   const status = statusToCharge(payment, mandate, agent, nowMs, facts)
   return status !== 'voided' && status !== 'expired'
 }

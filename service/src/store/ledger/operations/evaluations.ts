@@ -1,8 +1,8 @@
 import { checkPolicy, type PolicyDecision } from '../../../domain/policy.ts'
 import type { ProposedTransaction } from '../../store.ts'
-import { look, operation, unchanged } from '../operation.ts'
+import { look, operation, portOperation, unchanged } from '../operation.ts'
 import { agents, evaluations, mandates, sellerDomains } from '../tables.ts'
-import { isKnownSeller, sellerReads } from './approvals.ts'
+import { sellerOf, sellerReads } from './approvals.ts'
 import { domainOf } from './captures.ts'
 import { decisionOf, recordDecision } from './evaluation-rows.ts'
 import { proposalReads, proposedLimits } from './limits/limit-usage.ts'
@@ -28,7 +28,7 @@ export const evaluate = operation<ProposedTransaction, PolicyDecision>('evaluate
     }
     const payment = { ...call, seller: { merchantDomain }, countHolds: false }
     const approval = mandate && {
-      isKnownSeller: isKnownSeller({ mandate, agent }, proposed, facts),
+      isKnownSeller: sellerOf(proposed, { mandate, agent }, facts).isKnown,
       isApproved: false,
     }
     const limits = mandate && agent ? proposedLimits(proposed, facts) : undefined
@@ -39,5 +39,16 @@ export const evaluate = operation<ProposedTransaction, PolicyDecision>('evaluate
     const ownSeller = seller?.accountId === accountId ? seller : undefined
     const about = { subject: 'transaction', seller: ownSeller, mandate: found, agent } as const
     return { outcome: decision, changes: recordDecision(call, decision, about) }
+  },
+})
+
+export const isKnownSeller = portOperation('isKnownSeller', {
+  reads: ([key]) => [look(mandates, key)],
+
+  decide([key, purchase], facts) {
+    const mandate = facts.row(mandates, key)
+    if (mandate?.environment !== key.environment) return unchanged(false)
+    const agent = facts.row(agents, { accountId: key.accountId, id: mandate.agentId })
+    return unchanged(sellerOf(purchase, { mandate, agent }, facts).isKnown)
   },
 })

@@ -1,21 +1,10 @@
 import type { ApprovalStatus } from '@purser/wire/approvals'
 
-import { subjectOf } from '../../../domain/subjects.ts'
 import type { RecordKey, StoreReads } from '../../store.ts'
 import { sellersPaidIn, type ActivityPart } from '../activity.ts'
-import { isAlive } from '../operations/approvals.ts'
-import {
-  activityParts,
-  approvals,
-  knownSellers,
-  mandates,
-  openApprovals,
-  paidSellers,
-  payments,
-} from '../tables.ts'
-import { readBudgetsOf } from './ended-payments.ts'
+import { activityParts, approvals, openApprovals, paidSellers } from '../tables.ts'
 import { listRows } from './pages.ts'
-import { findRecord, findRow, findRows, from, id, ids, inScope, ofAccount } from './rows.ts'
+import { findRecord, findRows, from, id, inScope, ofAccount } from './rows.ts'
 import { sql, type Reader, type Sql } from '../../sql.ts'
 
 /** How many approvals one page of a status reads at most. */
@@ -40,18 +29,6 @@ export function prepareApprovalReads(db: Reader) {
       )
       const fits = status && hasStatus(status, nowMs)
       return listRows(db, { table: approvals, where, fits, maxLookedAt }, page)
-    },
-
-    async isKnownSeller(mandate, { resourceUrl, issuedAtMs }) {
-      const subject = subjectOf('seller', resourceUrl)
-      const seller = await findRow(db, knownSellers, sql`${ofMandate(mandate)} and subject = ${subject}`)
-      if (!seller?.nonces?.length) return seller?.nonces === null
-      const row = await findRecord(db, mandates, mandate)
-      const named = sql`${ofAccount(mandate.accountId)} and nonce in (${ids('nonce', seller.nonces)})`
-      if (!row) return false
-      const found = await findRows(db, payments, named)
-      const { agent, facts } = await readBudgetsOf(db, row, found)
-      return found.some((payment) => isAlive(payment, { mandate: row, agent }, issuedAtMs, facts))
     },
 
     async listPaidDomains(mandate) {

@@ -1,7 +1,7 @@
 import type { Hold } from '../../../domain/records.ts'
 import type { Facts } from '../operation.ts'
 import { captureReads, isEndedByBudget, isEndedLater } from '../operations/bookings.ts'
-import { agents, budgets, type AgentRow, type MandateRow, type PaymentRow } from '../tables.ts'
+import { agents, budgets, type MandateRow, type PaymentRow } from '../tables.ts'
 import { toHold } from './records.ts'
 import { findRecord, findRows, ids, ofAccount } from './rows.ts'
 import { sql, type Reader } from '../../sql.ts'
@@ -17,25 +17,9 @@ export async function holdsOf(
 ): Promise<Hold[]> {
   const open = payments.filter(({ status }) => status === 'open')
   if (open.length === 0) return payments.map(toHold)
-  const { agent, facts } = await readBudgetsOf(db, mandate, open)
-  const isEnded = (payment: PaymentRow) =>
-    payment.epoch !== mandate.epoch ||
-    isEndedByBudget(mandate, facts) ||
-    isEndedLater(payment, mandate, agent, facts)
-  return payments.map((payment) =>
-    toHold(payment.status === 'open' && isEnded(payment) ? { ...payment, status: 'voided' } : payment),
-  )
-}
-
-/** The agent of a mandate, and what `captureReads` reads of the budgets for these payments. */
-export async function readBudgetsOf(
-  db: Reader,
-  mandate: MandateRow,
-  payments: readonly PaymentRow[],
-): Promise<{ readonly agent: AgentRow | undefined; readonly facts: Pick<Facts, 'row'> }> {
   const { accountId, environment, agentId } = mandate
   const agent = await findRecord(db, agents, { accountId, environment, id: agentId })
-  const budgetIds = payments.flatMap((payment) =>
+  const budgetIds = open.flatMap((payment) =>
     captureReads(mandate, payment, agent).flatMap((read) =>
       read.kind === 'row' && read.table === budgets ? [String(read.key['id'])] : [],
     ),
@@ -43,5 +27,12 @@ export async function readBudgetsOf(
   const isAbove = sql`${ofAccount(accountId)} and id in (${ids('budget', [...new Set(budgetIds)])})`
   const above = budgetIds.length === 0 ? [] : await findRows(db, budgets, isAbove)
   const row = (_: unknown, key: object) => above.find((one) => 'id' in key && one.id === key.id)
-  return { agent, facts: { row } as unknown as Pick<Facts, 'row'> }
+  const facts = { row } as unknown as Pick<Facts, 'row'>
+  const isEnded = (payment: PaymentRow) =>
+    payment.epoch !== mandate.epoch ||
+    isEndedByBudget(mandate, facts) ||
+    isEndedLater(payment, mandate, agent, facts)
+  return payments.map((payment) =>
+    toHold(payment.status === 'open' && isEnded(payment) ? { ...payment, status: 'voided' } : payment),
+  )
 }
