@@ -32,9 +32,6 @@ async function hasTable(client: ClientBase, name: string): Promise<boolean> {
   return rows[0]?.oid != null
 }
 
-/** How many foreign tables are named. */
-const namedTables = 3
-
 /**
  * Throws a `StoreOpenError` if another program, or an unfinished restore, has tables in the schema where Purser would create
  * its own, or if another schema has a ledger. A database that already has Purser's tables keeps working, whatever else is there.
@@ -45,12 +42,17 @@ export async function refuseForeignTables(client: ClientBase, place: string): Pr
   if (schema !== undefined) throw new StoreOpenError('ledger_elsewhere', { place, schema })
   const names = await readForeignTables(client)
   if (names.length === 0) return
-  const named = names.slice(0, namedTables).join(', ')
+  throw new StoreOpenError('foreign_tables', { place, cause: listTables(names) })
+}
+
+/** How many tables a list names. */
+const namedTables = 3
+
+/** The first few tables, and how many more there are. */
+export function listTables(names: readonly string[]): string {
   const others = names.length - namedTables
-  throw new StoreOpenError('foreign_tables', {
-    place,
-    cause: others > 0 ? `${named} and ${others} more` : named,
-  })
+  const named = names.slice(0, namedTables).join(', ')
+  return others > 0 ? `${named} and ${others} more` : named
 }
 
 /** The schema of a ledger that `search_path` does not name; none if it names another ledger. */

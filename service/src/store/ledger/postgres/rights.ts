@@ -2,12 +2,10 @@ import type { ClientBase } from 'pg'
 
 import { StoreOpenError } from '../../open-error.ts'
 import { sharedTables, tenantTables } from './distribution.ts'
+import { listTables } from './refused-databases.ts'
 
 /** What the service does with the rows of its tables. */
 const neededRights = ['SELECT', 'INSERT', 'UPDATE', 'DELETE']
-
-/** How many tables are named. */
-const namedTables = 3
 
 /**
  * Throws a `StoreOpenError` if this user lacks a right to the rows of Purser's tables: otherwise, only the requests that
@@ -19,13 +17,14 @@ export async function refuseMissingRights(client: ClientBase, place: string): Pr
        select relnamespace::regnamespace::text from pg_class where oid = to_regclass('purser_schema')
      ) as schema, quote_ident(current_user) as user
      from unnest($1::text[]) as name, unnest($2::text[]) as needed
-     where to_regclass('purser_schema') is not null and not has_table_privilege(to_regclass(name), needed)`,
+     where to_regclass('purser_schema') is not null and not has_table_privilege(to_regclass(name), needed)
+     order by name collate "C"`,
     [[...tenantTables, ...sharedTables], neededRights],
   )
   const [first] = rows
   if (!first) return
   const rights = neededRights.filter((right) => rows.some((row) => row.right === right)).join(', ')
-  const tables = listTables(rows.map(({ name }) => name))
+  const tables = listTables([...new Set(rows.map(({ name }) => name))])
   throw new StoreOpenError('rights_missing', { place, ...first, rights, tables })
 }
 
@@ -44,6 +43,7 @@ export async function refuseMissingOwnership(client: ClientBase, place: string):
        quote_ident(current_user) as user, array(
          select relname::text from pg_class join unnest($1::text[]) as name on pg_class.oid = to_regclass(name)
          where to_regclass('purser_schema') is not null and not pg_has_role(relowner, 'usage')
+         order by relname
        ) as others`,
     [[...tenantTables, ...sharedTables]],
   )
@@ -54,11 +54,4 @@ export async function refuseMissingOwnership(client: ClientBase, place: string):
   if (!found.may_create) {
     throw new StoreOpenError('create_refused', { place, cause: `permission denied for schema ${schema}` })
   }
-}
-
-function listTables(names: readonly string[]): string {
-  const distinct = [...new Set(names)].toSorted()
-  const others = distinct.length - namedTables
-  const named = distinct.slice(0, namedTables).join(', ')
-  return others > 0 ? `${named} and ${others} more` : named
 }
