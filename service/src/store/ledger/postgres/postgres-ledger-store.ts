@@ -46,8 +46,6 @@ export interface PostgresLedgerStoreOptions {
   /** Called with waits for a connection of over a second, in milliseconds. */
   readonly onWait?: ((waitedMs: number) => void) | undefined
   readonly metrics?: StoreMetrics | undefined
-  /** From 0 to below 1; adds jitter to retries after conflicts. */
-  readonly random?: () => number
 }
 
 /** Max calls that wait for a transaction, and max reads that wait for a connection. */
@@ -90,15 +88,7 @@ export async function openPostgresLedgerStore(options: PostgresLedgerStoreOption
 }
 
 function createStore(
-  {
-    url,
-    nextId,
-    maxBatch = 128,
-    patienceMs = 10_000,
-    random = Math.random,
-    onWait,
-    metrics,
-  }: PostgresLedgerStoreOptions,
+  { url, nextId, maxBatch = 128, patienceMs = 10_000, onWait, metrics }: PostgresLedgerStoreOptions,
   shardOfAccount: ShardOfAccount | undefined,
 ): Store {
   const counts = connectionCounts(shardOfAccount !== undefined)
@@ -125,7 +115,7 @@ function createStore(
   const ledger = new Ledger({
     driver: createPostgresDriver(writing, shardOfAccount),
     stopwatch: { nowMs: () => performance.now(), sleep: (ms) => sleep(ms) },
-    random,
+    random: Math.random,
     maxBatch,
     maxWaiting,
     lanes: shardOfAccount ? counts.write - otherWriters : lanes,
@@ -170,7 +160,7 @@ function createStore(
   let isEnded = false
 
   async function retry<Answer>(work: () => Promise<Answer>): Promise<Answer> {
-    return withRetries({ deadlineMs: performance.now() + patienceMs, random }, work)
+    return withRetries({ deadlineMs: performance.now() + patienceMs, random: Math.random }, work)
   }
 
   async function read<Answer>(work: () => Promise<Answer>): Promise<Answer> {
