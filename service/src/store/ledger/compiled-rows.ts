@@ -4,27 +4,15 @@ import type { Row } from './table.ts'
 // table, V8 would search every row for every name; and a row of more than twelve columns that is built in a loop becomes a
 // hash table, which takes ten times as long to copy.
 
-/** Builds a row from consecutive values, starting at a position, and from the columns that are already known. */
-export type DecodeRow<Value> = (values: readonly Value[], start: number, known?: Row) => Row
+/** Builds a row from consecutive values, starting at a position. */
+export type DecodeRow<Value> = (values: readonly Value[], start: number) => Row
 
 /** A missing value is null. */
 export function compileDecodeRow<Value>(
   columns: readonly { readonly name: string; readonly decode: (value: NonNullable<Value>) => unknown }[],
-  knownColumns: readonly string[] = [],
 ): DecodeRow<Value> {
-  let place = 0
-  const fields = columns.map(({ name }, index) =>
-    knownColumns.includes(name)
-      ? `${check(name)}: known.${name}`
-      : `${check(name)}: (value = values[start + ${place++}] ?? null) === null ? null : f${index}(value)`,
-  )
-  return compile(
-    columns.map(({ decode }) => decode),
-    `(values, start, known) => {
-      let value
-      return { ${fields.join(', ')} }
-    }`,
-  ) as DecodeRow<Value>
+  const values = columns.map((_, index) => `values[start + ${index}]`)
+  return compileDecode(columns, '(values, start)', values) as DecodeRow<Value>
 }
 
 /** Builds a row from a record whose values have other names. A missing value is null. */
@@ -35,38 +23,35 @@ export function compileDecodeRecord(
     readonly decode: (value: unknown) => unknown
   }[],
 ): (record: Row) => Row {
+  const values = columns.map(({ source }) => `record.${check(source)}`)
+  return compileDecode(columns, '(record)', values) as (record: Row) => Row
+}
+
+function compileDecode(
+  columns: readonly { readonly name: string; readonly decode: unknown }[],
+  parameters: string,
+  values: readonly string[],
+): unknown {
   const fields = columns.map(
-    ({ name, source }, index) =>
-      `${check(name)}: (value = record.${check(source)} ?? null) === null ? null : f${index}(value)`,
+    ({ name }, index) =>
+      `${check(name)}: (value = ${values[index]} ?? null) === null ? null : f${index}(value)`,
   )
   return compile(
     columns.map(({ decode }) => decode),
-    `(record) => {
+    `${parameters} => {
       let value
       return { ${fields.join(', ')} }
     }`,
-  ) as (record: Row) => Row
-}
-
-/** In which columns two rows differ, as a bit mask: 1 for the first, 2 for the second, 4 for the third, and so on. */
-export type ChangedColumns = (from: Row, to: Row) => number
-
-/** A missing value is null. */
-export function compileChangedColumns(names: readonly string[]): ChangedColumns {
-  const comparisons = names.map(
-    (name, index) => `((to.${check(name)} ?? null) !== (from.${name} ?? null) ? ${2 ** index} : 0)`,
   )
-  return compile([], `(from, to) => ${comparisons.join(' + ')}`) as ChangedColumns
 }
 
-/** The names of the columns in some bit masks. */
-export function columnsIn(masks: ReadonlySet<number>, names: readonly string[]): string[] {
-  return names.filter((_, index) => [...masks].some((mask) => Math.floor(mask / 2 ** index) % 2 === 1))
-}
-
-/** Returns the same mask, and adds the new values of these columns to a list. */
+/**
+ * In which columns two rows differ, as a bit mask: 1 for the first, 2 for the second, 4 for the third, and so on. Adds the new
+ * values of these columns to a list.
+ */
 export type TakeChanged<Value> = (from: Row, to: Row, values: Value[]) => number
 
+/** A missing value is null. */
 export function compileTakeChanged<Value>(
   columns: readonly { readonly name: string; readonly encode: (value: unknown) => Value }[],
 ): TakeChanged<Value | null> {
@@ -86,6 +71,11 @@ export function compileTakeChanged<Value>(
       return mask
     }`,
   ) as TakeChanged<Value | null>
+}
+
+/** The names of the columns in some bit masks. */
+export function columnsIn(masks: ReadonlySet<number>, names: readonly string[]): string[] {
+  return names.filter((_, index) => [...masks].some((mask) => Math.floor(mask / 2 ** index) % 2 === 1))
 }
 
 function check(name: string): string {

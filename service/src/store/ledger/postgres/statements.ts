@@ -16,13 +16,7 @@ import {
   type Row,
   type Table,
 } from '../table.ts'
-import {
-  columnsIn,
-  compileChangedColumns,
-  compileDecodeRow,
-  type ChangedColumns,
-  type DecodeRow,
-} from '../compiled-rows.ts'
+import { columnsIn, compileDecodeRow, compileTakeChanged, type DecodeRow } from '../compiled-rows.ts'
 import { decoderOf } from '../reads/rows.ts'
 import { columnTypes, encodeValue } from './column-types.ts'
 import { RowList, type NamedColumn } from './row-list.ts'
@@ -79,7 +73,7 @@ export function readRows(groups: readonly (readonly Read[])[], options: ReadOpti
     decodeRow: (fields): FoundRow => {
       const { reads, selection } = parts[Number(fields[0])]!
       const read = reads[Number(fields[1]) - 1]!
-      return { read, row: selection.decode(fields, 3, valuesOf(read)), version: fields[2] ?? null }
+      return { read, row: selection.decode(fields, 3), version: fields[2] ?? null }
     },
   }
 }
@@ -96,14 +90,15 @@ interface Part {
 
 function partOf(reads: readonly Read[], { lock, isDistributed }: ReadOptions): Part {
   const [first] = reads as readonly [Read]
-  const { keyColumns, whole, rest, key, none } = layoutOf(first.table)
+  const { keyColumns, whole, key } = layoutOf(first.table)
+  const selection = lock ? key : whole
   if (first.kind === 'range') {
     const list = new RowList(columnsOfRange(first), reads.map(parametersOf), { isDistributed })
-    return { first, reads, selection: lock ? key : whole, list }
+    return { first, reads, selection, list }
   }
   const ordered = lock ? inKeyOrder(first.table, reads, valuesOf) : reads
   const list = new RowList(keyColumns, ordered.map(parametersOf), { isDistributed })
-  return { first, reads: ordered, selection: lock ? none : rest, list }
+  return { first, reads: ordered, selection, list }
 }
 
 function inKeyOrder<Item>(table: Table, items: readonly Item[], rowOf: (item: Item) => Row): readonly Item[] {
@@ -346,7 +341,7 @@ function checkVersions(
   }
 }
 
-/** The columns that a statement selects, and how a row is made of them and of those that the read names. */
+/** The columns that a statement selects, and how a row is made of them. */
 interface Selection {
   readonly columns: readonly string[]
   readonly decode: DecodeRow<string | null>
@@ -355,13 +350,9 @@ interface Selection {
 interface Layout {
   readonly keyColumns: readonly NamedColumn[]
   readonly whole: Selection
-  /** The whole row, for a read by its key: only the other columns are sent. */
-  readonly rest: Selection
-  /** Only the key. */
   readonly key: Selection
-  /** Only the key, for a read by it. */
-  readonly none: Selection
-  readonly changedColumns: ChangedColumns
+  /** In which columns two rows differ, as a bit mask. */
+  readonly changedColumns: (from: Row, to: Row) => number
 }
 
 const layouts = new Map<Table, Layout>()
@@ -370,25 +361,21 @@ function layoutOf(table: Table): Layout {
   let layout = layouts.get(table)
   if (!layout) {
     const all = Object.keys(table.columns)
+    const takeChanged = compileTakeChanged(all.map((name) => ({ name, encode: (value) => value })))
     layout = {
       keyColumns: columnsOf(table, table.key),
       whole: select(table, all),
-      rest: select(table, all, table.key),
       key: select(table, table.key),
-      none: select(table, table.key, table.key),
-      changedColumns: compileChangedColumns(all),
+      changedColumns: (from, to) => takeChanged(from, to, []),
     }
     layouts.set(table, layout)
   }
   return layout
 }
 
-export function select(table: Table, names: readonly string[], known: readonly string[] = []): Selection {
-  const columns = columnsOf(table, names).map(([name, column]) => ({ name, decode: decoderOf(column) }))
-  return {
-    columns: names.filter((name) => !known.includes(name)),
-    decode: compileDecodeRow<string | null>(columns, known),
-  }
+export function select(table: Table, columns: readonly string[]): Selection {
+  const decoders = columnsOf(table, columns).map(([name, column]) => ({ name, decode: decoderOf(column) }))
+  return { columns, decode: compileDecodeRow<string | null>(decoders) }
 }
 
 function columnsOf({ columns }: Table, chosen: readonly string[]): NamedColumn[] {
