@@ -138,9 +138,6 @@ export function tenantTable<Declared extends Columns, Key extends keyof Declared
 
 /** The key of a row as unique text. No text of the ledger contains NUL. */
 export function keyText({ key }: Table, row: Row): string {
-  const [first = '', second = ''] = key
-  // Most keys have two columns, and every read and change of a row uses its key.
-  if (key.length === 2) return `${textOf(row[first])}\0${textOf(row[second])}`
   return key.map((name) => textOf(row[name])).join('\0')
 }
 
