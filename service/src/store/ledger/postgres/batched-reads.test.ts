@@ -41,62 +41,6 @@ test('A single key waits for no timer: it is read in the next turn of the event 
   }
 })
 
-test('A second batch starts when enough keys wait; until then they wait for the first to finish', async () => {
-  const { reads, batches, pending } = manual({ second: { minKeys: 3, waitMs: 60_000 } })
-  const found = [1, 2, 3, 4].map((key) => reads.find(key))
-  await turnOfTheLoop()
-  found.push(reads.find(5), reads.find(6))
-  await turnOfTheLoop()
-  assert.deepEqual(batches, [[1, 2, 3, 4]])
-  found.push(reads.find(7))
-  await turnOfTheLoop()
-  assert.deepEqual(batches, [
-    [1, 2, 3, 4],
-    [5, 6, 7],
-  ])
-  found.push(reads.find(8))
-  pending[0]?.finish()
-  await turnOfTheLoop()
-  assert.equal(batches.length, 2, 'the other batch is still being read')
-  pending[1]?.finish()
-  await turnOfTheLoop()
-  await turnOfTheLoop()
-  assert.deepEqual(batches.at(-1), [8])
-  pending[2]?.finish()
-  assert.deepEqual(await Promise.all(found), [1, 2, 3, 4, 5, 6, 7, 8])
-  await reads.drain()
-})
-
-test('While a small batch is being read, another small one starts at once', async () => {
-  const { reads, batches, pending } = manual({ second: { minKeys: 16, waitMs: 60_000 } })
-  const found = [reads.find(1)]
-  await turnOfTheLoop()
-  found.push(reads.find(2))
-  await turnOfTheLoop()
-  assert.deepEqual(batches, [[1], [2]])
-  for (const { finish } of pending) finish()
-  assert.deepEqual(await Promise.all(found), [1, 2])
-})
-
-test('If a batch hangs, a few keys are read after a short wait', async (context) => {
-  context.mock.timers.enable({ apis: ['setTimeout'] })
-  const { reads, batches, pending } = manual({ second: { minKeys: 3, waitMs: 10 } })
-  const hanging = [1, 2, 3].map((key) => reads.find(key))
-  await turnOfTheLoop()
-  const few = reads.find(4)
-  await turnOfTheLoop()
-  context.mock.timers.tick(9)
-  await turnOfTheLoop()
-  assert.deepEqual(batches, [[1, 2, 3]])
-  context.mock.timers.tick(1)
-  await turnOfTheLoop()
-  assert.deepEqual(batches, [[1, 2, 3], [4]])
-  pending[1]?.finish()
-  assert.equal(await few, 4)
-  pending[0]?.finish()
-  assert.deepEqual(await Promise.all(hanging), [1, 2, 3])
-})
-
 test('A batch that fails rejects its own keys and no others', async () => {
   let batches = 0
   const failure = new Error('the connection broke')
@@ -161,7 +105,7 @@ test('A drain resolves at once if nothing is being read', async () => {
 })
 
 test('A drain waits for running reads, waiting keys and keys that still arrive', async () => {
-  const { reads, batches, pending } = manual({ maxBatch: 1, second: { minKeys: 9, waitMs: 60_000 } })
+  const { reads, batches, pending } = manual({ maxBatch: 1 })
   const keys = [reads.find(1), reads.find(2)]
   const order: string[] = []
   const drained = Promise.all([reads.drain(), reads.drain()]).then(() => order.push('drained'))

@@ -8,17 +8,6 @@ export interface BatchedReadsOptions<Key, Found> {
   readonly maxBatch: number
   /** Max waiting keys; more are refused. */
   readonly maxWaiting: number
-  /** When another batch is started while one is being read; at once by default. */
-  readonly second?: SecondBatch
-}
-
-/**
- * A small batch costs nearly as much as a large one. So the second one starts only when this many keys wait, or as many
- * as are being read if those are fewer, or when they have waited this long, because the first batch hangs.
- */
-export interface SecondBatch {
-  readonly minKeys: number
-  readonly waitMs: number
 }
 
 const maxConcurrentBatches = 2
@@ -36,9 +25,6 @@ export class BatchedReads<Key, Found> {
   #waiting: Waiting<Key, Found>[] = []
   #isScheduled = false
   #batches = 0
-  #keysBeingRead = 0
-  /** Runs while keys wait for the start of a second batch. */
-  #timer: NodeJS.Timeout | undefined
   #onIdle: (() => void)[] = []
 
   constructor(options: BatchedReadsOptions<Key, Found>) {
@@ -64,19 +50,7 @@ export class BatchedReads<Key, Found> {
   }
 
   #startBatch(): void {
-    const { second } = this.#options
     if (this.#isScheduled || this.#batches >= maxConcurrentBatches) return
-    if (second && this.#waiting.length < Math.min(second.minKeys, this.#keysBeingRead)) {
-      this.#timer ??= setTimeout(() => this.#startBatchNow(), second.waitMs)
-      return
-    }
-    this.#startBatchNow()
-  }
-
-  #startBatchNow(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    if (this.#isScheduled || this.#waiting.length === 0) return
     this.#isScheduled = true
     setImmediate(() => void this.#readBatch())
   }
@@ -85,7 +59,6 @@ export class BatchedReads<Key, Found> {
     const batch = this.#waiting.splice(0, this.#options.maxBatch)
     this.#isScheduled = false
     this.#batches += 1
-    this.#keysBeingRead += batch.length
     if (this.#waiting.length > 0) this.#startBatch()
     try {
       const found = await this.#options.read(batch.map(({ key }) => key))
@@ -94,7 +67,6 @@ export class BatchedReads<Key, Found> {
       for (const { reject } of batch) reject(error)
     }
     this.#batches -= 1
-    this.#keysBeingRead -= batch.length
     if (this.#waiting.length > 0) return this.#startBatch()
     if (this.#isScheduled || this.#batches > 0) return
     for (const resolve of this.#onIdle.splice(0)) resolve()

@@ -55,7 +55,6 @@ test('Keys that arrive together share one query, and while it hangs another key 
   const hangs = Promise.withResolvers<void>()
   const callers = prepareCallers(pool, {
     maxWaiting: 16,
-    second: { minKeys: 16, waitMs: 5 },
     retry: (work) => work(),
     lookUp: async (onPool, hashes) => {
       if (asked.push(hashes.length) === 1) await hangs.promise

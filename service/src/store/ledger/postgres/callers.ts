@@ -12,7 +12,7 @@ import { select } from './statements.ts'
 import { BatchedReads, type BatchedReadsOptions } from './batched-reads.ts'
 import type { ShardOfAccount } from './distribution.ts'
 
-interface CallerOptions extends Pick<BatchedReadsOptions<Buffer, Caller>, 'maxWaiting' | 'second'> {
+interface CallerOptions extends Pick<BatchedReadsOptions<Buffer, Caller>, 'maxWaiting'> {
   readonly retry: <Result>(work: () => Promise<Result>) => Promise<Result>
   readonly lookUp: LookUpCallers
 }

@@ -68,9 +68,6 @@ const probe = [
   { text: 'commit' },
 ]
 
-/** When a second query for callers is started; the time is longer than a query takes under load. */
-const secondLookUp = { minKeys: 16, waitMs: 10 }
-
 /** Max cached accounts of mandates. */
 const maxCachedAccounts = 65_536
 
@@ -140,7 +137,6 @@ function createStore(
   const askForConsole = prepareQueries(watching, { retry })
   const callers = prepareCallers(reading, {
     maxWaiting,
-    second: secondLookUp,
     retry,
     lookUp: shardOfAccount ? lookUpDistributedCallers(shardOfAccount) : lookUpCallers,
   })
