@@ -396,20 +396,17 @@ test('A failing schema step is named with its cause, and changes nothing', (cont
 })
 
 for (const [change, found] of [
-  ['alter table refusals drop column count', 'its table refusals lacks the column count'],
-  ['alter table refusals add column weight integer', 'its table refusals has the unknown column weight'],
-  [
-    'alter table mandates rename column purpose to aim',
-    'its table mandates lacks the column purpose, and has the unknown column aim',
-  ],
+  ['alter table refusals drop column count', 'its table refusals is different'],
+  ['alter table refusals add column weight integer', 'its table refusals is different'],
+  ['alter table mandates rename column purpose to aim', 'its table mandates is different'],
   ['drop table refusals', 'it lacks the table refusals'],
   ['drop view whole_mandates', 'it lacks the view whole_mandates'],
   [
     'drop table refusals; create table refusals (account_id, environment, subject, reason, starts_at_ms, count, added_by)',
-    'its table refusals is declared differently',
+    'its table refusals is different',
   ],
 ] as const) {
-  test(`A file of this schema version is left untouched when ${found}`, (context) => {
+  test(`A file of this schema version is left untouched after: ${change}`, (context) => {
     const path = pathFor(context)
     openSqliteFile(path).close()
     byHand(path, change)
