@@ -16,8 +16,6 @@ export interface CachedRead {
 
 /** A row as this process last read or wrote it. */
 interface CachedRow extends Omit<CachedRead, 'read'> {
-  /** Whether a transaction of this process may be writing it. */
-  isBusy: boolean
   /** How often it must be read unchanged before it is used again, because other processes write it too. */
   waits: number
   readonly penalty: number
@@ -54,7 +52,7 @@ export class CachedRows {
     for (const read of reads) {
       if (read.kind === 'range') return undefined
       const cached = this.#rows.get(read.table, read.key)
-      if (!cached || cached.isBusy || cached.waits > 0) return undefined
+      if (!cached || cached.waits > 0) return undefined
       found.push({ read, row: cached.row, version: cached.version })
     }
     return found
@@ -64,14 +62,6 @@ export class CachedRows {
   learn({ table, key }: RowRead, row: Row | undefined, version: string | null): void {
     this.#read.add(table)
     this.#set(table, key, row, version)
-  }
-
-  /** Marks rows that are being written: they are not used. */
-  begin(changes: readonly NetChange[]): void {
-    for (const { table, before } of changes) {
-      const cached = before && this.#rows.get(table, before)
-      if (cached) cached.isBusy = true
-    }
   }
 
   /** Caches what was committed, using the last answers of the transaction. */
@@ -92,7 +82,7 @@ export class CachedRows {
       waits = penalty
     } else if (waits > 0) waits -= 1
     else penalty >>= 1
-    this.#rows.set(table, key, { row, version, isBusy: false, waits, penalty })
+    this.#rows.set(table, key, { row, version, waits, penalty })
   }
 }
 

@@ -95,7 +95,6 @@ class PostgresTransaction implements DriverTransaction {
     const begin = cached
       ? { lockLimitMs: cachedLockLimitMs, serverStart: this.#cache?.server }
       : { lockLimitMs, isDistributed: this.#isDistributed }
-    this.#cache?.begin(real)
     // Not prepared, so that the fault harness finds the word on the wire.
     const answers = await this.#send([...statements, { text: 'commit' }], { ...begin, isCommitSent: true })
     // The server answers ROLLBACK if the transaction had already failed.
