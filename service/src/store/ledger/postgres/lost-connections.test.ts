@@ -6,10 +6,11 @@ import { Client, type PoolClient } from 'pg'
 
 import { postgres18, postgresServers } from '../../../../testing/postgres.ts'
 import { StoreLedger } from '../../../../testing/store-ledger.ts'
-import { openPool } from './connection.ts'
+import { openPool, withClient } from './connection.ts'
 import { createIdsOfTimes } from '../../../ids.ts'
 import { lock } from '../operation.ts'
 import { strayDenials } from '../tables.ts'
+import { readShards } from './distribution.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
 import { openPostgresLedgerStore } from './postgres-ledger-store.ts'
 import { uuidOf } from './postgres-reader.ts'
@@ -98,7 +99,7 @@ for (const server of postgresServers) {
       pool.on('acquire', (acquired) => (client = acquired))
       const accountId = createIdsOfTimes()('account', 0)
       const inside = await inTransaction(
-        createPostgresDriver(pool),
+        createPostgresDriver(pool, await withClient(url, readShards)),
         async (transaction) => {
           const reads = [lock(strayDenials, { accountId, environment: 'sandbox' })]
           await transaction.read(reads, { waitsForLocks: false })

@@ -5,10 +5,11 @@ import type { PoolClient } from 'pg'
 
 import { createIdsOfTimes } from '../../../ids.ts'
 import { postgresServers, type PostgresServer } from '../../../../testing/postgres.ts'
-import { openPool } from './connection.ts'
+import { openPool, withClient } from './connection.ts'
 import { lock } from '../operation.ts'
 import { strayDenials } from '../tables.ts'
 import { prepareQueries } from './console-queries.ts'
+import { readShards } from './distribution.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
 import { inTransaction } from '../../../../testing/transactions.ts'
 
@@ -21,10 +22,11 @@ const costly = 'select count(*) from generate_series(1, 1000000000)'
 for (const server of postgresServers) {
   const skip = server.missing ?? false
   test(`${server.name} compiles no statement of a payment`, { skip }, async (context) => {
-    const pool = await prepare(server, context)
+    const { pool, url } = await prepare(server, context)
+    const driver = createPostgresDriver(pool, await withClient(url, readShards))
     let client: PoolClient | undefined
     pool.on('acquire', (acquired) => (client = acquired))
-    const plan = await inTransaction(createPostgresDriver(pool), async ({ read }) => {
+    const plan = await inTransaction(driver, async ({ read }) => {
       await read([lock(strayDenials, { accountId: unknownId, environment: 'sandbox' })], {
         waitsForLocks: false,
       })
@@ -35,7 +37,7 @@ for (const server of postgresServers) {
   })
 
   test(`${server.name} compiles no console query`, { skip }, async (context) => {
-    const pool = await prepare(server, context)
+    const { pool } = await prepare(server, context)
     const ask = prepareQueries(pool, { retry: (work) => work() })
     const plan = await ask(`explain ${costly}`, [])
     assert.match(JSON.stringify(plan), /cost=/)
@@ -50,5 +52,5 @@ async function prepare(server: PostgresServer, context: TestContext) {
     await pool.end()
     await drop()
   })
-  return pool
+  return { pool, url }
 }
