@@ -97,13 +97,15 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
       await visitor.show(`sandbox/mandates/${mandateId}`)
       await page.getByRole('link', { name: 'Edit' }).click()
       await page.getByLabel('Total budget').fill('3.00')
-      // The screen does not notice by itself.
-      await page.route('**/v1/console/mandates/*', (route) => route.abort())
-      await purser.mandates.amend(mandateId, 1, { purpose: 'Papers and maps' })
+      // While it is being saved, so that the screen cannot notice before.
+      await page.route(`**/v1/mandates/${mandateId}`, async (route) => {
+        await purser.mandates.amend(mandateId, 1, { purpose: 'Papers and maps' })
+        await route.continue()
+      })
       await page.getByRole('button', { name: 'Review changes' }).click()
       await dialog.getByRole('button', { name: 'Save changes' }).click()
       await dialog.getByText('Somebody else has changed this mandate meanwhile.').waitFor()
-      await page.unroute('**/v1/console/mandates/*')
+      await page.unroute(`**/v1/mandates/${mandateId}`)
       await dialog.getByRole('button', { name: 'Cancel' }).click()
       await page.getByRole('button', { name: 'Merge their changes' }).click()
       assert.equal(await page.getByLabel('Purpose').inputValue(), 'Papers and maps')
