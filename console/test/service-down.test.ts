@@ -134,6 +134,7 @@ test('When agents are stopped, every screen says so, and can resume them', async
     await stopped(page).getByText('1 mandate is paused').waitFor()
   }
   await stopped(page).getByRole('button', { name: 'Resume' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Resume now' }).click()
   await stopped(page).waitFor({ state: 'detached' })
   const [mandate] = (await purser.mandates.list().page()).items
   assert.equal(mandate?.status, 'active')
