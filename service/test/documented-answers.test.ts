@@ -282,6 +282,7 @@ async function askForBudgets(service: Service, records: SampleRecords): Promise<
   await change(2, { limits: [{ window: 'lifetime', max_amount: '1.00' }] })
   await at('updateAgent', { ids, body: sampleBodies.updateAgent(records) })
   await at('updateAgent', { body: sampleBodies.updateAgent({}) })
+  await at('updateAgent', { ids, body: { budget_id: null, expected_budget_id: null } })
   for (const id of ['freezeBudget', 'unfreezeBudget']) {
     await at(id, { ids })
     await at(id)
