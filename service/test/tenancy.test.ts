@@ -186,7 +186,8 @@ function idsIn(schema: object | undefined): string[][] {
 }
 
 function recordNameOf({ path }: Place): RecordName {
-  const name = path.at(-1) === 'parent_id' ? 'budget_id' : (path.at(-1) ?? '')
+  const last = path.at(-1) ?? ''
+  const name = ['parent_id', 'expected_budget_id'].includes(last) ? 'budget_id' : last
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) as RecordName
 }
 
