@@ -72,8 +72,9 @@ function readFlow(text: string): Flow {
   return flow
 }
 
-function readStore(text: string): StoreKind {
+/** The store that an option names. */
+export function readStore(text: string): StoreKind {
   const store = storeKinds.find((known) => known === text)
-  if (!store) throw new Error(`Unknown store ${JSON.stringify(text)}.`)
+  if (!store) throw new Error(`Unknown store ${JSON.stringify(text)}: use ${storeKinds.join(' or ')}.`)
   return store
 }

@@ -13,6 +13,7 @@ import { askInTurn, type Asked } from './compare.ts'
 import { fillLedger, ledgerKey, type LargeLedger, type Size } from './large-ledger.ts'
 import { questionsOf } from './screens.ts'
 import { reportScreens } from './verdicts.ts'
+import { readStore } from '../options.ts'
 import { PostgresBed } from '../postgres-bed.ts'
 
 // How long the console's screens wait for their figures: with a large ledger, with one page of transactions,
@@ -32,7 +33,7 @@ const transactions = { large: Number(values.transactions), small: 200, empty: 0 
 const parentFolder = process.env['PURSER_BENCH_DIR'] ?? tmpdir()
 mkdirSync(parentFolder, { recursive: true })
 const folder = mkdtempSync(join(parentFolder, 'purser-bench-'))
-const bed = values.store === 'postgres' ? await PostgresBed.open(parentFolder) : undefined
+const bed = readStore(values.store) === 'postgres' ? await PostgresBed.open(parentFolder) : undefined
 const services: RunningService[] = []
 try {
   const large = await serve('large', { ...records, transactions: transactions.large })

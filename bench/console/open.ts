@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 
 import { Purser } from '@purser/client'
 
-import type { StoreKind } from '../ledgers.ts'
+import { readStore } from '../options.ts'
 import { Rig, type Block, type Order } from '../rig.ts'
 import { medianOf } from '../verdicts.ts'
 
@@ -31,7 +31,7 @@ const leastShare = 0.9
 const rig = new Rig()
 process.once('SIGINT', () => void rig.close().finally(() => process.exit(130)))
 try {
-  await rig.open(values.store === 'postgres' ? 'postgres' : ('sqlite' satisfies StoreKind))
+  await rig.open(readStore(values.store))
   await rig.renew([order])
   // Both have run before the first measured block: opening a console starts a thread and runs new code.
   await rig.run({ ...order, isRehearsal: true })

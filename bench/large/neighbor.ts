@@ -21,6 +21,7 @@ import {
 } from '../../service/testing/load.ts'
 import { multiplyLedger } from '../../service/testing/multiply-ledger.ts'
 import type { Purchase } from '../../service/testing/service.ts'
+import { readStore } from '../options.ts'
 import { PostgresBed } from '../postgres-bed.ts'
 import { medianOf } from '../verdicts.ts'
 
@@ -48,7 +49,7 @@ const leastMs = 10
 const parentFolder = process.env['PURSER_BENCH_DIR'] ?? tmpdir()
 mkdirSync(parentFolder, { recursive: true })
 const folder = mkdtempSync(join(parentFolder, 'purser-neighbor-'))
-const bed = values.store === 'postgres' ? await PostgresBed.open(parentFolder) : undefined
+const bed = readStore(values.store) === 'postgres' ? await PostgresBed.open(parentFolder) : undefined
 const path = join(folder, 'purser.db')
 const database = bed ? await bed.create('neighbor') : `sqlite:${path}`
 const operatorKey = mintApiKey('sandbox', randomBytes)

@@ -14,6 +14,7 @@ import { startChild, type Child } from '../child.ts'
 import type { clientActs } from '../client.ts'
 import type { Flow } from '../flows.ts'
 import { mandates, storeKinds } from '../ledgers.ts'
+import { readStore } from '../options.ts'
 import { PostgresBed } from '../postgres-bed.ts'
 import type { Buyers, Ledger, serverActs } from '../server.ts'
 import { medianOf } from '../verdicts.ts'
@@ -75,7 +76,7 @@ async function soak(): Promise<boolean> {
   const parentFolder = process.env['PURSER_BENCH_DIR'] ?? tmpdir()
   mkdirSync(parentFolder, { recursive: true })
   const folder = mkdtempSync(join(parentFolder, 'purser-soak-'))
-  const bed = values.store === 'postgres' ? await PostgresBed.open(parentFolder) : undefined
+  const bed = readStore(values.store) === 'postgres' ? await PostgresBed.open(parentFolder) : undefined
   const client: Child<typeof clientActs> = startChild('./client.ts')
   const flags = ['--max-semi-space-size=32']
   const processes = [startChild('./server.ts', flags), startChild('./server.ts', flags)] as [Service, Service]

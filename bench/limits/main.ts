@@ -10,6 +10,7 @@ import type { clientActs } from '../client.ts'
 import { flows, type Flow, type Spread } from '../flows.ts'
 import { mandates, storeKinds } from '../ledgers.ts'
 import { PostgresBed } from '../postgres-bed.ts'
+import { readStore } from '../options.ts'
 import { Progress } from '../progress.ts'
 import { cpuMicrosOf, startService, stopService, type ServiceProcess } from '../service-process.ts'
 import { medianOf } from '../verdicts.ts'
@@ -80,7 +81,7 @@ async function measure(): Promise<boolean> {
     .map((text) => flows.find((flow) => flow === text) ?? assert.fail(help))
   const folder = mkdtempSync(join(tmpdir(), 'purser-limits-'))
   const client = startChild<typeof clientActs>('./client.ts')
-  const bed = values.store === 'postgres' ? await PostgresBed.open(tmpdir()) : undefined
+  const bed = readStore(values.store) === 'postgres' ? await PostgresBed.open(tmpdir()) : undefined
   let service: ServiceProcess | undefined
   try {
     const database = bed ? await bed.create('limits') : `sqlite:${join(folder, 'purser.db')}`
