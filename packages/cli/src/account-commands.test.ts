@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 
 import { signIn } from '../../../service/testing/console-session.ts'
@@ -9,7 +6,7 @@ import { readCsv } from '../../../service/testing/http/read-csv.ts'
 import { pay, registerSeller } from '../../../service/testing/purchases.ts'
 import { createTenant, preparePurchase, startTestService } from '../../../service/testing/service.ts'
 import { testCommand } from '../testing/command.ts'
-import { passOn } from '../testing/pass-on.ts'
+import { startLossyProxy } from '../testing/pass-on.ts'
 
 const service = await startTestService({ after })
 
@@ -113,22 +110,15 @@ test('An owner advances the clock of the sandbox, and shows it', async (context)
 test('A refund whose answers are lost names the key with which it is made once', async (context) => {
   const purchase = await preparePurchase(service)
   const id = await pay(service, purchase, '4.00')
-  let losesAnswers = true
-  const server = createServer((request, response) => {
-    if (losesAnswers) response.writeHead = () => response.destroy()
-    void passOn(service, request, response)
-  }).listen(0, '127.0.0.1')
-  context.after(() => server.close())
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const { purser } = testCommand(context, { PURSER_URL: url, PURSER_API_KEY: service.sandboxKey })
+  const proxy = await startLossyProxy(context, service)
+  const { purser } = testCommand(context, { PURSER_URL: proxy.url, PURSER_API_KEY: service.sandboxKey })
   const refund = ['transactions', 'refund', id, '--amount', '1.00']
   const lost = await purser(...refund)
   assert.deepEqual([lost.code, lost.output], [6, ''])
   const key =
     /^It may have been refunded; repeat it with --idempotency-key ([\w-]+), and it is refunded once\.$/m
   const [, named = ''] = key.exec(lost.errors) ?? assert.fail(lost.errors)
-  losesAnswers = false
+  proxy.losesAnswers = false
   const again = await purser(...refund, '--idempotency-key', named)
   assert.equal(again.code, 0, again.errors)
   const refused = await purser('transactions', 'refund', id, '--amount', '9.00')
@@ -138,21 +128,15 @@ test('A refund whose answers are lost names the key with which it is made once',
 })
 
 test('A creation whose answer is lost says that the record may exist, unless nothing was reached', async (context) => {
-  const server = createServer((request, response) => {
-    response.writeHead = () => response.destroy()
-    void passOn(service, request, response)
-  }).listen(0, '127.0.0.1')
-  context.after(() => server.close())
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const { purser } = testCommand(context, { PURSER_URL: url, PURSER_API_KEY: service.sandboxKey })
+  const proxy = await startLossyProxy(context, service)
+  const { purser } = testCommand(context, { PURSER_URL: proxy.url, PURSER_API_KEY: service.sandboxKey })
   const create = ['agents', 'create', '--name', 'once']
   const lost = await purser(...create)
   assert.deepEqual([lost.code, lost.output], [6, ''])
   assert.match(lost.errors, /^It may have been created: see purser agents list before you repeat this\.$/m)
   const { body } = await service.call('GET', '/agents')
   assert.equal(body[0].name, 'once')
-  await new Promise((resolve) => server.close(resolve))
+  await proxy.close()
   const unreached = await purser(...create)
   assert.deepEqual([unreached.code, /may have been/.test(unreached.errors)], [6, false], unreached.errors)
 })

@@ -194,7 +194,7 @@ test('A proof shows what was charged if its merchant captured a part, and until 
   const proof = await issueProof(service, await preparePurchase(service), '2.00')
   const { purser, purserWith } = command(context)
   const authorize = words(`payments authorize --merchant ${merchantDomain} --amount 2.00`)
-  const authorized = await purserWith({ readSecret: async () => JSON.stringify(proof) }, ...authorize)
+  const authorized = await purserWith({ readInput: async () => JSON.stringify(proof) }, ...authorize)
   assert.equal(authorized.code, 0, authorized.output)
   const waiting = await purser('proofs', 'show', proof.nonce)
   assert.match(waiting.output, /^amount +2\.00 USDC\ncharged +-\n[^]*^capture by \(utc\) +20\d\d-/m)

@@ -24,6 +24,8 @@ export interface Io {
   readonly exitWith: (code: number) => void
   /** A secret from standard input: typed without echo at a terminal, otherwise the first line of a pipe. */
   readonly readSecret: (question: string) => Promise<string>
+  /** All of standard input. The question is asked at a terminal, where Ctrl-D ends the input. */
+  readonly readInput: (question: string) => Promise<string>
   /** Whether standard input is a terminal, for prompts. */
   readonly canAsk: boolean
   /** Aborts on Ctrl-C. A command that reads this must then stop; other commands are killed. */

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 
 import { exitCodes } from './exit-codes.ts'
-import { readSecret } from './read-secret.ts'
+import { readInput, readSecret } from './read-secret.ts'
 import type { Io } from './io.ts'
 
 /** The environment of this process. */
@@ -40,6 +40,7 @@ export function processIo(): Io {
     overwrite: (line) => void stderr.write(`\r\u001b[2K${line}`),
     exitWith: (code) => void (process.exitCode = code),
     readSecret: (question) => readSecret({ stdin, stderr }, question),
+    readInput: (question) => readInput({ stdin, stderr }, question),
     canAsk: stdin.isTTY && stderr.isTTY,
     interruption,
     now: Date.now,

@@ -6,6 +6,7 @@ import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
 import { compileCache } from '../../../service/testing/compile-cache.ts'
+import { issueProof, preparePurchase } from '../../../service/testing/service.ts'
 import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { testCommand } from '../testing/command.ts'
 import { openMarket } from '../testing/market.ts'
@@ -58,6 +59,15 @@ test('A closed output pipe hides no payment, and a full disk is reported', async
   assert.deepEqual([full.code, message.test(full.errors)], [1, true], full.errors)
   const unsaved = await run(`node ${program} pay ${merchant.url} > /dev/full`)
   assert.deepEqual([unsaved.code, /charged \(transaction/.test(unsaved.errors)], [7, true], unsaved.errors)
+})
+
+test('All of standard input is read, not just its first line', async (context) => {
+  const purchase = await preparePurchase(service)
+  const proof = JSON.stringify(await issueProof(service, purchase, '4.00'), null, 2)
+  const line = `echo '${proof}' | node ${program} payments authorize --merchant ${purchase.merchantDomain} --amount 4.00`
+  const { code, output, errors } = await start(context, ['bash', '-c', line]).ended
+  assert.deepEqual([code, errors], [0, ''])
+  assert.match(output, /^nonce +[\w-]+\nstatus +authorized\n/)
 })
 
 test('A closed pipe for errors ends no command: pay pays, delivers, and keeps its exit code', async (context) => {

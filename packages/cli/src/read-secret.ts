@@ -5,6 +5,9 @@ import { CommandError } from './exit-codes.ts'
 /** No secret is longer; longer input is something else. */
 const maxLength = 4_096
 
+/** Far more than a proof has. */
+const maxInputLength = 65_536
+
 const enter = new Set(['\r', '\n', '\u0004'])
 const rubout = new Set(['\u007f', '\b'])
 const interrupt = '\u0003'
@@ -31,6 +34,17 @@ export async function readSecret({ stdin, stderr }: Streams, question: string): 
     stdin.pause()
     stderr.write('\n')
   }
+}
+
+/** All of standard input, up to a limit, after a question at a terminal. */
+export async function readInput({ stdin, stderr }: Streams, question: string): Promise<string> {
+  if (stdin.isTTY) stderr.write(`${question}, then Ctrl-D:\n`)
+  let text = ''
+  for await (const chunk of stdin.setEncoding('utf8') as AsyncIterable<string>) {
+    text += chunk
+    if (text.length > maxInputLength) throw new CommandError('standard input is too long', 'usage')
+  }
+  return text
 }
 
 function readTyped(stdin: ReadStream): Promise<string> {

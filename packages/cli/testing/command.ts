@@ -49,6 +49,7 @@ export function testCommand(
       overwrite: () => assert.fail('nobody watches'),
       exitWith: () => assert.fail('the exit code is what runPurser resolves to'),
       readSecret: () => assert.fail('no secret is at hand'),
+      readInput: () => assert.fail('there is no input'),
       canAsk: false,
       interruption: () => new AbortController().signal,
       now: Date.now,

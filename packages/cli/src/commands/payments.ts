@@ -1,9 +1,13 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+
 import { Command } from '@commander-js/extra-typings'
-import type { Authorization, Captured, Proof } from '@purser/client'
+import type { Authorization, Captured, NotAuthorized, Proof } from '@purser/client'
 
 import { connect } from '../connection.ts'
 import { CommandError, exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
+import { mayBe } from '../may-exist.ts'
 import { amountCell, statusCell, timeCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
@@ -21,6 +25,14 @@ const captureColumns: readonly Column<Captured>[] = [
   { title: 'charged', cell: ({ amount }) => `${amountCell(amount)} USDC` },
 ]
 
+const refusalColumns: readonly Column<NotAuthorized>[] = [
+  { title: 'refused', cell: ({ reason }) => reason },
+  { title: 'detail', cell: ({ reason }) => (reason === 'nonce_reused' ? reusedWords : '-') },
+]
+
+const reusedWords =
+  'The proof was authorized or charged before. If that was your own call and its answer was lost, repeat it with its --idempotency-key, or capture or void the payment; otherwise deliver nothing.'
+
 export function paymentsCommand(io: Io) {
   return new Command('payments')
     .summary('authorize, capture and void payments, as their merchant')
@@ -33,30 +45,30 @@ function authorizeCommand(io: Io) {
   return clientCommand('authorize')
     .summary('reserve the amount of a proof without charging it')
     .description(
-      'Reads a proof from standard input, as JSON in one line, verifies it and reserves its amount until a deadline. Capture or void it before then. The exit code is 3 if the proof is refused.',
+      'Reads a proof from --proof or standard input, as JSON or as it arrives in X-Payment-Proof, verifies it and reserves its amount until a deadline. Capture or void it before then. The exit code is 3 if the proof is refused.',
     )
     .requiredOption('--merchant <domain>', 'domain under which you collect')
     .requiredOption('--amount <amount>', 'expected amount in USDC, exactly as in the proof', parseAmount)
+    .option('--proof <file>', 'file with the proof; by default standard input')
     .option(
       '--capture-seconds <count>',
       'seconds until the deadline, at most what the mandate allows',
       parseCount,
     )
     .option('--idempotency-key <key>', 'for a retry: the same key gets the same answer')
-    .action(async (options) => {
+    .action(async ({ idempotencyKey = crypto.randomUUID(), ...options }) => {
       const { payments } = await connect(options, io)
-      const proof = parseProof(await io.readSecret('Proof'))
-      const decision = await payments.authorize(
-        {
-          proof,
-          merchant_domain: options.merchant,
-          expected_amount: options.amount,
-          ...(options.captureSeconds !== undefined && { capture_seconds: options.captureSeconds }),
-        },
-        { signal: io.interruption(), idempotencyKey: options.idempotencyKey },
-      )
+      const request = {
+        proof: await readProof(options.proof, io),
+        merchant_domain: options.merchant,
+        expected_amount: options.amount,
+        ...(options.captureSeconds !== undefined && { capture_seconds: options.captureSeconds }),
+      }
+      const decision = await payments
+        .authorize(request, { signal: io.interruption(), idempotencyKey })
+        .catch(mayBe('authorized', idempotencyKey, io))
       if (decision.authorized) return showRecord(authorizationColumns, decision.authorization, options, io)
-      showRecord([{ title: 'refused', cell: ({ reason }) => reason }], decision, options, io)
+      showRecord(refusalColumns, decision, options, io)
       io.exitWith(exitCodes.denied)
     })
 }
@@ -67,10 +79,12 @@ function captureCommand(io: Io) {
     .argument('<nonce>')
     .option('--amount <amount>', 'amount in USDC; all of it by default. The rest is released', parseAmount)
     .option('--idempotency-key <key>', 'for a retry: the same key gets the same answer')
-    .action(async (nonce, { amount, idempotencyKey, ...options }) => {
+    .action(async (nonce, { amount, idempotencyKey = crypto.randomUUID(), ...options }) => {
       const { payments } = await connect(options, io)
       const call = { signal: io.interruption(), idempotencyKey }
-      const captured = await payments.capture(nonce, amount === undefined ? {} : { amount }, call)
+      const captured = await payments
+        .capture(nonce, amount === undefined ? {} : { amount }, call)
+        .catch(mayBe('charged', idempotencyKey, io))
       showRecord(captureColumns, captured, options, io)
     })
 }
@@ -86,11 +100,22 @@ function voidCommand(io: Io) {
     })
 }
 
-/** The service checks its fields. */
-function parseProof(text: string): Proof {
+/** The proof in a file or standard input: JSON or base64url of it, in any number of lines. The service checks its fields. */
+async function readProof(file: string | undefined, io: Io): Promise<Proof> {
+  const input = file === undefined ? await io.readInput('Proof') : readText(resolve(io.folder, file))
+  const text = input.replaceAll(/[\r\n]/g, '').trim()
   try {
-    return JSON.parse(text) as Proof
+    return JSON.parse(text.startsWith('{') ? text : Buffer.from(text, 'base64url').toString('utf8')) as Proof
   } catch {
-    throw new CommandError('standard input has no proof: pass it as JSON in one line', 'usage')
+    throw new CommandError(`${file ?? 'standard input'} has no proof: pass it as JSON or base64url`, 'usage')
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    throw new CommandError(`${path} cannot be read (${code})`, 'usage')
   }
 }

@@ -1,13 +1,13 @@
 import { Command, Option, type OptionValues } from '@commander-js/extra-typings'
-import { ApiError, type Transaction, type TransactionsQuery } from '@purser/client'
+import type { Transaction, TransactionsQuery } from '@purser/client'
 
 import { connect } from '../connection.ts'
 import { amountCell, metadataCell, optionalCell, statusCell, timeCell } from '../output/cells.ts'
-import { harmless } from '../output/harmless.ts'
 import { saveCsv } from '../output/save-csv.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
+import { mayBe } from '../may-exist.ts'
 import { transactionStatuses } from '../vocabularies.ts'
 import { clientCommand, collectMetadata, listCommand, parseAmount } from './client-command.ts'
 import { followItems, followOption, intervalOption } from './follow-items.ts'
@@ -160,17 +160,7 @@ function refundCommand(io: Io) {
       const { transactions } = await connect(options, io)
       const body = { amount, ...(reason !== undefined && { reason }) }
       const call = { signal: io.interruption(), idempotencyKey }
-      const refund = await transactions.refund(id, body, call).catch((error: unknown) => {
-        const isCertain = error instanceof ApiError && error.status < 500
-        if (!isCertain) io.printError(mayBeRefunded(idempotencyKey))
-        throw error
-      })
+      const refund = await transactions.refund(id, body, call).catch(mayBe('refunded', idempotencyKey, io))
       showRecord(recordColumns, refund, options, io)
     })
-}
-
-function mayBeRefunded(idempotencyKey: string): string {
-  return harmless(
-    `It may have been refunded; repeat it with --idempotency-key ${idempotencyKey}, and it is refunded once.`,
-  )
 }
