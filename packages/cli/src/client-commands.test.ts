@@ -21,6 +21,7 @@ import {
   startTestService,
 } from '../../../service/testing/service.ts'
 import { testCommand, words } from '../testing/command.ts'
+import { startLossyProxy } from '../testing/pass-on.ts'
 
 const service = await startTestService({ after })
 const prepared = await prepareRoleKeys(service)
@@ -104,13 +105,44 @@ test('evaluate --dry-run gives the same answer and records nothing', async (cont
   assert.equal(denied.code, 3)
   assert.match(
     denied.output,
-    /^decision +denied\nreason +amount_exceeds_per_transaction_limit\ndetail +11\.00 is more than the mandate allows per payment; .*\n[^]*^left +100\.00 USDC\n/m,
+    /^decision +denied\nreason +amount_exceeds_per_transaction_limit\ndetail +11\.00 > 10\.00, the limit per payment\.\n[^]*^left +100\.00 USDC\n/m,
   )
   const allowed = await purser('evaluate', ...payment, '--amount', '1.00')
   assert.match(allowed.output, /^decision +approved\nreason +within_policy\nagent /)
   const report = JSON.parse((await purser('evaluate', ...payment, '--amount', '11.00', '--json')).output)
   assert.equal(report.authorized, false)
+  assert.match(report.reason_detail, /^11\.00 > 10\.00, /)
+  const edited = await purser('mandates', 'edit', purchase.mandateId, '--limit', '3.00/day')
+  assert.equal(edited.code, 0, edited.errors)
+  const over = await purser('evaluate', ...payment, '--amount', '4.00')
+  assert.match(
+    over.output,
+    /^reason +velocity_limit_exceeded\ndetail +0\.00 committed \+ 4\.00 > 3\.00, .*\nlimit +limit_\w+ of mandate_/m,
+  )
+  const { limit } = JSON.parse((await purser('evaluate', ...payment, '--amount', '4.00', '--json')).output)
+  assert.equal(limit.max, '3.00')
   assert.deepEqual(await json(context, 'transactions', 'list', '--agent', purchase.agentId), [])
+  const merchant = command(context, prepared.keys.merchant)
+  const asMerchant = await merchant.purser('evaluate', ...payment, '--amount', '4.00')
+  assert.equal(asMerchant.code, 3, asMerchant.errors)
+  assert.match(asMerchant.output, /^decision +denied\nreason +velocity_limit_exceeded\nagent /)
+})
+
+test('An evaluation whose answer is lost is recorded once, and says that it may have been', async (context) => {
+  const proxy = await startLossyProxy(context, service)
+  const { purser } = testCommand(context, { PURSER_URL: proxy.url, PURSER_API_KEY: service.sandboxKey })
+  const { agentId, mandateId, resourceUrl } = await preparePurchase(service)
+  const payment = `--agent ${agentId} --mandate ${mandateId} --amount 1.00 --resource ${resourceUrl}`
+  const lost = await purser('evaluate', ...words(payment), '--merchant', merchantDomain)
+  assert.deepEqual([lost.code, lost.output], [6, ''])
+  assert.match(
+    lost.errors,
+    new RegExp(
+      `^It may have been recorded: see purser transactions list --mandate ${mandateId} before `,
+      'm',
+    ),
+  )
+  assert.equal((await json(context, 'transactions', 'list', '--agent', agentId)).length, 1)
 })
 
 test('Allowed resources, binding categories and metadata are set, shown and filtered by', async (context) => {

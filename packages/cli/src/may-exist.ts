@@ -7,10 +7,14 @@ import { harmless } from './output/harmless.ts'
  * Says on standard error that a record may have been created although no answer came, and rethrows the error. A
  * creation is not retried, and repeating the command would create a second record, such as a second budget.
  */
-export function mayExist(list: string, { calledAs, printError }: Pick<Io, 'calledAs' | 'printError'>) {
+export function mayExist(
+  list: string,
+  { calledAs, printError }: Pick<Io, 'calledAs' | 'printError'>,
+  done = 'created',
+) {
   return (error: unknown): never => {
     if (!isCertain(error))
-      printError(`It may have been created: see ${calledAs} ${list} before you repeat this.`)
+      printError(harmless(`It may have been ${done}: see ${calledAs} ${list} before you repeat this.`))
     throw error
   }
 }

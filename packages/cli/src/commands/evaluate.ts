@@ -1,12 +1,19 @@
-import type { AgentReport, Approval, Denial } from '@purser/client'
+import {
+  PermissionError,
+  type AgentReport,
+  type Approval,
+  type Denial,
+  type ProposedPayment,
+  type Purser,
+} from '@purser/client'
 
 import { connect } from '../connection.ts'
-import { denialWords } from '../denial-text.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { listCell, optionalCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
+import { mayExist } from '../may-exist.ts'
 import { clientCommand, collectMetadata, parseAmount } from './client-command.ts'
 
 const decisionColumns: readonly Column<Approval | Denial>[] = [
@@ -18,6 +25,9 @@ const decisionColumns: readonly Column<Approval | Denial>[] = [
   { title: 'detail', cell: ({ reason_detail }) => optionalCell(reason_detail) },
   { title: 'transaction', cell: ({ transaction_id }) => optionalCell(transaction_id) },
 ]
+
+/** The report of verify-agent, with the reason of a denial. */
+type DryReport = AgentReport & Partial<Pick<Denial, 'reason_detail' | 'limit' | 'budget'>>
 
 const reportDecision: readonly Column<AgentReport>[] = [
   {
@@ -61,31 +71,53 @@ export function evaluateCommand(io: Io) {
         ...(options.category !== undefined && { category: options.category }),
       }
       if (options.dryRun) {
-        const report = await purser.verifyAgent(payment, call)
-        const columns = [
-          ...reportDecision,
-          ...detailOf(report, { ...options, calledAs: io.calledAs }),
-          ...reportFacts,
-        ]
-        showRecord(columns, report, options, io)
+        const report = await dryRun(purser, payment, call)
+        showRecord([...reportDecision, ...whyColumns(report), ...reportFacts], report, options, io)
         if (!report.authorized) io.exitWith(exitCodes.denied)
         return
       }
-      const answer = await purser.policy.evaluate(
-        { ...payment, ...(options.metadata && { metadata: options.metadata }) },
-        call,
+      const body = { ...payment, ...(options.metadata && { metadata: options.metadata }) }
+      const list = `transactions list --mandate ${options.mandate}`
+      // A retry would be recorded as another evaluation.
+      const answer = await purser.policy
+        .evaluate(body, { ...call, maxRetries: 0 })
+        .catch(mayExist(list, io, 'recorded'))
+      showRecord(
+        [...decisionColumns, ...limitColumn(answer.decision === 'denied' ? answer.limit : undefined)],
+        answer,
+        options,
+        io,
       )
-      showRecord(decisionColumns, answer, options, io)
       if (answer.decision !== 'approved') io.exitWith(exitCodes.denied)
     })
 }
 
-/** Why it would be denied, as a sentence; empty if it would be approved. */
-function detailOf(
-  { reason_code: code, mandate: { remaining_budget: left, currency } }: AgentReport,
-  asked: Omit<Parameters<typeof denialWords>[1], 'left'>,
-): Column<AgentReport>[] {
-  if (code === 'within_policy') return []
-  const words = denialWords(code, { ...asked, left: `${left} ${currency}` })
-  return [{ title: 'detail', cell: () => words }]
+/** Why it is denied; no columns if it is approved, or if only the code is known. */
+function whyColumns({ reason_detail: detail, limit }: DryReport): Column<DryReport>[] {
+  if (detail === undefined) return []
+  return [{ title: 'detail', cell: () => detail }, ...limitColumn(limit)]
+}
+
+/** The limit that refuses a payment, if one does. */
+function limitColumn(limit: Denial['limit']): Column<unknown>[] {
+  return limit ? [{ title: 'limit', cell: () => `${limit.id} of ${limit.scope_id}` }] : []
+}
+
+async function dryRun(
+  purser: Purser,
+  payment: ProposedPayment,
+  call: { readonly signal: AbortSignal },
+): Promise<DryReport> {
+  const report = await purser.verifyAgent(payment, call)
+  if (report.authorized) return report
+  try {
+    const evaluation = await purser.policy.evaluate({ ...payment, dry_run: true }, call)
+    if (evaluation.decision === 'approved') return report
+    const { reason_detail, limit, budget } = evaluation
+    return { ...report, reason_detail, ...(limit && { limit }), ...(budget && { budget }) }
+  } catch (error) {
+    // A merchant is told only the code.
+    if (error instanceof PermissionError) return report
+    throw error
+  }
 }
