@@ -355,6 +355,27 @@ test('A list says if there are more items, and an empty list says so', async (co
   assert.equal((await purser('audit', '--subject', 'nobody', '--json')).output, '[]')
 })
 
+test('A filter refuses the id of something else, without a request', async (context) => {
+  const { purser } = testCommand(context, { PURSER_URL: 'http://127.0.0.1:9', PURSER_API_KEY: 'any' })
+  const rows: readonly (readonly [string, RegExp])[] = [
+    [
+      'transactions list --mandate agent_1',
+      /'agent_1' is invalid\. It is the id of an agent, not of a mandate\.$/m,
+    ],
+    ['transactions list --agent mandate_1', /It is the id of a mandate, not of an agent\.$/m],
+    ['transactions export --agent acct_1', /It is the id of an account, not of an agent\.$/m],
+    ['mandates list --agent key_1', /It is the id of an API key, not of an agent\.$/m],
+    ['evaluate --agent mandate_1', /It is the id of a mandate, not of an agent\.$/m],
+    ['approvals list --mandate approval_1', /It is the id of an approval, not of a mandate\.$/m],
+  ]
+  for (const [line, expected] of rows) {
+    const { code, output, errors } = await purser(...words(line))
+    assert.deepEqual([code, output], [2, ''], line)
+    assert.match(errors, expected)
+  }
+  assert.equal((await purser(...words('transactions list --mandate another'))).code, 6, 'not of a known kind')
+})
+
 test('A list longer than a page is shown completely', async (context) => {
   const key = await otherAccount('idp_many')
   const { purser } = command(context, key)

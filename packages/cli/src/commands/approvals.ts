@@ -8,7 +8,7 @@ import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { approvalStatuses } from '../vocabularies.ts'
-import { clientCommand, listCommand } from './client-command.ts'
+import { clientCommand, listCommand, parseIdOf } from './client-command.ts'
 import { limitsCell } from './limit-options.ts'
 import { listItems } from './list-items.ts'
 
@@ -106,7 +106,7 @@ function listApprovalsCommand(io: Io) {
         .choices([...approvalStatuses, 'all'])
         .default('pending'),
     )
-    .option('--mandate <mandate-id>', 'only those under this mandate')
+    .option('--mandate <mandate-id>', 'only those under this mandate', parseIdOf('mandate'))
     .action(async (options) => {
       const { approvals } = await connect(options, io)
       const filter = {

@@ -35,6 +35,34 @@ export function parseCount(text: string): number {
   return count
 }
 
+/** What an id names, by its prefix. */
+const namedBy = {
+  acct: 'an account',
+  agent: 'an agent',
+  approval: 'an approval',
+  budget: 'a budget',
+  event: 'an event',
+  key: 'an API key',
+  limit: 'a limit',
+  mandate: 'a mandate',
+  seller: 'a seller',
+  session: 'a session',
+  stop: 'a stop',
+  txn: 'a transaction',
+}
+
+/**
+ * Parses the id of an agent or a mandate where the service would just find nothing for another one. An id without a
+ * known prefix may be one. Throws an error that the parser reports as wrong usage.
+ */
+export function parseIdOf(kind: 'agent' | 'mandate') {
+  return (text: string): string => {
+    const named = Object.entries(namedBy).find(([prefix]) => text.startsWith(`${prefix}_`))?.[1]
+    if (named === undefined || named === namedBy[kind]) return text
+    throw new InvalidArgumentError(`It is the id of ${named}, not of ${namedBy[kind]}.`)
+  }
+}
+
 /** An amount in USDC. Throws an error that the parser reports as wrong usage. */
 export function parseAmount(text: string): string {
   if (isAmount(text)) return text

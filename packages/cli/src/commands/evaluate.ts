@@ -14,7 +14,7 @@ import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { mayExist } from '../may-exist.ts'
-import { clientCommand, collectMetadata, parseAmount } from './client-command.ts'
+import { clientCommand, collectMetadata, parseAmount, parseIdOf } from './client-command.ts'
 
 const decisionColumns: readonly Column<Approval | Denial>[] = [
   {
@@ -51,8 +51,8 @@ export function evaluateCommand(io: Io) {
     .description(
       'Runs every policy check on a payment and records the decision as a transaction; nothing is paid or held. With --dry-run nothing is recorded either. The exit code is 3 if the payment is denied.',
     )
-    .requiredOption('--agent <agent-id>', 'agent that would pay')
-    .requiredOption('--mandate <mandate-id>', 'mandate that it would pay from')
+    .requiredOption('--agent <agent-id>', 'agent that would pay', parseIdOf('agent'))
+    .requiredOption('--mandate <mandate-id>', 'mandate that it would pay from', parseIdOf('mandate'))
     .requiredOption('--merchant <domain>', 'domain of the seller')
     .requiredOption('--amount <amount>', 'amount in USDC, such as 4.00', parseAmount)
     .requiredOption('--resource <url>', 'URL to be paid for')

@@ -8,7 +8,14 @@ import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { backtestCommand } from './backtest.ts'
-import { clientCommand, collect, collectMetadata, listCommand, parseAmount } from './client-command.ts'
+import {
+  clientCommand,
+  collect,
+  collectMetadata,
+  listCommand,
+  parseAmount,
+  parseIdOf,
+} from './client-command.ts'
 import { approvalOf, editCommand, parseApprovers } from './edit-mandate.ts'
 import { collectLimits, limitHelp, limitsCell, usageCell } from './limit-options.ts'
 import { listItems, pageSize } from './list-items.ts'
@@ -164,7 +171,7 @@ function createCommand(io: Io) {
 function listMandatesCommand(io: Io) {
   return listCommand('list')
     .summary('list mandates, newest first')
-    .option('--agent <agent-id>', 'only those of this agent')
+    .option('--agent <agent-id>', 'only those of this agent', parseIdOf('agent'))
     .option('--metadata <name=text>', 'only those with this text; repeatable', collectMetadata)
     .action(async (options) => {
       const purser = await connect(options, io)

@@ -9,7 +9,7 @@ import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { mayBe } from '../may-exist.ts'
 import { transactionStatuses } from '../vocabularies.ts'
-import { clientCommand, collectMetadata, listCommand, parseAmount } from './client-command.ts'
+import { clientCommand, collectMetadata, listCommand, parseAmount, parseIdOf } from './client-command.ts'
 import { followItems, followOption, intervalOption } from './follow-items.ts'
 import { listItems } from './list-items.ts'
 import { parsePastTime } from './when.ts'
@@ -95,8 +95,8 @@ function withFilters<Args extends unknown[], Options extends OptionValues, Globa
   { now }: Io,
 ) {
   return command
-    .option('--agent <agent-id>', 'only those of this agent')
-    .option('--mandate <mandate-id>', 'only those under this mandate')
+    .option('--agent <agent-id>', 'only those of this agent', parseIdOf('agent'))
+    .option('--mandate <mandate-id>', 'only those under this mandate', parseIdOf('mandate'))
     .addOption(new Option('--status <status>', 'only those with this status').choices(transactionStatuses))
     .option('--merchant <domain>', 'only those with this merchant')
     .option('--metadata <name=text>', 'only those with this text; repeatable', collectMetadata)
