@@ -289,9 +289,19 @@ test('If the goods cannot be written, pay exits with 7 and reports what was char
   const write = () => Promise.reject(error)
   const { code, errors } = await purserWith({ write }, 'pay', merchant.url)
   assert.equal(code, 7, errors)
-  assert.match(errors, /\nThe payment was charged \(transaction txn_\w+\)/)
+  const charged =
+    /\nThe payment was charged \(transaction txn_\w+\) and the goods arrived, but they could not be saved\.\n/
+  assert.match(errors, charged)
+  assert.match(errors, /\nRunning it again pays again: it had no --purchase-id\.\n/)
+  assert.doesNotMatch(errors, /contact/)
   assert.match(errors, /\npurser pay: the body could not be written \(ENOSPC: .*\)\.$/)
   assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
+  const named = ['pay', merchant.url, '--purchase-id', 'report-9']
+  const unsaved = await purserWith({ write }, ...named)
+  assert.match(unsaved.errors, charged)
+  assert.match(unsaved.errors, /\nRun it again with the same --purchase-id: /)
+  assert.equal((await purserWith({}, ...named)).output, '{"data":[1,2,3]}')
+  assert.deepEqual(await sums(), { spent: '8.00', held: '0.00' })
 })
 
 test('After an interrupted response, the same purchase fills the same --output', async (context) => {

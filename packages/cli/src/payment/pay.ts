@@ -241,10 +241,11 @@ async function explainFailure(
   if (nonce !== undefined) {
     // Ctrl-C ends the command without waiting.
     const proof = isInterrupted ? undefined : await lookUp(client, nonce)
-    printError(harmlessLines(proofWords(proof, { nonce }, io)))
-    if (isInterrupted) return interruption().reason
     const isUncertain = error instanceof PaymentUncertainError
-    const why = isUncertain ? whyNoGoods(error, url) : unsavedWords(error)
+    const unsaved = isUncertain ? undefined : unsavedWords(error)
+    printError(harmlessLines(proofWords(proof, { nonce, isSaved: unsaved === undefined }, io)))
+    if (isInterrupted) return interruption().reason
+    const why = isUncertain ? whyNoGoods(error, url) : unsaved
     if (why !== undefined) {
       const response = isUncertain ? error.response : undefined
       const amount = isUncertain ? error.amount : (decision?.challenge?.amount ?? '')
@@ -265,6 +266,8 @@ async function explainFailure(
         printError(
           'Run it again with the same --purchase-id: the same payment continues, and is charged once.',
         )
+      } else if (unsaved !== undefined) {
+        printError('Running it again pays again: it had no --purchase-id.')
       }
       return new CommandError(why, failureExits[outcome])
     }

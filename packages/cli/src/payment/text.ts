@@ -77,10 +77,10 @@ function merchantOf({ receipt, resource }: PaymentResult, decision: PaymentDecis
   return receipt?.merchant_domain ?? decision?.challenge?.merchant_domain ?? new URL(resource).hostname
 }
 
-/** The state of the money if a purchase failed after its proof was issued. */
+/** The state of the money if a purchase failed after its proof was issued. `isSaved` is false if the goods could not be written. */
 export function proofWords(
   proof: ProofRecord | undefined,
-  { nonce }: { readonly nonce: string },
+  { nonce, isSaved }: { readonly nonce: string; readonly isSaved: boolean },
   { calledAs }: Pick<Io, 'calledAs'>,
 ): string {
   if (!proof) {
@@ -88,6 +88,9 @@ export function proofWords(
   }
   switch (proof.status) {
     case 'captured':
+      if (!isSaved) {
+        return `The payment was charged (transaction ${proof.transaction_id}) and the goods arrived, but they could not be saved.`
+      }
       return `The payment was charged (transaction ${proof.transaction_id}), but the goods did not arrive: contact ${new URL(proof.resource).host}.`
     case 'open':
       return `Nothing has been charged yet. The proof ${nonce} holds ${proof.amount} ${proof.currency} until ${proof.expires_at}.`
