@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
-import { issueProof, merchantDomain, preparePurchase } from '../../../service/testing/service.ts'
+import { issueProof, merchantDomain, preparePurchase, verifyProof } from '../../../service/testing/service.ts'
 import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { testCommand, words } from '../testing/command.ts'
 import { startLossyProxy } from '../testing/pass-on.ts'
@@ -62,6 +62,18 @@ test('A proof is read from a file or from standard input, as JSON or as it is in
   const empty = await purserWith({ readInput: async () => '' }, ...authorize)
   assert.equal(empty.code, 2)
   assert.match(empty.errors, /^standard input has no proof: /)
+})
+
+test('A payment shows its order and what has been refunded of it', async (context) => {
+  const { purser } = testCommand(context, { PURSER_URL: service.url, PURSER_API_KEY: service.sandboxKey })
+  const { agentId, mandateId, resourceUrl } = await preparePurchase(service)
+  const request = { agent_id: agentId, mandate_id: mandateId, amount: '4.00', resource_url: resourceUrl }
+  const issued = await service.call('POST', '/v1/payments/proof', { body: { ...request, order_id: 'A-17' } })
+  const { transaction_id: id } = (await verifyProof(service, issued.body.proof)).body
+  const before = await purser('transactions', 'show', id)
+  assert.match(before.output, /^order +A-17\nrefunded +0\.00 USDC\nrefund of +-\n[^]*^mandate version +1\n/m)
+  await purser('transactions', 'refund', id, '--amount', '1.50')
+  assert.match((await purser('transactions', 'show', id)).output, /^refunded +1\.50 USDC\n/m)
 })
 
 function wrap(text: string): string {

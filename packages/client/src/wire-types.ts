@@ -1285,6 +1285,8 @@ export interface NamedTransaction {
   order_id: string | null
   /** The payment that was refunded; null unless this is a refund. */
   refund_of: string | null
+  /** What has been refunded of a payment so far, in USDC, `0.00` for nothing; null unless its status is `paid`. */
+  refunded_total: string | null
   /** When the payment, the refund or the decision was made. */
   created_at: string
   /** Number of the version of the mandate that the proof was issued under, or that was evaluated; null if the mandate is unknown. */
@@ -2336,6 +2338,8 @@ export interface Transaction {
   order_id: string | null
   /** The payment that was refunded; null unless this is a refund. */
   refund_of: string | null
+  /** What has been refunded of a payment so far, in USDC, `0.00` for nothing; null unless its status is `paid`. */
+  refunded_total: string | null
   /** When the payment, the refund or the decision was made. */
   created_at: string
   /** Number of the version of the mandate that the proof was issued under, or that was evaluated; null if the mandate is unknown. */

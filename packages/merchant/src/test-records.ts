@@ -210,6 +210,7 @@ function refundOf(
     reason_detail: reason ?? null,
     order_id: null,
     refund_of: transactionId,
+    refunded_total: null,
     created_at: new Date(nowMs).toISOString(),
     mandate_version: null,
     metadata: {},

@@ -49,6 +49,10 @@ export const Transaction = Type.Object({
     'Order that it pays, or whose payment it refunds; null for none.',
   ),
   refund_of: described(Nullable(Id), 'The payment that was refunded; null unless this is a refund.'),
+  refunded_total: described(
+    Nullable(AmountText),
+    'What has been refunded of a payment so far, in USDC, `0.00` for nothing; null unless its status is `paid`.',
+  ),
   created_at: described(Timestamp, 'When the payment, the refund or the decision was made.'),
   mandate_version: described(
     Nullable(Type.Integer({ minimum: 1 })),

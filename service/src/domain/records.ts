@@ -219,6 +219,8 @@ export interface Transaction extends Scope {
   readonly reasonDetail: string | null
   /** The refunded payment; null unless it is a refund. */
   readonly refundOf: string | null
+  /** What was refunded of a payment so far, as text; null unless it is one. */
+  readonly refundedText: string | null
   /** The order of a payment or refund; null for none. */
   readonly orderId: string | null
   /** Whether an agent of the account has paid it, or was refunded; false for decisions. */

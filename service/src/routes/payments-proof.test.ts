@@ -293,6 +293,7 @@ for (const { title, reasonCode, prepare = mandateOf({}), amount } of refusals) {
       reason_detail: detail,
       order_id: null,
       refund_of: null,
+      refunded_total: null,
       created_at: '2026-11-20T12:00:00.000Z',
       mandate_version: recorded.mandate_version,
       metadata: {},

@@ -196,6 +196,7 @@ test('A verification marks the nonce used, spends, records one paid transaction 
     reason_detail: null,
     order_id: null,
     refund_of: null,
+    refunded_total: '0.00',
     mandate_version: 1,
     metadata: {},
     created_at: new Date(testStartMs + 1_000).toISOString(),

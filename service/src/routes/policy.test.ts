@@ -53,6 +53,7 @@ test('evaluate records a transaction with its outcome; it spends and holds nothi
     reason_detail: null,
     order_id: null,
     refund_of: null,
+    refunded_total: null,
     created_at: '2026-11-20T12:00:00.000Z',
     mandate_version: 1,
     metadata: {},

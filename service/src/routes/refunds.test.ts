@@ -52,6 +52,12 @@ for (const role of ['merchant', 'owner', 'operator'] as const) {
     const [row] = readCsv(csv.text)
     assert.deepEqual([row?.['status'], row?.['amount'], row?.['refund_of']], ['refunded', '1.50', id])
     assert.deepEqual((await service.call('GET', `/v1/transactions/${body.id}`)).body, body)
+    const refundedOf = async (one: string) =>
+      (await service.call('GET', `/v1/transactions/${one}`, { key: keys[role] })).body
+        .refunded_total as unknown
+    assert.deepEqual([await refundedOf(id), await refundedOf(body.id)], ['1.50', null])
+    await refund(id, { amount: '0.5' }, { key: keys[role] })
+    assert.equal(await refundedOf(id), '2.00')
   })
 }
 

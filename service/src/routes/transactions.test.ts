@@ -40,7 +40,7 @@ test('Transactions are listed newest first, each with all its fields [transactio
   assert.deepEqual(idsOf(answer), all)
   assert.equal(answer.headers.get('link'), null)
   const fields =
-    'id status agent_id mandate_id amount currency resource_url merchant_domain seller_id category reason_code reason_detail order_id refund_of created_at mandate_version metadata'
+    'id status agent_id mandate_id amount currency resource_url merchant_domain seller_id category reason_code reason_detail order_id refund_of refunded_total created_at mandate_version metadata'
   for (const transaction of answer.body) assert.deepEqual(Object.keys(transaction), fields.split(' '))
 })
 
@@ -65,6 +65,7 @@ test('A single transaction is the same as in the list [transaction.fields]', asy
     reason_detail: null,
     order_id: null,
     refund_of: null,
+    refunded_total: '0.00',
     created_at: '2026-11-20T12:00:00.000Z',
     mandate_version: 1,
     metadata: {},

@@ -86,6 +86,7 @@ export function toWire(transaction: Transaction): WireTransaction {
     reason_detail: transaction.reasonDetail,
     order_id: transaction.orderId,
     refund_of: transaction.refundOf,
+    refunded_total: transaction.refundedText,
     created_at: toTimestamp(transaction.createdAtMs),
     mandate_version: transaction.mandateVersion,
     metadata: { ...transaction.metadata },

@@ -126,6 +126,7 @@ storeConformance(({ open, openEmpty }) => {
         reasonDetail: null,
         orderId: null,
         refundOf: null,
+        refundedText: '0.00',
         isExpense: true,
         isRevenue: true,
         createdAtMs: ledger.clock.nowMs,

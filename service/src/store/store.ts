@@ -385,6 +385,7 @@ export interface ProposedTransaction extends Omit<
   | 'reasonCode'
   | 'reasonDetail'
   | 'refundOf'
+  | 'refundedText'
   | 'orderId'
   | 'isExpense'
   | 'isRevenue'

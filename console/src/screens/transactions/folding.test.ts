@@ -22,6 +22,7 @@ const model: NamedTransaction = {
   reason_code: null,
   reason_detail: null,
   refund_of: null,
+  refunded_total: null,
   order_id: null,
   created_at: '2026-11-20T12:00:00Z',
   mandate_version: 1,

@@ -48,9 +48,19 @@ const recordColumns: readonly Column<Transaction>[] = [
   { title: 'category', cell: ({ category }) => optionalCell(category) },
   reason,
   { title: 'detail', cell: ({ reason_detail }) => optionalCell(reason_detail) },
+  { title: 'order', cell: ({ order_id }) => optionalCell(order_id) },
+  {
+    title: 'refunded',
+    cell: ({ refunded_total: refunded, currency }) =>
+      refunded === null ? '-' : `${amountCell(refunded)} ${currency}`,
+  },
   { title: 'refund of', cell: ({ refund_of }) => optionalCell(refund_of) },
   { title: 'agent', cell: ({ agent_id }) => agent_id },
   { title: 'mandate', cell: ({ mandate_id }) => mandate_id },
+  {
+    title: 'mandate version',
+    cell: ({ mandate_version: version }) => (version === null ? '-' : String(version)),
+  },
   { title: 'seller', cell: ({ seller_id }) => optionalCell(seller_id) },
   { title: 'metadata', cell: ({ metadata }) => metadataCell(metadata) },
 ]

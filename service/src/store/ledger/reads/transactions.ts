@@ -3,6 +3,7 @@ import type { TransactionStatus } from '@purser/wire/transactions'
 
 import { normalizeHostName } from '../../../domain/host-name.ts'
 import { idsFrom, timeOfId, timeOfNonce } from '../../../domain/id-time.ts'
+import { formatSum, type MicroUsdc } from '../../../domain/money.ts'
 import type { Scope, Transaction } from '../../../domain/records.ts'
 import { idBytes } from '../../../domain/type-id.ts'
 import type { ConsoleFilter, ConsoleReads } from '../../console/store.ts'
@@ -412,6 +413,7 @@ function toTransaction(
       amountText: refund ? refund.amountText : capturedTextOf(payment),
       reasonDetail: refund?.reason ?? null,
       refundOf: refund ? payment.transactionId : null,
+      refundedText: refund ? null : formatSum(payment.refundedMicro ?? (0n as MicroUsdc)),
       orderId: payment.orderId,
       isExpense: !isOfOther,
       isRevenue: payment.sellerAccountId === entry.accountId,
@@ -452,6 +454,7 @@ function commonOf(
     reasonCode: null,
     reasonDetail: null,
     refundOf: null,
+    refundedText: null,
     orderId: null,
     isExpense: false,
     isRevenue: false,
