@@ -39,10 +39,12 @@ export interface McpServerOptions {
 const defaultAskTimeoutMs = 5 * 60_000
 
 /**
- * An MCP server with the tools of a wallet. The caller connects a transport.
+ * An MCP server with the tools of a wallet. The caller connects a transport. Throws a `PurserError` if `askAbove` is no
+ * amount.
  *
  * @example
- * await createMcpServer({ apiKey, url }).connect(new StdioServerTransport())
+ * const wallet = openWallet({ apiKey, url })
+ * serveStdio(() => createMcpServer(wallet, { askAbove: '10.00' }))
  */
 export function createMcpServer(wallet: Wallet, options: McpServerOptions = {}): McpServer {
   const { askAbove } = options

@@ -35,10 +35,11 @@ const payments = new WeakMap<object, Payment>()
  * The payment of a request in its handler: pass the request, or Hono's context. Undefined if it was free.
  *
  * @example
- * app.get('/data', requirePayment({ … }), (request, response) => {
- *   const payment = paymentOf(request)
- *   response.json({ order: payment?.transaction_id })
- * })
+ * createServer(
+ *   requirePayment({ client, merchantDomain, price: '4.00' }, (request, response) => {
+ *     response.end(`paid with ${paymentOf(request)?.transaction_id}`)
+ *   }),
+ * )
  */
 export function paymentOf(request: object): Payment | undefined {
   return payments.get(request)

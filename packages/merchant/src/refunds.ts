@@ -14,7 +14,7 @@ export interface RefundOptions {
  * status `refunded`. The amount is USDC as a string, such as `'1.50'`; all refunds together are at most the payment.
  *
  * @example
- * const sell = requirePayment({ client, merchantDomain, price: '4.00' })
+ * const sell = requirePayment({ client, merchantDomain, price: '4.00' }, handler)
  * await sell.refund(transactionId, '1.50', { reason: 'rows were missing', idempotencyKey: 'return-17' })
  */
 export type Refund = (

@@ -49,7 +49,7 @@ export function paymentResultOf(response: Response): PaymentResult | undefined {
  * known (interface 0.1.0, Payments).
  *
  * @example
- * chargedAmountOf(await client.payments.getProof(nonce)) // '1.25'
+ * chargedAmountOf(await client.payments.getProof(proof.nonce)) // '1.25'
  */
 export function chargedAmountOf(
   proof: Pick<ProofRecord, 'status' | 'captured_amount'> | undefined,

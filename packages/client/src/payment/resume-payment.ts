@@ -26,6 +26,7 @@ export interface ResumeOptions extends Pick<
  * proof.
  *
  * @example
+ * let answer: Response
  * try {
  *   answer = await fetchPaid(url, { signal: AbortSignal.timeout(30_000) })
  * } catch (error) {
