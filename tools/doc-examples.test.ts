@@ -12,7 +12,7 @@ const modules = ['client/src/client.ts', 'mcp/src/mcp.ts', 'merchant/src/node.ts
 
 /** What an example may use without defining it, and its type. */
 const given: Readonly<Record<string, string>> = {
-  account: 'Account',
+  accountId: 'string',
   agentId: 'string',
   apiKey: 'string',
   app: 'any',
@@ -23,27 +23,17 @@ const given: Readonly<Record<string, string>> = {
   handler: '() => Response',
   id: 'string',
   keyId: 'string',
-  mandate: 'Mandate',
   mandateId: 'string',
   merchantDomain: 'string',
   payment: 'ProposedPayment & ProofRequest',
   proof: 'Proof',
   purser: 'Purser',
-  sellerId: 'string',
   sessionId: 'string',
   transactionId: 'string',
   url: 'string',
 }
 
-const types = [
-  'Account',
-  'ApprovalReference',
-  'Mandate',
-  'PayingFetch',
-  'Proof',
-  'ProofRequest',
-  'ProposedPayment',
-]
+const types = ['ApprovalReference', 'PayingFetch', 'Proof', 'ProofRequest', 'ProposedPayment']
 
 test('Every example in the documentation of an export compiles', async (context) => {
   const files = sourceFiles(['client', 'merchant', 'mcp'].map((name) => `packages/${name}/src`))

@@ -59,7 +59,12 @@ export function subtractAmounts(from: string, amount: string): string {
   return textOf(rest)
 }
 
-/** Whether a string is a valid amount. */
+/**
+ * Whether a value is a valid amount: digits, with up to six decimals. Never throws.
+ *
+ * @example
+ * isAmount('4.00') // true
+ */
 export function isAmount(text: unknown): text is string {
   return typeof text === 'string' && /^[0-9]+(\.[0-9]{1,6})?$/.test(text)
 }

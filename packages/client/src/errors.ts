@@ -2,6 +2,14 @@ import type { ErrorCode, ValidationItem } from './wire-types.ts'
 
 /**
  * The base class of all errors of this client. If your own signal aborts, the call rejects with its reason.
+ *
+ * @example
+ * try {
+ *   await purser.mandates.get(mandateId)
+ * } catch (error) {
+ *   if (error instanceof ApiError) console.error(error.status, error.code, error.requestId)
+ *   else throw error
+ * }
  */
 export class PurserError extends Error {
   override readonly name: string = 'PurserError'

@@ -9,7 +9,12 @@ export interface Page<Item> {
   readonly nextCursor: string | null
 }
 
-/** A list whose pages are fetched lazily, as it is read (decision 23). */
+/**
+ * A list whose pages are fetched lazily, as it is read (decision 23). Reading it throws the errors of its calls.
+ *
+ * @example
+ * for await (const { id, status } of purser.mandates.list()) console.log(id, status)
+ */
 export interface List<Item> extends AsyncIterable<Item> {
   /** The first page, or the page at the query's `cursor`. */
   readonly page: () => Promise<Page<Item>>

@@ -18,8 +18,16 @@ import { transactions, type Transactions } from './resources/transactions.ts'
 import { createOpen, createSend } from './send.ts'
 
 /**
- * A client for one service with one key. Requests and responses use the field names of interface 0.1.0. A
- * refused payment is a result; every other failure is an error of `errors.ts`.
+ * A client for one service with one key. Requests and responses use the field names of interface 0.1.0: amounts are
+ * strings in USDC, and times are ISO 8601 with a zone. A refused payment is a result; every other failure is an error:
+ * each call may throw an `AuthenticationError`, a `PermissionError`, a `ValidationError`, an `UnavailableError` or a
+ * `ConnectionError`, and those that its method names (Authentication, Errors).
+ *
+ * The constructor throws a `PurserError` for an `apiKey` or a `baseUrl` that cannot be one.
+ *
+ * @example
+ * const purser = new Purser({ apiKey: process.env['PURSER_API_KEY'] })
+ * const { authorized } = await purser.verifyAgent(payment)
  */
 export class Purser {
   readonly accounts: Accounts
@@ -35,7 +43,12 @@ export class Purser {
   readonly sellers: Sellers
   readonly payments: Payments
   readonly policy: Policy
-  /** Checks whether a payment would be allowed: see `authorized`. Records nothing. */
+  /**
+   * Checks whether a payment would be allowed: see `authorized`. Records nothing. A denial is a result (Endpoints).
+   *
+   * @example
+   * const { authorized, reason_code, mandate, risk } = await purser.verifyAgent(payment)
+   */
   readonly verifyAgent: ReturnType<typeof verifyAgent>
   readonly transactions: Transactions
   /** The journal for accountants; for keys of owners, operators and approvers. */

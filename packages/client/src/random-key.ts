@@ -1,4 +1,9 @@
-/** 128 random bits as text. `crypto.randomUUID` does not exist on plain http pages. */
+/**
+ * 128 random bits as text, for an idempotency key. `crypto.randomUUID` does not exist on plain http pages.
+ *
+ * @example
+ * const idempotencyKey = randomKey() // 32 hexadecimal digits
+ */
 export function randomKey(): string {
   return hexOf(crypto.getRandomValues(new Uint8Array(16)))
 }

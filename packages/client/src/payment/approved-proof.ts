@@ -16,7 +16,7 @@ const pausesMs = { first: 500, most: 5_000 }
 
 /**
  * Waits until a person has decided on an approval, it expires, or the time is up. Resolves to its last
- * status.
+ * status. Throws the errors of `approvals.get`, and the signal's reason if it aborts.
  *
  * @example
  * const { status } = await awaitApproval(purser, approval, { waitMs: 120_000 })
@@ -45,7 +45,12 @@ export interface ApprovedProofOptions extends ProofOptions {
 
 /**
  * Requests a proof, and uses the approval that a person has given, now or before. The idempotency key covers both requests:
- * a denial does not use it up.
+ * a denial does not use it up. Throws the errors of `payments.requestProof`.
+ *
+ * @example
+ * const granted = await requestApprovedProof(purser, payment, {
+ *   onPending: (approval) => awaitApproval(purser, approval, { waitMs: 120_000 }),
+ * })
  */
 export async function requestApprovedProof(
   client: Pick<Purser, 'payments'>,

@@ -26,21 +26,40 @@ export function approvals(send: Send) {
   const approve = decide('approve')
   const deny = decide('deny')
   return {
-    /** Approvals, newest first: the account's, or an agent's own requests with its key. */
+    /**
+     * Approvals, newest first: the account's, or an agent's own requests with its key.
+     *
+     * @example
+     * const waiting = await purser.approvals.list({ status: 'pending' }).toArray({ limit: 50 })
+     */
     list: (query?: ApprovalsQuery, options?: CallOptions): List<ApprovalRequest> =>
       listOf(send, '/v1/approvals', query, options),
-    /** One approval. Throws a `NotFoundError` if the key cannot see it. */
+    /**
+     * One approval. Throws a `NotFoundError` if the key cannot see it.
+     *
+     * @example
+     * const { status, expires_at } = await purser.approvals.get(approval.id)
+     */
     get: async (id: string, options?: CallOptions): Promise<ApprovalRequest> =>
       (await send({ method: 'GET', path: path`/v1/approvals/${id}` }, options)).body as ApprovalRequest,
     /**
      * Approves a payment, or an increase, which takes effect at once. With `required: 2` it is `pending` until a second
      * person approves. Throws a `PermissionError` with code `own_request` if the key made the request, and a
-     * `ConflictError` if it is already decided, differently or by somebody else, or has expired. Safe to repeat, so it is
-     * retried.
+     * `ConflictError` if it is already decided, differently or by somebody else, or has expired. Safe to repeat, so it
+     * is retried.
+     *
+     * @example
+     * const { status } = await purser.approvals.approve(approval.id, { note: 'agreed with finance' })
      */
     approve: (id: string, body: ApprovalNote = {}, options?: CallOptions): Promise<ApprovalRequest> =>
       approve(id, body, options),
-    /** Denies a payment or an increase, or withdraws an unused approval. */
+    /**
+     * Denies a payment or an increase, or withdraws an unused approval. Throws as `approve` does. Safe to repeat, so it
+     * is retried.
+     *
+     * @example
+     * const { status } = await purser.approvals.deny(approval.id, { note: 'too expensive' })
+     */
     deny: (id: string, body: ApprovalNote = {}, options?: CallOptions): Promise<ApprovalRequest> =>
       deny(id, body, options),
   }

@@ -66,15 +66,19 @@ export function consoleOf(send: Send, open: Open) {
   }
 
   return {
+    /** The ways to sign in to the console. Needs no key. */
     signInOptions: (options?: CallOptions) => get<SignInOptions>('/v1/console/sign-in', undefined, options),
     /** Exchanges a key, or the token of a set-up link, for a session cookie. */
     startSession: async (body: NewSession, options?: CallOptions): Promise<Session> =>
       (await send({ method: 'POST', path: '/v1/console/session', body }, options)).body as Session,
+    /** The session of the cookie. */
     session: (options?: CallOptions) => get<Session>('/v1/console/session', undefined, options),
+    /** Signs out: the cookie is no longer accepted. */
     endSession: async (options?: CallOptions): Promise<void> => {
       await send({ method: 'DELETE', path: '/v1/console/session' }, options)
     },
 
+    /** The overview: spend, budgets, denials and stops. */
     overview: (query?: GetOverviewQuery, options?: CallOptions) =>
       get<Overview>('/v1/console/overview', query, options),
     /** Spending in a period and in the previous one, in total and by agent, seller or category. */
@@ -91,7 +95,14 @@ export function consoleOf(send: Send, open: Open) {
       const request = { method: 'POST', path: '/v1/console/stop', headers, isRepeatable: true } as const
       return (await send(request, call)).body as Stopped
     },
-    /** Resumes the mandates paused by one stop, or by any stop. */
+    /**
+     * Resumes the mandates paused by the last stop, unless their status was changed since. With the id of an earlier
+     * stop, it resumes nothing.
+     *
+     * @example
+     * const { stop_id } = await purser.console.stop()
+     * const { resumed_mandates } = await purser.console.resume(stop_id)
+     */
     resume: async (stopId?: string, options?: CallOptions): Promise<Resumed> => {
       const body = stopId === undefined ? {} : { stop_id: stopId }
       const request = { method: 'POST', path: '/v1/console/resume', body, isRepeatable: true } as const
@@ -101,8 +112,10 @@ export function consoleOf(send: Send, open: Open) {
     feed: (options?: FeedOptions): AsyncGenerator<FeedMessage, void, undefined> => feed(open, options),
 
     mandates: {
+      /** Mandates as the console lists them, newest first. */
       list: (query?: ListConsoleMandatesQuery, options?: CallOptions): List<ListedMandate> =>
         listOf(send, '/v1/console/mandates', query, options),
+      /** A mandate with its open holds, the usage of its limits, and its shared budgets. */
       get: (id: string, options?: CallOptions) =>
         get<MandateDetail>(path`/v1/console/mandates/${id}`, undefined, options),
       /** Spend over time. */
@@ -110,6 +123,7 @@ export function consoleOf(send: Send, open: Open) {
         get<MandateSpend>(path`/v1/console/mandates/${id}/spend`, query, options),
     },
     transactions: {
+      /** Transactions with the names of agents and sellers, newest first. */
       list: (query?: ListConsoleTransactionsQuery, options?: CallOptions): List<NamedTransaction> =>
         listOf(send, '/v1/console/transactions', query, options),
       /** A transaction with the nine checks and the compared values. */
@@ -125,19 +139,24 @@ export function consoleOf(send: Send, open: Open) {
       },
     },
     agents: {
+      /** Agents with their spend, newest first. */
       list: (query?: PageQuery, options?: CallOptions): List<AgentSummary> =>
         listOf(send, '/v1/console/agents', query, options),
+      /** An agent with its spend, and what revoking it would stop. */
       get: (id: string, options?: CallOptions) =>
         get<AgentSummary>(path`/v1/console/agents/${id}`, undefined, options),
     },
     sellers: {
+      /** Sellers with their revenue, newest first. */
       list: (query?: PageQuery, options?: CallOptions): List<SellerSummary> =>
         listOf(send, '/v1/console/sellers', query, options),
     },
     apiKeys: {
+      /** The keys of the account, in both environments, with their last use. */
       list: (query?: PageQuery, options?: CallOptions): List<ListedApiKey> =>
         listOf(send, '/v1/console/api-keys', query, options),
     },
+    /** Records by id, or by text in their name, purpose or domain, among the latest 1,000 of each kind. */
     search: (q: string, options?: CallOptions) => get<Found[]>('/v1/console/search', { q }, options),
     /** The state of the service; for operators. */
     system: (options?: CallOptions) => get<System>('/v1/console/system', undefined, options),

@@ -22,20 +22,48 @@ export type Mandates = ReturnType<typeof mandates>
 
 export function mandates(send: Send) {
   return {
-    /** Creates a mandate; amounts are strings in USDC. Never retried automatically. */
+    /**
+     * Creates a mandate; amounts are strings in USDC, and `expires_at` is ISO 8601 with a zone. Sent once, because a
+     * second mandate is a second budget: after a `ConnectionError` it may exist. Throws a `NotFoundError` for an
+     * unknown agent or budget, and a `ConflictError` with code `agent_revoked` (Endpoints).
+     *
+     * @example
+     * const { id } = await purser.mandates.create({
+     *   agent_id: agentId,
+     *   purpose: 'Buy research data',
+     *   max_spend_total: '100.00',
+     *   max_spend_per_transaction: '10.00',
+     *   allowed_sellers: ['api.example.com'],
+     *   expires_at: '2099-01-01T00:00:00Z',
+     * })
+     */
     create: async (body: NewMandate, options?: CallOptions): Promise<Mandate> =>
       (await send({ method: 'POST', path: '/mandates', body }, options)).body as Mandate,
-    /** The mandates of the account, newest first. */
+    /**
+     * The mandates of the account, newest first; with an agent's key, those of its agent (Endpoints).
+     *
+     * @example
+     * const research = await purser.mandates.list({ metadata: { team: 'research' } }).toArray({ limit: 50 })
+     */
     list: (query?: ListMandatesQuery, options?: CallOptions): List<Mandate> =>
       listOf(send, '/mandates', query, options),
-    /** One mandate, with the usage of its limits. Throws a `NotFoundError` if the key cannot see it. */
+    /**
+     * One mandate, with the usage of its limits. Throws a `NotFoundError` if the key cannot see it (Endpoints).
+     *
+     * @example
+     * const { spent_total, held_total, usage } = await purser.mandates.get(mandateId)
+     */
     get: async (id: string, options?: CallOptions): Promise<Mandate> =>
       (await send({ method: 'GET', path: path`/mandates/${id}` }, options)).body as Mandate,
     /**
-     * Changes terms of a mandate at once; `version` is the one that the changes are based on. Throws a
-     * `ConflictError` with code `version_mismatch` if there is a later one, or `budget_below_committed` with
-     * the figures in `body`. Narrower terms need no owner. Retried automatically: terms that already are as
-     * requested are no conflict.
+     * Changes terms of a mandate at once; `version` is the one that the changes are based on. Throws a `ConflictError`
+     * with code `version_mismatch` if there is a later one, or `budget_below_committed` with the figures in `body`, and
+     * a `PermissionError` with code `widening_needs_owner`: narrower terms need no owner. Retried automatically: terms
+     * that already are as requested are no conflict.
+     *
+     * @example
+     * const { version } = await purser.mandates.get(mandateId)
+     * await purser.mandates.amend(mandateId, version, { max_spend_per_transaction: '5.00' })
      */
     amend: async (
       id: string,
@@ -47,13 +75,24 @@ export function mandates(send: Send) {
       const request = { method: 'PATCH', path: path`/v1/mandates/${id}`, body: changes, headers } as const
       return (await send(request, options)).body as Mandate
     },
-    /** The versions of a mandate's terms, newest first. */
+    /**
+     * The versions of a mandate's terms, newest first. Throws a `NotFoundError` if the key cannot see it.
+     *
+     * @example
+     * for await (const { version, created_at } of purser.mandates.versions(mandateId)) console.log(version, created_at)
+     */
     versions: (id: string, query?: PageQuery, options?: CallOptions): List<MandateVersion> =>
       listOf(send, path`/v1/mandates/${id}/versions`, query, options),
     /**
-     * Requests wider terms from the owner. Nothing changes until an owner approves; repeating the request
-     * returns the same approval, so it is retried. Throws a `ConflictError` with code `nothing_to_increase`
-     * if the mandate already allows it, and with code `agent_revoked` if its agent is revoked.
+     * Requests wider terms from the owner. Nothing changes until an owner approves; repeating the request returns the
+     * same approval, so it is retried. Throws a `ConflictError` with code `nothing_to_increase` if the mandate already
+     * allows it, and with code `agent_revoked` if its agent is revoked.
+     *
+     * @example
+     * const { id, status } = await purser.mandates.requestIncrease(mandateId, {
+     *   max_spend_total: '200.00',
+     *   reason: 'The report needs more sources',
+     * })
      */
     requestIncrease: async (
       id: string,
@@ -81,16 +120,30 @@ export function mandates(send: Send) {
       } as const
       return (await send(request, { timeout: backtestTimeoutMs, ...options })).body as Backtest
     },
-    /** Pauses a mandate, and voids its open proofs at once. */
+    /**
+     * Pauses a mandate, and voids its open proofs at once. Throws a `ConflictError` with code `mandate_revoked` if it
+     * is revoked.
+     *
+     * @example
+     * const { status } = await purser.mandates.pause(mandateId) // 'paused'
+     */
     pause: async (id: string, options?: CallOptions): Promise<Mandate> =>
       (await send({ method: 'PATCH', path: path`/mandates/${id}/pause` }, options)).body as Mandate,
     /**
-     * Resumes a paused mandate. Throws a `ConflictError` if it is revoked. Proofs voided by the pause stay
-     * void.
+     * Resumes a paused mandate. Throws a `ConflictError` with code `mandate_revoked` if it is revoked. Proofs voided by
+     * the pause stay void.
+     *
+     * @example
+     * const { status } = await purser.mandates.resume(mandateId) // 'active'
      */
     resume: async (id: string, options?: CallOptions): Promise<Mandate> =>
       (await send({ method: 'PATCH', path: path`/mandates/${id}/resume` }, options)).body as Mandate,
-    /** Revokes a mandate permanently, and voids its open proofs at once. */
+    /**
+     * Revokes a mandate permanently, and voids its open proofs at once. Throws a `NotFoundError` for an unknown one.
+     *
+     * @example
+     * const { status } = await purser.mandates.revoke(mandateId) // 'revoked'
+     */
     revoke: async (id: string, options?: CallOptions): Promise<Mandate> =>
       (await send({ method: 'PATCH', path: path`/mandates/${id}/revoke` }, options)).body as Mandate,
   }

@@ -151,6 +151,9 @@ export function payments(send: Send) {
      * Charges an authorized payment, once: `amount`, or all of it. The rest is released at once. Throws a
      * `ConflictError` with the code `authorization_expired`, `authorization_voided`, `already_captured` or
      * `amount_exceeds_authorization`; then nothing was charged by this call. Retried with the same key.
+     *
+     * @example
+     * const { transaction_id, amount } = await purser.payments.capture(proof.nonce, { amount: '2.50' })
      */
     capture: async (
       nonce: string,
@@ -168,13 +171,22 @@ export function payments(send: Send) {
     /**
      * Voids an authorized payment: its amount is released at once, and it can no longer be charged. Throws a
      * `ConflictError` with the code `already_captured` if it was charged. Safe to repeat, so it is retried.
+     *
+     * @example
+     * const { status } = await purser.payments.void(proof.nonce) // 'voided', or 'expired'
      */
     void: async (nonce: string, options?: CallOptions): Promise<Authorization> => {
       const request = { method: 'POST', path: path`/v1/payments/${nonce}/void`, isRepeatable: true } as const
       return (await send(request, options)).body as Authorization
     },
 
-    /** The state of a proof, for example after a lost response. */
+    /**
+     * The state of a proof, for example after a lost response: what it holds, and what was charged. Throws a
+     * `NotFoundError` if the key cannot see it.
+     *
+     * @example
+     * const { status, transaction_id } = await purser.payments.getProof(proof.nonce)
+     */
     getProof: async (nonce: string, options?: CallOptions): Promise<ProofRecord> =>
       (await send({ method: 'GET', path: path`/v1/payments/proofs/${nonce}` }, options)).body as ProofRecord,
 

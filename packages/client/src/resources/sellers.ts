@@ -16,13 +16,29 @@ export type Sellers = ReturnType<typeof sellers>
 
 export function sellers(send: Send) {
   return {
-    /** Registers a seller under its domain. */
+    /**
+     * Registers a seller under its domain, so that its account can collect there. Sent once: after a `ConnectionError`
+     * it may exist. Throws a `ConflictError` with the code `seller_exists` if the domain is taken (Endpoints).
+     *
+     * @example
+     * await purser.sellers.create({ name: 'Example data', domain: 'api.example.com', price_config: {} })
+     */
     create: async (body: NewSeller, options?: CallOptions): Promise<Seller> =>
       (await send({ method: 'POST', path: '/sellers', body }, options)).body as Seller,
-    /** The sellers of the account, newest first. */
+    /**
+     * The sellers of the account, newest first (Endpoints).
+     *
+     * @example
+     * for await (const { id, domain } of purser.sellers.list()) console.log(id, domain)
+     */
     list: (query?: PageQuery, options?: CallOptions): List<Seller> =>
       listOf(send, '/sellers', query, options),
-    /** How to verify the domain of a seller, and whether it is verified. */
+    /**
+     * How to verify the domain of a seller, and whether it is verified. Throws a `NotFoundError` for an unknown domain.
+     *
+     * @example
+     * const { status, missing } = await purser.sellers.verification('api.example.com')
+     */
     verification: async (domain: string, options?: CallOptions): Promise<SellerVerification> =>
       (await send({ method: 'GET', path: path`/sellers/${domain}/verification` }, options))
         .body as SellerVerification,

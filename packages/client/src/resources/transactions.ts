@@ -15,10 +15,21 @@ export type Transactions = ReturnType<typeof transactions>
 
 export function transactions(send: Send, open: Open) {
   return {
-    /** The transactions that the key may see, newest first. */
+    /**
+     * The transactions that the key may see, newest first.
+     *
+     * @example
+     * const paid = purser.transactions.list({ mandate_id: mandateId, status: 'paid' })
+     * for await (const { id, amount, refunded_total } of paid) console.log(id, amount, refunded_total)
+     */
     list: (query?: ListTransactionsQuery, options?: CallOptions): List<Transaction> =>
       listOf(send, '/v1/transactions', query, options),
-    /** One transaction. Throws a `NotFoundError` if the key cannot see it. */
+    /**
+     * One transaction. Throws a `NotFoundError` if the key cannot see it.
+     *
+     * @example
+     * const { amount, refunded_total } = await purser.transactions.get(transactionId)
+     */
     get: async (id: string, options?: CallOptions): Promise<Transaction> =>
       (await send({ method: 'GET', path: path`/v1/transactions/${id}` }, options)).body as Transaction,
     /**
