@@ -78,7 +78,7 @@ async function moduleOf({ path }: SourceFile, examples: readonly string[]): Prom
   }
   const functions = examples.map((example, place) => {
     const names = Object.keys(given).filter(
-      (name) => !new RegExp(`(const|let) .*\\b${name}\\b.* =`).test(example),
+      (name) => !new RegExp(`(const|let) [^=]*\\b${name}\\b[^=]* =`).test(example),
     )
     const parameters = names.map((name) => `${name}: ${given[name]}`).join(', ')
     return `export async function example${place + 1}(${parameters}) {\n${example.replaceAll(/^export /gm, '')}}\n`

@@ -40,7 +40,13 @@ export interface Wallet {
   ) => Promise<{ readonly mandate: Mandate } | { readonly reason: Reason }>
 }
 
-/** A wallet for one agent's key. The service is not called before the first use. */
+/**
+ * A wallet for one agent's key. The service is not called before the first use. Throws a `PurserError` for a key or an
+ * address that cannot be one.
+ *
+ * @example
+ * const wallet = openWallet({ apiKey, url, openRecords: (agentId) => openRecordFiles(`./purchases/${agentId}`) })
+ */
 export function openWallet(options: WalletOptions): Wallet {
   const { apiKey, mandateId: onlyMandateId } = options
   const client = new Purser({ apiKey, baseUrl: options.url })

@@ -10,7 +10,9 @@ export { paymentOf } from './payment.ts'
 type ExpressRequest = IncomingMessage & { readonly originalUrl: string; readonly baseUrl: string }
 
 /**
- * Middleware for Express 5 that passes only paid requests to the handler.
+ * Middleware for Express 5 that passes only paid requests to the handler. An unpaid request gets a 402 with the
+ * price, and a 503 while its payment cannot be verified. Throws a `TypeError` for options that can never work (Endpoints,
+ * `POST /v1/payments/verify`).
  *
  * @example
  * app.get('/data', requirePayment({ client, merchantDomain, price: '4.00' }), handler)

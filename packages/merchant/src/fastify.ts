@@ -24,7 +24,9 @@ interface Reply {
 }
 
 /**
- * A hook for Fastify 5 that passes only paid requests to the handler.
+ * A hook for Fastify 5 that passes only paid requests to the handler. An unpaid request gets a 402 with the
+ * price, and a 503 while its payment cannot be verified. Throws a `TypeError` for options that can never work (Endpoints,
+ * `POST /v1/payments/verify`).
  *
  * @example
  * app.get('/data', { preHandler: requirePayment({ client, merchantDomain, price: '4.00' }) }, handler)

@@ -6,7 +6,9 @@ export type * from './gate.ts'
 export { paymentOf } from './payment.ts'
 
 /**
- * A Fetch-style handler that runs only for paid requests: for Deno, Bun and Workers.
+ * A Fetch-style handler that runs only for paid requests: for Deno, Bun and Workers. An unpaid request gets a 402 with the
+ * price, and a 503 while its payment cannot be verified. Throws a `TypeError` for options that can never work (Endpoints,
+ * `POST /v1/payments/verify`).
  *
  * @example
  * Deno.serve(requirePayment({ client, merchantDomain, price: '4.00' }, handler))

@@ -103,10 +103,13 @@ export interface Paid {
 const maxResourceLength = 2083
 
 /**
- * Creates a gate that decides for each request whether it is paid. In doubt, it is not.
+ * Creates a gate that decides for each request whether it is paid. In doubt, it is not. Throws a `TypeError` for options
+ * that can never work (Endpoints, `POST /v1/payments/verify`).
  *
  * @example
  * const gate = createPaymentGate({ client, merchantDomain, price: '4.00' })
+ * const decision = await gate({ method: 'GET', target: '/data', proof: undefined, request: {} })
+ * console.log(decision.outcome) // 'challenge'
  */
 export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
   const settings = readOptions(options)

@@ -6,7 +6,9 @@ export type * from './gate.ts'
 export { paymentOf } from './payment.ts'
 
 /**
- * A route handler for Next's App Router that runs only for paid requests.
+ * A route handler for Next's App Router that runs only for paid requests. An unpaid request gets a 402 with the
+ * price, and a 503 while its payment cannot be verified. Throws a `TypeError` for options that can never work (Endpoints,
+ * `POST /v1/payments/verify`).
  *
  * @example
  * export const GET = requirePayment({ client, merchantDomain, price: '4.00' }, handler)

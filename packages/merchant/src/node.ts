@@ -8,7 +8,9 @@ export type * from './gate.ts'
 export { paymentOf } from './payment.ts'
 
 /**
- * A listener for `http.createServer` that runs the handler only for paid requests.
+ * A listener for `http.createServer` that runs the handler only for paid requests. An unpaid request gets a 402 with the
+ * price, and a 503 while its payment cannot be verified. Throws a `TypeError` for options that can never work (Endpoints,
+ * `POST /v1/payments/verify`).
  *
  * @example
  * createServer(requirePayment({ client, merchantDomain, price: '4.00' }, handler)).listen(3000)

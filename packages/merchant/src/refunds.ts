@@ -11,7 +11,8 @@ export interface RefundOptions {
 
 /**
  * Refunds a payment that this merchant has collected, in full or in part; resolves to the refund, a transaction with the
- * status `refunded`. The amount is USDC as a string, such as `'1.50'`; all refunds together are at most the payment.
+ * status `refunded`. The amount is USDC as a string, such as `'1.50'`; all refunds together are at most the payment;
+ * otherwise rejects with a `ConflictError` with the code `refund_exceeds_payment`.
  *
  * @example
  * const sell = requirePayment({ client, merchantDomain, price: '4.00' }, handler)

@@ -34,6 +34,12 @@ export interface RunningHttp {
 
 /**
  * Serves MCP over streamable HTTP, on this machine only. Each request gets its own server, so there are no sessions.
+ * Rejects if the port cannot be used.
+ *
+ * @example
+ * const wallet = openWallet({ apiKey, url })
+ * const running = await serveHttp(() => createMcpServer(wallet), { port: 0, log: console.error })
+ * console.log(running.url, running.token)
  */
 export async function serveHttp(
   createServerForRequest: () => McpServer,

@@ -42,7 +42,12 @@ export interface PurchaseRecords {
   readonly update: (record: PurchaseRecord) => Promise<void>
 }
 
-/** Keeps the latest purchases in memory, for this process. */
+/**
+ * Keeps the latest purchases in memory, for this process. A claim rejects while all of them may still be charged.
+ *
+ * @example
+ * const wallet = openWallet({ apiKey, openRecords: async () => createRecordsInMemory() })
+ */
 export function createRecordsInMemory(maxRecords = 1000, now: () => number = Date.now): PurchaseRecords {
   const records = new Map<string, PurchaseRecord>()
 

@@ -9,6 +9,9 @@ import type { PurchaseRecord, PurchaseRecords } from './purchase-records.ts'
  * owner can read. The process that creates the file owns the attempt. Beyond `maxRecords`, the oldest files are
  * removed, but none that changed within the last hour, or that may still be charged. Rejects if the folder cannot be
  * used.
+ *
+ * @example
+ * const records = await openRecordFiles('./purchases')
  */
 export async function openRecordFiles(folder: string, maxRecords = 10_000): Promise<PurchaseRecords> {
   const files = await openPrivateFolder(folder, { maxFiles: maxRecords, isOpen: isUnsettled })
