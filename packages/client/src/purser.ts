@@ -26,7 +26,7 @@ import { createOpen, createSend } from './send.ts'
  * The constructor throws a `PurserError` for an `apiKey` or a `baseUrl` that cannot be one.
  *
  * @example
- * const purser = new Purser({ apiKey: process.env['PURSER_API_KEY'] })
+ * const purser = new Purser({ apiKey, baseUrl: url })
  * const { authorized } = await purser.verifyAgent(payment)
  */
 export class Purser {
