@@ -119,7 +119,7 @@ function countEarlier(
   nowMs: number,
   facts: Facts,
 ): boolean {
-  bookings.forget(addedLimits(before.limits, limits))
+  bookings.keepCountsOf(limits)
   const added = addedLimits(limits, before.limits)
   if (added.length === 0) return true
   const booked = bookedSince(before, countsFromMs(added, nowMs), facts, bookings)

@@ -18,7 +18,7 @@ import { addMicro, subtractMicro, type MicroUsdc } from '../../../domain/money.t
 import { refusalByTerms } from '../../../domain/collection.ts'
 import { validityWindowMs } from '../../../domain/proof.ts'
 import { subjectOf } from '../../../domain/subjects.ts'
-import { bookedBySubject, tallyBooked, withoutLimits, type Booked } from './limits/booked-before.ts'
+import { bookedBySubject, ofLimits, tallyBooked, type Booked } from './limits/booked-before.ts'
 import { lock, look, put, type Change, type Facts, type Read } from '../operation.ts'
 import {
   budgets,
@@ -396,12 +396,17 @@ export class Bookings {
     }
   }
 
-  /** Drops the counts of limits that the mandate no longer has. */
-  forget(removed: readonly Limit[]): void {
+  /** Drops the counts of limits that the mandate no longer has. Counters per subject drop them when they are next used. */
+  keepCountsOf(limits: readonly Limit[] | null): void {
     const { usage } = this.mandate
-    if (!usage || removed.length === 0) return
-    const [counted, open] = [withoutLimits(usage.counted, removed), withoutLimits(usage.open, removed)]
-    this.#usage = { ...usage, counted, open }
+    if (!usage) return
+    const { counted, open, reported } = usage
+    this.#usage = {
+      ...usage,
+      counted: ofLimits(counted, limits),
+      open: ofLimits(open, limits),
+      reported: reported && ofLimits(reported, limits),
+    }
   }
 
   /** Changes what is counted in every limit that a payment counts in, and the open part of it. */
@@ -446,12 +451,18 @@ export class Bookings {
 
   /** The counters of a subject. Counters of an earlier epoch drop their open part. */
   #subjectUsage(subject: string): SubjectUsageRow {
-    const { accountId, id: mandateId, epoch } = this.mandate
-    const key = { accountId, mandateId, subject }
-    const row = this.#subjects.get(subject) ?? this.#facts.row(subjectUsage, key)
-    if (!row) return { ...key, epoch, counted: {}, open: {} }
+    const { epoch } = this.mandate
+    const row = this.#subjects.get(subject) ?? this.#storedSubject(subject)
     if (row.epoch === epoch) return row
     return { ...row, epoch, counted: takeTally(row.counted, row.open), open: {} }
+  }
+
+  #storedSubject(subject: string): SubjectUsageRow {
+    const { accountId, id: mandateId, epoch, limits } = this.mandate
+    const key = { accountId, mandateId, subject }
+    const row = this.#facts.row(subjectUsage, key)
+    if (!row) return { ...key, epoch, counted: {}, open: {} }
+    return { ...row, counted: ofLimits(row.counted, limits), open: ofLimits(row.open, limits) }
   }
 
   #budgetUsage(budgetId: string): BudgetUsageRow {

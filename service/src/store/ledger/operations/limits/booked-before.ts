@@ -162,10 +162,13 @@ export function tallyBooked(
   )
 }
 
-/** A tally without some limits. */
-export function withoutLimits(tally: Tally, removed: readonly Limit[]): Tally {
-  const ids = new Set(removed.map(({ id }) => id))
-  return Object.fromEntries(Object.entries(tally).filter(([id]) => !ids.has(id)))
+/** What is kept by limit id, without limits that are no longer there. */
+export function ofLimits<Kept>(
+  byId: Readonly<Record<string, Kept>>,
+  limits: readonly Limit[] | null,
+): Readonly<Record<string, Kept>> {
+  const ids = new Set((limits ?? []).map(({ id }) => id))
+  return Object.fromEntries(Object.entries(byId).filter(([id]) => ids.has(id)))
 }
 
 /** Groups payments by their subject. */

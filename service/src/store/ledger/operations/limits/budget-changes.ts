@@ -23,14 +23,7 @@ import {
   type MandateRow,
 } from '../../tables.ts'
 import { mandatesIn } from '../mandates.ts'
-import {
-  addedLimits,
-  bookedSince,
-  boundRows,
-  countsFromMs,
-  tallyBooked,
-  withoutLimits,
-} from './booked-before.ts'
+import { addedLimits, bookedSince, boundRows, countsFromMs, ofLimits, tallyBooked } from './booked-before.ts'
 import { endOpen } from './budgets.ts'
 
 /** Max mandates of an environment whose payments an added limit searches. */
@@ -114,7 +107,8 @@ function countEarlier(
   const none = { accountId, budgetId: id, bookedAtMs: 0, counted: {}, reported: null }
   const kept = {
     ...(usage ?? none),
-    counted: withoutLimits(usage?.counted ?? {}, addedLimits(before.limits, limits)),
+    counted: ofLimits(usage?.counted ?? {}, limits),
+    reported: usage?.reported ? ofLimits(usage.reported, limits) : null,
   }
   const added = addedLimits(limits, before.limits)
   if (added.length === 0) return usage ? [put(budgetUsage, kept)] : []
@@ -132,7 +126,7 @@ function countEarlier(
     const booked = bookedSince(mandate, fromMs, facts, undefined, bounds.get(mandate.id)) ?? []
     const own = booked.filter(({ payment }) => payment.budgetPath?.includes(id))
     const open = mandate.usage?.budgets[id]
-    const tallies = tallyBooked({ counted, open: open?.open ?? {} }, added, own, bookedAtMs)
+    const tallies = tallyBooked({ counted, open: ofLimits(open?.open ?? {}, limits) }, added, own, bookedAtMs)
     counted = tallies.counted
     if (!mandate.usage || !open) return
     const shares = { ...mandate.usage.budgets, [id]: { ...open, open: tallies.open } }
