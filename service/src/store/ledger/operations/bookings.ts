@@ -100,6 +100,17 @@ export function isEndedByBudget(
   )
 }
 
+/** Max shared budgets in which the open payments of a mandate count: each of its payments reads them all. */
+const maxShares = 100
+
+/**
+ * Whether the open payments of a mandate count in so many shared budgets that they must end, because the mandate or its agent
+ * was assigned to one after the other.
+ */
+export function countsInTooMany({ usage }: MandateRow): boolean {
+  return usage !== null && Object.keys(usage.budgets).length > maxShares
+}
+
 /** The status of a payment, which may have ended because a budget was frozen. Needs `bookingReads`. */
 export function statusBelowBudgets(
   payment: PaymentRow,

@@ -62,6 +62,25 @@ test('A shared budget and the mandates below it keep neither counts nor reports 
   assert.deepEqual(kept, [[last], [last], [last]])
 })
 
+test('The open proofs of a mandate that was moved through more than a hundred shared budgets end', async () => {
+  const ledger = await openMemoryLedger()
+  const mandate = await ledger.mandate()
+  const first = await ledger.proof(mandate, '0.10')
+  for (let made = 1; made <= 101; made++) {
+    await createBelow(ledger, `budget_${made}`)
+    await ledger.proof(mandate, '0.10')
+  }
+  assert.equal(ledger.row(mandates, mandate).openPayments, 102)
+  const next = await ledger.proof(mandate, '0.10')
+  const { openPayments, heldMicro, usage } = ledger.row(mandates, mandate)
+  assert.deepEqual(
+    [openPayments, heldMicro, Object.keys(usage?.budgets ?? {})],
+    [1, 100_000n, ['budget_101']],
+  )
+  assert.deepEqual(await ledger.capture(first), { outcome: 'failed', reason: 'proof_expired' })
+  assert.equal((await ledger.capture(next)).outcome, 'captured')
+})
+
 /** Replaces the only limit of a mandate by another one. */
 async function amend(ledger: MemoryLedger, mandate: Mandate, version: number, fields: Partial<Limit>) {
   const terms = { limits: [newLimit(ledger, version, fields)] }

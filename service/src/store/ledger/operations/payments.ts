@@ -31,6 +31,7 @@ import {
 import {
   bookingReads,
   Bookings,
+  countsInTooMany,
   isCounted,
   isEndedByBudget,
   statusToCharge,
@@ -298,10 +299,10 @@ function exceededEvent(hold: Hold, limit: ExceededLimit, index: number): AuditEv
 
 /**
  * Which open payments of the mandate must end before a new one is decided: all, if a shared budget has ended
- * them; expired ones, if the budget needs their amounts.
+ * them or they count in too many; expired ones, if the budget needs their amounts.
  */
 function mustEnd(mandate: MandateRow, hold: Hold, facts: Facts): 'all' | 'expired' | 'nothing' {
-  if (isEndedByBudget(mandate, facts)) return 'all'
+  if (isEndedByBudget(mandate, facts) || countsInTooMany(mandate)) return 'all'
   const hasRoom = hold.amountMicro <= subtractMicro(mandate.maxTotalMicro, committedOf(mandate))
   if (!hasRoom) return 'expired'
   const agent = agentOf(hold, facts)
