@@ -170,7 +170,15 @@ function cacheDiscovery(
     // unverified.
     const execute = [oidc.enableNonRepudiationChecks, ...(isPlain ? [oidc.allowInsecureRequests] : [])]
     const options = { execute, timeout: providerTimeoutSeconds, [oidc.customFetch]: fetchFromProvider }
-    return oidc.discovery(address, clientId, clientSecret, undefined, options)
+    return oidc.discovery(address, clientId, clientSecret, authenticate, options)
+  }
+
+  /** Sends the secret in the body, unless the provider supports only HTTP Basic, the default of the standard. */
+  function authenticate(...[provider, ...request]: Parameters<oidc.ClientAuth>): void {
+    const { token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] } = provider
+    const isPost = methods.includes('client_secret_post')
+    const method = isPost ? oidc.ClientSecretPost(clientSecret) : oidc.ClientSecretBasic(clientSecret)
+    method(provider, ...request)
   }
 }
 

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 
-import { Provider } from 'oidc-provider'
+import { Provider, type ClientAuthMethod } from 'oidc-provider'
 
 import { browserOf, cookieOf, signIn } from '../../testing/console-session.ts'
 import { createTenant, startTestService } from '../../testing/service.ts'
@@ -49,6 +49,14 @@ test('A user authenticated by the identity provider is signed in to the account 
   assert.equal((await signedIn.call('DELETE', '/v1/console/session')).status, 200)
   assert.equal((await signedIn.call('GET', '/agents')).status, 401)
 })
+
+for (const method of ['client_secret_basic', 'client_secret_post'] as const) {
+  test(`The service signs users in at a provider that supports only ${method}`, async (t) => {
+    const { service, visit } = await prepare(t, {}, [method])
+    await createTenant(service, 'ada')
+    assert.equal((await visit(new Browser(), 'ada')).url, `${service.url}/console/`)
+  })
+}
 
 test('Sign-ins at the identity provider are limited by address', async (t) => {
   const { service, visit } = await prepare(t, { PURSER_RATE_LIMIT_ADDRESS: '12/1000' })
@@ -149,7 +157,11 @@ test('While the identity provider is down, the page says so, and keys still sign
 })
 
 /** A service and a real provider, which knows the service and asks each user for a name. */
-async function prepare(t: TestContext, settings: Readonly<Record<string, string>> = {}) {
+async function prepare(
+  t: TestContext,
+  settings: Readonly<Record<string, string>> = {},
+  clientAuthMethods: ClientAuthMethod[] = ['client_secret_basic', 'client_secret_post'],
+) {
   const server = createServer()
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -172,8 +184,10 @@ async function prepare(t: TestContext, settings: Readonly<Record<string, string>
         redirect_uris: [`${publicUrl}/console/sign-in/callback`],
         response_types: ['code'],
         grant_types: ['authorization_code'],
+        token_endpoint_auth_method: clientAuthMethods[0] ?? 'none',
       },
     ],
+    clientAuthMethods,
     pkce: { required: () => true },
     // The service's clock stands still on another day; the time does not matter here.
     clockTolerance: 60,
