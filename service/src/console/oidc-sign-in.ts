@@ -99,7 +99,7 @@ export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): voi
     if (sub === undefined) return sendPage(reply, 403, notSignedIn)
     // If users choose their own ids, one could choose that of the operator's account.
     const account = sub === firstUserId ? undefined : await options.store.findAccount({ idpUserId: sub })
-    if (!account) return sendPage(reply, 403, noAccount)
+    if (!account) return sendPage(reply, 403, noAccountOf(sub))
     if (account.disabledAtMs !== null) return sendPage(reply, 403, disabled)
     const { session } = await beginSession(options, {
       kind: 'oidc',
@@ -216,7 +216,10 @@ const notSignedIn = page(
 const disabled = page('Your account is disabled', [
   'An operator of this service has disabled it. Ask an operator to enable it again.',
 ])
-const noAccount = page('You have no account yet', [
-  'The identity provider knows you, but no account of this service has your user id.',
-  'Ask an operator to create one, with your user id at the identity provider as its idp_user_id.',
-])
+
+function noAccountOf(sub: string): string {
+  return page('You have no account yet', [
+    `The identity provider knows you as ${sub}, but no account of this service has this user id.`,
+    'Ask an operator to create one with this user id as its idp_user_id.',
+  ])
+}

@@ -92,12 +92,14 @@ test('A user from the identity provider gets a new session, whatever cookie the 
   assert.notEqual(planted.account.id, tenant.accountId, 'the planted session is unchanged')
 })
 
-test('A provider user without an account is told so, and no account is created', async (t) => {
+test('A provider user without an account learns the user id that an operator needs, and no account is created', async (t) => {
   const { service, visit } = await prepare(t)
   const browser = new Browser()
-  const end = await visit(browser, 'stranger')
+  const end = await visit(browser, '<i>stranger</i>')
   assert.equal(end.status, 403)
   assert.match(end.text, /You have no account yet/)
+  assert.match(end.text, /knows you as &#60;i&#62;stranger&#60;\/i&#62;,/)
+  assert.doesNotMatch(end.text, /<i>/)
   assert.match(end.headers.get('content-security-policy') ?? '', /default-src 'none'/)
   assert.doesNotMatch(browser.cookiesFor(service.url), /purser-session/)
 })
