@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -76,6 +85,28 @@ interface Service {
   readonly ports?: readonly string[]
   readonly read_only?: boolean
 }
+
+/** What the guide's commands create in an empty Debian, without running systemd. */
+test('The commands of the guide install the units on a machine that has only the folders of systemd', (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-etc-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  mkdirSync(join(folder, 'etc/systemd/system'), { recursive: true })
+  const guide = readFileSync(join(projectFolder, 'docs/guides/operators.md'), 'utf8')
+  const blocks = [...guide.matchAll(/^```sh\n([^`]*deploy\/systemd\/[^`]*)```/gm)].map(
+    ([, block = '']) => block,
+  )
+  const stubs = ['systemctl', 'systemd-sysusers', 'journalctl'].map((name) => `${name}() { :; }`)
+  const script = ['set -e', ...stubs, ...blocks].join('\n')
+  const here = script.replaceAll('/opt/purser', projectFolder).replaceAll(/(?<= )\/etc\//g, `${folder}/etc/`)
+  const { status, stderr } = spawnSync('bash', ['-c', here], { encoding: 'utf8', cwd: projectFolder })
+  assert.deepEqual([status, stderr], [0, ''])
+  const installed = [
+    'sysusers.d/purser.conf',
+    'systemd/system/purser.service',
+    'systemd/system/purser.service.d/postgresql.conf',
+  ]
+  for (const path of installed) assert.ok(existsSync(join(folder, 'etc', path)), path)
+})
 
 describe('compose.yaml', () => {
   const compose = parse(readFileSync(join(deployFolder, 'compose.yaml'), 'utf8')) as Compose
