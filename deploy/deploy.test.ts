@@ -54,12 +54,18 @@ test('The backup of the guide works in a crontab, where % ends a command and PAT
   const guide = readFileSync(join(projectFolder, 'docs/guides/operators.md'), 'utf8')
   const [, line = ''] = /^(?:\S+ ){5}(.*purser backup .*)$/m.exec(guide) ?? []
   assert.notEqual(line, '')
+  const [, own = ''] = /^install -d .*-o purser .*?(\/\S+)$/m.exec(guide) ?? []
+  assert.ok(
+    line.includes(`"${own}/purser-`),
+    'the user of the crontab may write to the folder of the backups',
+  )
   // Like cron: an escaped % is a %, and any other ends the command.
   const [command = ''] = line.split(/(?<!\\)%/)
   const here = command
     .replaceAll('\\%', '%')
     .replaceAll('/opt/purser', projectFolder)
-    .replaceAll(/\/var\/(lib\/purser|backups)/g, folder)
+    .replaceAll('/var/lib/purser', folder)
+    .replaceAll(own, folder)
   const env = { PATH: '/usr/bin:/bin', HOME: folder, SHELL: '/bin/sh' }
   const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', here], {
     cwd: folder,
