@@ -7,10 +7,10 @@ export function welcome(
   { url, minted, metricsUrl }: Pick<RunningService, 'url' | 'minted' | 'metricsUrl'>,
   config: Config,
 ): string {
-  const lines = ['', `  Purser is ready at ${url}`, '', `  Reference   ${url}/docs`]
-  lines.push(
-    `  Console     ${minted?.setUpToken ? setUpLink(url, minted.setUpToken, config) : `${publicUrl(url, config)}/console`}`,
-  )
+  const here = reached(url)
+  const site = config.publicUrl?.replace(/\/$/, '') ?? here
+  const lines = ['', `  Purser is ready at ${url}`, '', `  Reference   ${here}/docs`]
+  lines.push(`  Console     ${site}/console${setUp(minted?.setUpToken)}`)
   lines.push(`  Data        ${placeOfLedger(config.database)}`)
   if (config.proofSecrets.length === 0) lines.push(`  Secret      ${placeOfSecret(config.database)}`)
   if (metricsUrl !== undefined) lines.push(`  Metrics     ${metricsUrl}`)
@@ -21,23 +21,23 @@ export function welcome(
       "  Your operator keys and the service's URL. The keys are shown only once: save them now.",
       '',
     )
-    lines.push(`  export PURSER_URL=${publicUrl(url, config)}`)
+    lines.push(`  export PURSER_URL=${site}`)
     if (minted.sandbox) lines.push(`  export PURSER_SANDBOX_KEY=${minted.sandbox}`)
     if (minted.production) lines.push(`  export PURSER_PRODUCTION_KEY=${minted.production}`)
   }
   if (!minted)
     lines.push('  Keys        from the first start; if they are lost: npx purser keys issue --operator')
-  if (minted) lines.push('', '  Next, create an agent:', '', ...firstRequest(url, minted.sandbox))
+  if (minted) lines.push('', '  Next, create an agent:', '', ...firstRequest(here, minted.sandbox))
   return [...lines, ''].join('\n')
 }
 
-function setUpLink(url: string, token: string, config: Config): string {
-  return `${publicUrl(url, config)}/console/set-up#${token} (signs you in, once, within an hour)`
+/** Its URL on this machine: a browser cannot open the address of a service that listens on all of them. */
+function reached(url: string): string {
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
 }
 
-/** The public URL of the service. */
-function publicUrl(url: string, config: Config): string {
-  return config.publicUrl?.replace(/\/$/, '') ?? url
+function setUp(token: string | undefined): string {
+  return token ? `/set-up#${token} (signs you in, once, within an hour)` : ''
 }
 
 function firstRequest(url: string, sandboxKey: string | undefined): string[] {
