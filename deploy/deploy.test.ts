@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -79,7 +80,7 @@ test('The backup of the guide works in a crontab, where % ends a command and PAT
 
 interface Compose {
   readonly services: Readonly<Record<'postgres' | 'purser', Service>>
-  readonly secrets: Readonly<Record<string, unknown>>
+  readonly secrets: Readonly<Record<string, { readonly file: string }>>
   readonly volumes: Readonly<Record<string, unknown>>
 }
 
@@ -104,7 +105,10 @@ test('The commands of the guide install the units on a machine that has only the
   const stubs = ['systemctl', 'systemd-sysusers', 'journalctl'].map((name) => `${name}() { :; }`)
   const script = ['set -e', ...stubs, ...blocks].join('\n')
   const here = script.replaceAll('/opt/purser', projectFolder).replaceAll(/(?<= )\/etc\//g, `${folder}/etc/`)
-  const { status, stderr } = spawnSync('bash', ['-c', here], { encoding: 'utf8', cwd: projectFolder })
+  const { status, stderr } = spawnSync('bash', ['--norc', '-c', here], {
+    encoding: 'utf8',
+    cwd: projectFolder,
+  })
   assert.deepEqual([status, stderr], [0, ''])
   const installed = [
     'sysusers.d/purser.conf',
@@ -150,6 +154,22 @@ describe('compose.yaml', () => {
         else assert.doesNotMatch(name, /PASSWORD|SECRET|KEY/)
       }
     }
+  })
+
+  test('gets secrets that the service can read, whatever the umask, and other users cannot reach', (context) => {
+    const folder = mkdtempSync(join(tmpdir(), 'purser-compose-'))
+    context.after(() => rmSync(folder, { recursive: true, force: true }))
+    const guide = readFileSync(join(projectFolder, 'docs/guides/operators.md'), 'utf8')
+    const [, commands = ''] = /^(mkdir -p deploy\/secrets [^`]*?)^docker compose/m.exec(guide) ?? []
+    const { status, stderr } = spawnSync('sh', ['-c', `umask 077; ${commands}`], {
+      cwd: folder,
+      encoding: 'utf8',
+    })
+    assert.deepEqual([status, stderr], [0, ''])
+    const modeOf = (path: string) => statSync(join(folder, 'deploy', path)).mode & 0o777
+    const files = Object.values(compose.secrets).map(({ file }) => file)
+    assert.deepEqual(files.map(modeOf), [0o644, 0o644])
+    assert.equal(modeOf('secrets'), 0o700)
   })
 
   test('publishes the service on this machine only, with a read-only root', () => {
