@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -14,6 +15,7 @@ import { StoreOpenError } from '../src/store/open-error.ts'
 import { execute } from '../testing/postgres-databases.ts'
 import { postgres18, postgresServers } from '../testing/postgres.ts'
 import { issueKey, issueProof, preparePurchase, startTestService, verifyProof } from '../testing/service.ts'
+import { makeFolder } from './process.ts'
 
 const postgres15 = postgresServers.find(({ name }) => name === 'PostgreSQL 15')
 const missing = postgres15?.missing ?? (canDump() ? undefined : 'pg_dump 15 is not installed here')
@@ -147,6 +149,49 @@ for (const server of postgresServers) {
     },
   )
 }
+
+test(
+  'The backup of the guide for containers is restored by its commands',
+  { skip: missing },
+  async (context) => {
+    const { url, purserWith } = await backUpOpenProof(context)
+    const empty = await postgres15!.createEmptyDatabase()
+    const { hostname, port, username, password } = new URL(url)
+    const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/operators.md'), 'utf8')
+    const commandOf = (name: string) =>
+      new RegExp(` postgres (${name} [^]*?purser\\.dump)`).exec(guide)?.[1] ?? assert.fail(name)
+    const here = (command: string) =>
+      command
+        .replace(/^pg_\w+/, (name) => findProgram(name as 'pg_dump', 15).path)
+        .replace('--username purser', `--username ${username}`)
+        .replace(' purser_restored', ` ${nameOf(empty.url)}`)
+        .replace(' purser >', ` ${nameOf(url)} >`)
+    const folder = makeFolder(context)
+    const env = {
+      PATH: '/usr/bin:/bin',
+      PGHOST: hostname,
+      PGPORT: port,
+      PGPASSWORD: decodeURIComponent(password),
+    }
+    for (const name of ['pg_dump', 'pg_restore']) {
+      const { status, stderr } = spawnSync('sh', ['-c', here(commandOf(name))], {
+        cwd: folder,
+        env,
+        encoding: 'utf8',
+      })
+      assert.deepEqual([status, stderr], [0, ''])
+    }
+    assert.deepEqual(await execute(empty.url, 'select name from service_secrets'), [])
+    const restored = await purserWith(
+      { environment: onPostgres(empty.url) },
+      'restore',
+      '--recovered',
+      '--json',
+    )
+    assert.deepEqual([restored.code, restored.errors], [0, ''])
+    assert.equal(JSON.parse(restored.output).ended_proofs, 1)
+  },
+)
 
 test('No service starts on an interrupted restore', { skip: missing }, async (context) => {
   const { url } = await postgres15!.createDatabase()
@@ -419,7 +464,11 @@ async function isWaiting(url: string, time = '0'): Promise<boolean> {
 
 /** Changes a setting of the next connections to a database. */
 async function configure(url: string, setting: string, value: string): Promise<void> {
-  await execute(url, `alter database ${new URL(url).pathname.slice(1)} set ${setting} = '${value}'`)
+  await execute(url, `alter database ${nameOf(url)} set ${setting} = '${value}'`)
+}
+
+function nameOf(url: string): string {
+  return new URL(url).pathname.slice(1)
 }
 
 /** The address of a proxy that breaks the first connection on which the server has completed a commit. */
