@@ -130,7 +130,7 @@ export const remedies: Readonly<Record<Word, string>> = {
     'Repeat the original request to get its proof again; for another payment, use a new key.',
   header_too_large: 'Send fewer or shorter headers; cookies are not needed here.',
   cross_site_request:
-    'Open the console at its own URL; pages of other sites cannot use your session. Programs use an API key.',
+    'Open the console at its own URL; pages of other sites cannot use your session. Behind a proxy, set `PURSER_PUBLIC_URL`. Programs use an API key.',
   csrf_token_missing:
     'Send the `csrf_token` of the session, from `GET /v1/console/session`, in `X-Purser-Console`. Programs use an API key.',
   environment_not_in_session: 'Name the environment of the session or key, or use a key of the other one.',

@@ -9,7 +9,7 @@ import { browserOf, cookieOf, signIn } from '../../testing/console-session.ts'
 import { sendPlain } from '../../testing/http/plain-http.ts'
 import { prepareSampleRecords, sampleBodies } from '../../testing/sample-records.ts'
 import { lengthenEvaluations } from '../../testing/ledgers/long-records.ts'
-import { createTenant, issueKey, startTestService } from '../../testing/service.ts'
+import { createTenant, issueKey, startTestService, type TestService } from '../../testing/service.ts'
 import { shareTestService } from '../../testing/shared-service.ts'
 
 const changing = endpoints.filter(({ method, roles }) => method !== 'GET' && roles !== 'public')
@@ -36,6 +36,18 @@ test('A cookie is only for the browser: scripts cannot read it, other sites cann
     body: { api_key: secure.sandboxKey },
   })
   assert.match(named.headers.get('set-cookie') ?? '', /^__Host-purser-session=.*; Secure$/)
+})
+
+test('Behind a proxy that replaces the host, browsers can sign in at the public URL', async (t) => {
+  const headers = { origin: 'https://purser.example.com', 'sec-fetch-site': 'same-origin' }
+  const statusOf = async (service: TestService) => {
+    const body = { api_key: service.sandboxKey }
+    const answer = await service.call('POST', '/v1/console/session', { key: null, body, headers })
+    return [answer.status, answer.body.detail]
+  }
+  assert.deepEqual(await statusOf(await shareTestService()), [403, 'cross_site_request'])
+  const named = await startTestService(t, { PURSER_PUBLIC_URL: headers.origin })
+  assert.deepEqual(await statusOf(named), [201, undefined])
 })
 
 test('Signing in starts a new session, whatever cookie the request has', async () => {
