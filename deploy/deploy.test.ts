@@ -89,6 +89,8 @@ interface Service {
   readonly environment: Readonly<Record<string, string>>
   readonly secrets: readonly string[]
   readonly volumes: readonly string[]
+  readonly healthcheck?: { readonly test: readonly string[] }
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
   readonly ports?: readonly string[]
   readonly read_only?: boolean
 }
@@ -143,6 +145,11 @@ describe('compose.yaml', () => {
     const reading = readConfig([], environment, folder)
     assert.ok('config' in reading, JSON.stringify(reading))
     assert.deepEqual(reading.config.database, { kind: 'postgres', url })
+  })
+
+  test('starts the service when the database answers over the network, not only on its socket', () => {
+    assert.match(postgres.healthcheck?.test.join(' ') ?? '', /pg_isready --host 127\.0\.0\.1 /)
+    assert.equal(purser.depends_on?.['postgres']?.condition, 'service_healthy')
   })
 
   test('declares every secret and volume that it uses, and mounts secrets as files', () => {
