@@ -416,7 +416,7 @@ export class Bookings {
       ...usage,
       counted: ofLimits(counted, limits),
       open: ofLimits(open, limits),
-      reported: reported && ofLimits(reported, limits),
+      ...(reported && { reported: ofLimits(reported, limits) }),
     }
   }
 
