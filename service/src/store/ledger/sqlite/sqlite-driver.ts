@@ -152,8 +152,10 @@ export function createSqliteDriver({
 
   function refresh({ table, before, now }: NetChange, kept: FoundRow | undefined): void {
     if (!now) cache.set(table, before!, null)
-    else if (kept && (table !== payments || isPending(now))) kept.row = now
-    else if (kept) {
+    else if (kept && (table !== payments || isPending(now))) {
+      kept.row = now
+      cache.set(table, now, kept)
+    } else if (kept) {
       // The late index may still hold it.
       kept.row = undefined
       cache.forget(table, before!)
