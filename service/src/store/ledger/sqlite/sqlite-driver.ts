@@ -4,7 +4,7 @@ import { explainFailure } from './explain-failure.ts'
 import type { SqliteDatabase } from './open.ts'
 import { StoreUnavailableError } from '../../store.ts'
 import { RowExistsError, type Driver, type DriverTransaction, type NetChange } from '../driver.ts'
-import type { Read } from '../operation.ts'
+import { readText, type RangeRead, type Read } from '../operation.ts'
 import { RowCache } from '../row-cache.ts'
 import type { Row, Table } from '../table.ts'
 import { entries, payments } from '../tables.ts'
@@ -46,11 +46,13 @@ export function createSqliteDriver({
     generationSize,
   })
   const entriesOfMandates = new EntriesOfMandates(database, generationSize)
-  const begin = database.prepare('begin immediate')
-  const end = database.prepare('commit')
+  const beginWriting = database.prepare('begin immediate')
+  const commitWritten = database.prepare('commit')
   // It changes with each commit of another connection.
   const readVersion = database.prepare<[], bigint | number>('pragma data_version').pluck()
   const version = readVersion.get()
+  /** What the current transaction has read. */
+  const ranges = new Map<string, readonly Row[]>()
   let isBusy = false
   let failure: Error | undefined
 
@@ -63,11 +65,20 @@ export function createSqliteDriver({
   }
 
   function find(read: Read): readonly Row[] {
-    if (read.kind === 'range') {
-      return read.table === payments ? openPayments.find(read) : statementsOf(read.table).findRange(read)
-    }
+    if (read.kind === 'range') return findRange(read)
     const row = findRow(read.table, read.key)?.row
     return row ? [row] : []
+  }
+
+  /** A batch reads again in each step, and a range may have thousands of rows. */
+  function findRange(read: RangeRead): readonly Row[] {
+    const text = readText(read)
+    let found = ranges.get(text)
+    if (!found) {
+      found = read.table === payments ? openPayments.find(read) : statementsOf(read.table).findRange(read)
+      ranges.set(text, found)
+    }
+    return found
   }
 
   function findRow(table: Table, key: Row): FoundRow | null {
@@ -89,11 +100,11 @@ export function createSqliteDriver({
   }
 
   function inTransaction(work: () => void): void {
-    begin.run()
+    beginWriting.run()
     try {
       if (readVersion.get() !== version) refuseForeignWrite()
       work()
-      end.run()
+      commitWritten.run()
     } catch (error) {
       if (database.inTransaction) database.exec('rollback')
       // Only what was durable before is left.
@@ -167,15 +178,18 @@ export function createSqliteDriver({
     if (table === payments || cache.get(table, found.row) !== undefined) cache.set(table, found.row, found)
   }
 
+  function end(): void {
+    isBusy = false
+    ranges.clear()
+  }
+
   const transaction: DriverTransaction = {
     read: (reads) => ({ found: reads.map(find), blocked: nothing }),
     commit(changes) {
       commit(changes)
-      isBusy = false
+      end()
     },
-    rollBack() {
-      isBusy = false
-    },
+    rollBack: end,
   }
 
   return {
