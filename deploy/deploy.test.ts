@@ -55,7 +55,7 @@ test('The backup of the guide works in a crontab, where % ends a command and PAT
   const guide = readFileSync(join(projectFolder, 'docs/guides/operators.md'), 'utf8')
   const [, line = ''] = /^(?:\S+ ){5}(.*purser backup .*)$/m.exec(guide) ?? []
   assert.notEqual(line, '')
-  const [, own = ''] = /^install -d .*-o purser .*?(\/\S+)$/m.exec(guide) ?? []
+  const [, own = ''] = /^install -d .*--owner=purser .*?(\/\S+)$/m.exec(guide) ?? []
   assert.ok(
     line.includes(`"${own}/purser-`),
     'the user of the crontab may write to the folder of the backups',

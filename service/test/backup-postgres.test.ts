@@ -163,7 +163,7 @@ test(
     const here = (command: string) =>
       command
         .replace(/^pg_\w+/, (name) => findProgram(name as 'pg_dump', 15).path)
-        .replace('--username purser', `--username ${username}`)
+        .replace('--username=purser', `--username=${username}`)
         .replace(' purser_restored', ` ${nameOf(empty.url)}`)
         .replace(' purser >', ` ${nameOf(url)} >`)
     const folder = makeFolder(context)
