@@ -46,6 +46,7 @@ test('A proof is read from a file or from standard input, as JSON or as it is in
     (proof) => `\n${JSON.stringify(proof, null, 2)}\n`,
     (proof) => wrap(JSON.stringify(proof)),
     (proof) => wrap(Buffer.from(JSON.stringify(proof)).toString('base64url')),
+    (proof) => JSON.stringify({ proof }),
   ]
   for (const written of writings) {
     const text = written(await issueProof(service, purchase, '4.00'))

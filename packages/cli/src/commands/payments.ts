@@ -100,12 +100,17 @@ function voidCommand(io: Io) {
     })
 }
 
-/** The proof in a file or standard input: JSON or base64url of it, in any number of lines. The service checks its fields. */
+/**
+ * The proof in a file or standard input: JSON or base64url of it, in any number of lines, or the whole answer that it came in.
+ * The service checks its fields.
+ */
 async function readProof(file: string | undefined, io: Io): Promise<Proof> {
   const input = file === undefined ? await io.readInput('Proof') : readText(resolve(io.folder, file))
   const text = input.replaceAll(/[\r\n]/g, '').trim()
   try {
-    return JSON.parse(text.startsWith('{') ? text : Buffer.from(text, 'base64url').toString('utf8')) as Proof
+    const json = text.startsWith('{') ? text : Buffer.from(text, 'base64url').toString('utf8')
+    const given = JSON.parse(json) as Proof | { readonly proof: Proof }
+    return 'proof' in given ? given.proof : given
   } catch {
     throw new CommandError(`${file ?? 'standard input'} has no proof: pass it as JSON or base64url`, 'usage')
   }
