@@ -44,11 +44,10 @@ function keep(cache: RowCache<{ row: Row }>, number: number, allowedSellers: rea
   cache.set(mandates, row, { row })
 }
 
+/** Looks up the newest rows first: an older one that is found counts as used, and may drop others. */
 function countCached(cache: RowCache<{ row: Row }>): number {
-  return Array.from({ length: manyRows }, (_, number) => number).filter((number) => {
-    // Looking up an older row would keep it and drop others.
-    return cache.has(mandates, keyOf(number))
-  }).length
+  const numbers = Array.from({ length: manyRows }, (_, index) => manyRows - 1 - index)
+  return numbers.filter((number) => cache.get(mandates, keyOf(number)) !== undefined).length
 }
 
 function keyOf(number: number) {

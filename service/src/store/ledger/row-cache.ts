@@ -40,11 +40,6 @@ export class RowCache<Found extends { readonly row: Row | undefined } | null> {
     return older?.found
   }
 
-  has(table: Table, key: Row): boolean {
-    const generations = this.#tables[table.lockOrder]
-    return (generations?.young.get(table, key) ?? generations?.old.get(table, key)) !== undefined
-  }
-
   /** Also called after the row of what was found has changed, so that its new length counts. */
   set(table: Table, key: Row, found: Found): void {
     const generations = (this.#tables[table.lockOrder] ??= {
