@@ -64,6 +64,13 @@ const amendments: readonly (readonly [string, Partial<MandateTerms>, Partial<Man
   ['another seller', {}, { allowedSellers: ['api.example.com', 'shop.example.com'] }, true],
   ['every seller', {}, { allowedSellers: ['*'] }, true],
   ['one of all sellers', { allowedSellers: ['*'] }, { allowedSellers: ['shop.example.com'] }, false],
+  [
+    'a seller instead of `*.`, which is no seller',
+    { allowedSellers: ['*.'] },
+    { allowedSellers: ['shop.example.com'] },
+    true,
+  ],
+  ['every seller instead of a wide asterisk', { allowedSellers: ['＊'] }, { allowedSellers: ['*'] }, true],
   ['a seller instead of none', { allowedSellers: [] }, { allowedSellers: ['shop.example.com'] }, true],
   ['fewer categories', {}, { allowedCategories: ['maps'] }, false],
   ['another category', {}, { allowedCategories: ['data', 'books'] }, true],

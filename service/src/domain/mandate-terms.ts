@@ -63,8 +63,7 @@ const widens: Readonly<Record<MandateTerm, (before: MandateTerms, after: Mandate
   purpose: (before, after) => after.purpose !== before.purpose,
   max_spend_total: (before, after) => after.maxTotalMicro > before.maxTotalMicro,
   max_spend_per_transaction: (before, after) => after.maxPerTransactionMicro > before.maxPerTransactionMicro,
-  allowed_sellers: (before, after) =>
-    !isWithin(before.allowedSellers.map(normalizeHostName), after.allowedSellers.map(normalizeHostName)),
+  allowed_sellers: (before, after) => !isWithin(sellersOf(before), sellersOf(after)),
   allowed_categories: (before, after) =>
     !isWithin(anyIfEmpty(before.allowedCategories), anyIfEmpty(after.allowedCategories)),
   allowed_resources: (before, after) => !isWithinPatterns(before.allowedResources, after.allowedResources),
@@ -86,6 +85,11 @@ function asksLess(before: ApprovalTerms | null, after: ApprovalTerms | null): bo
   if (before.above !== null && (after.above === null || parseAmount(after.above) > parseAmount(before.above)))
     return true
   return (before.firstPurchaseAtSeller && !after.firstPurchaseAtSeller) || after.required < before.required
+}
+
+/** Only a plain `*` allows every seller: names such as `*.`, which become one when they are normalized, allow none. */
+function sellersOf({ allowedSellers }: MandateTerms): readonly string[] {
+  return allowedSellers.map((entry) => (entry === '*' ? entry : `seller ${normalizeHostName(entry)}`))
 }
 
 /** An empty list of categories allows every category. */
