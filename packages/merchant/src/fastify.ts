@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 
 import { createPaymentGate, type PaymentOptions } from './gate.ts'
-import { beginDelivery, readHeaders } from './node-delivery.ts'
+import { beginDelivery, readHeaders, settleUpgrade } from './node-delivery.ts'
 import { holdResponse } from './node-settlement.ts'
 
 export type * from './gate.ts'
@@ -14,6 +14,7 @@ interface Request {
   readonly originalUrl: string
   readonly server: { readonly prefix: string }
   readonly headers: IncomingHttpHeaders
+  readonly raw: object
 }
 interface Reply {
   readonly raw: ServerResponse
@@ -39,7 +40,8 @@ export function requirePayment<R extends Request>(options: PaymentOptions<R>) {
     const { url, originalUrl, server } = request
     // `url` may have been changed by `rewriteUrl`.
     const place = { target: originalUrl, rewritten: [url], mount: server.prefix }
-    const decision = await decide({ ...readHeaders(request), ...place, request })
+    const decided = await decide({ ...readHeaders(request), ...place, request })
+    const decision = await settleUpgrade(request.raw, decided)
     if (decision.outcome === 'free') return undefined
     if (decision.outcome === 'paid') {
       // The client has disconnected: tell Fastify that no response follows.

@@ -15,6 +15,20 @@ interface RequestHead {
   readonly headers: IncomingHttpHeaders
 }
 
+/**
+ * The decision about a request, with an upgrade already charged: the goods of a WebSocket do not pass through its
+ * response, so it is charged before it opens, and counts as delivered.
+ */
+export async function settleUpgrade(request: object, decision: Decision): Promise<Decision> {
+  if (!(request as { readonly upgrade?: boolean }).upgrade) return decision
+  if (decision.outcome === 'authorized') {
+    const settlement = await decision.settle({ status: 101, header: () => null })
+    if (settlement.outcome === 'withheld') return { outcome: 'unavailable', answer: settlement.answer }
+  } else if (decision.outcome !== 'paid') return decision
+  await decision.delivered()
+  return { outcome: 'free' }
+}
+
 /** Sends a refusal, if any. Returns true if there is none, so that the handler should run. */
 export function letPass(response: ServerResponse, decision: Decision): boolean {
   if (decision.outcome === 'free') return true

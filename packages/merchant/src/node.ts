@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 
 import { createPaymentGate, type PaymentOptions, type Refund } from './gate.ts'
-import { letPass, readHeaders } from './node-delivery.ts'
+import { letPass, readHeaders, settleUpgrade } from './node-delivery.ts'
 import { isClosed } from './node-response.ts'
 
 export type * from './gate.ts'
@@ -26,7 +26,8 @@ export function requirePayment(
     // Frameworks that mount a listener below a path, such as Express and connect, store the full target in
     // `originalUrl`.
     const { url = '/', originalUrl = url }: IncomingMessage & { readonly originalUrl?: string } = request
-    const decision = await decide({ ...readHeaders(request), target: originalUrl, rewritten: [url], request })
+    const decided = await decide({ ...readHeaders(request), target: originalUrl, rewritten: [url], request })
+    const decision = await settleUpgrade(request, decided)
     if (!letPass(response, decision)) return
     try {
       await handler(request, response)
