@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, OutgoingHttpHeader, ServerResponse } from 'node:http'
 
 import { createPaymentGate, type PaymentOptions } from './gate.ts'
 import { beginDelivery, readHeaders, settleUpgrade } from './node-delivery.ts'
@@ -20,6 +20,8 @@ interface Reply {
   readonly raw: ServerResponse
   code(status: number): unknown
   headers(headers: Record<string, string>): unknown
+  getHeaders(): Record<string, OutgoingHttpHeader | undefined>
+  removeHeader(name: string): unknown
   send(body: string): unknown
   hijack(): unknown
 }
@@ -43,12 +45,16 @@ export function requirePayment<R extends Request>(options: PaymentOptions<R>) {
     const decided = await decide({ ...readHeaders(request), ...place, request })
     const decision = await settleUpgrade(request.raw, decided)
     if (decision.outcome === 'free') return undefined
-    if (decision.outcome === 'paid') {
+    if (decision.outcome === 'paid' || decision.outcome === 'authorized') {
+      const earlier = reply.getHeaders()
+      // The application's value is for free responses, and would replace that of the paid one.
+      reply.removeHeader('cache-control')
       // The client has disconnected: tell Fastify that no response follows.
-      return beginDelivery(reply.raw, decision) ? undefined : reply.hijack()
-    }
-    if (decision.outcome === 'authorized') {
-      return holdResponse(reply.raw, decision) ? undefined : reply.hijack()
+      const mayRun =
+        decision.outcome === 'paid'
+          ? beginDelivery(reply.raw, decision)
+          : holdResponse(reply.raw, decision, earlier)
+      return mayRun ? undefined : reply.hijack()
     }
     const { status, headers: answerHeaders, body } = decision.answer
     reply.code(status)

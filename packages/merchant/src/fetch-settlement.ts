@@ -1,11 +1,13 @@
 import { statusOf, toNobody, toResponse, watchBody, withReceipt } from './fetch-delivery.ts'
-import type { Authorized, HandlerResponse } from './gate.ts'
+import type { Answer, Authorized, HandlerResponse } from './gate.ts'
 import { inTime } from './deliveries/in-time.ts'
 import { settleInTime } from './settle-in-time.ts'
 
-/** How values that a handler throws are answered. */
-interface Thrown {
-  /** The status of those that the framework turns into responses. */
+/** How a framework answers instead of the handler. */
+interface Framework {
+  /** The response to send instead of a withheld one. */
+  readonly refuse?: (answer: Answer) => Response
+  /** The status of the thrown values that the framework turns into responses. */
   readonly statusOfThrown?: (thrown: unknown) => number | undefined
   /** The response to a failure; otherwise it is thrown on, and the framework answers it. */
   readonly answerTo?: (thrown: unknown) => Response
@@ -19,7 +21,7 @@ export async function deliverAuthorized(
   authorized: Authorized,
   { signal }: Request,
   handle: () => Response | Promise<Response>,
-  { statusOfThrown, answerTo }: Thrown = {},
+  { refuse = toResponse, statusOfThrown, answerTo }: Framework = {},
 ): Promise<Response> {
   if (signal.aborted) {
     await authorized.notStarted()
@@ -41,7 +43,7 @@ export async function deliverAuthorized(
       return settlement.outcome === 'withheld' ? failed : withReceipt(failed, settlement)
     }
     const settlement = await authorized.settle({ status, header: () => null })
-    if (settlement.outcome === 'withheld') return toResponse(settlement.answer)
+    if (settlement.outcome === 'withheld') return refuse(settlement.answer)
     if (settlement.outcome === 'captured') await authorized.delivered()
     throw thrown
   } finally {
@@ -52,7 +54,7 @@ export async function deliverAuthorized(
   if (settlement.outcome === 'withheld') {
     // Its end is not awaited: the handler's own code runs in it.
     void answer.body?.cancel().catch(() => undefined)
-    return toResponse(settlement.answer)
+    return refuse(settlement.answer)
   }
   const settled = withReceipt(answer, settlement)
   if (settlement.outcome === 'voided') return settled

@@ -1,6 +1,6 @@
-import { deliver, readRequest, toResponse } from './fetch-delivery.ts'
+import { deliver, readRequest } from './fetch-delivery.ts'
 import { deliverAuthorized } from './fetch-settlement.ts'
-import { createPaymentGate, type PaymentOptions } from './gate.ts'
+import { createPaymentGate, type Answer, type PaymentOptions } from './gate.ts'
 
 export type * from './gate.ts'
 export { paymentOf } from './payment.ts'
@@ -18,7 +18,9 @@ interface Context {
   readonly error: Error | undefined
   get res(): Response
   set res(response: Response | undefined)
-  header(name: string, value: string): void
+  header(name: string, value?: string): void
+  /** A response with the headers that were set before. */
+  body(data: string | null, status?: number): Response
 }
 
 /**
@@ -43,18 +45,30 @@ export function requirePayment<C extends Context>(options: PaymentOptions<C>) {
       await next()
       return undefined
     }
+    if (decision.outcome !== 'paid' && decision.outcome !== 'authorized') {
+      const { status, headers, body } = decision.answer
+      for (const [name, value] of Object.entries(headers)) context.header(name, value)
+      return context.body(body, status)
+    }
+    const { headers: earlier } = context.body(null)
+    // The application's value is for free responses, and would replace that of the paid one.
+    context.header('cache-control')
     if (decision.outcome === 'authorized') {
-      const settled = await deliverAuthorized(decision, raw, async () => {
+      const refuse = ({ status, headers, body }: Answer) => {
+        for (const [name, value] of Object.entries(headers)) earlier.set(name, value)
+        return new Response(body, { status, headers: earlier })
+      }
+      const handle = async () => {
         await next()
         if (context.error) await decision.void()
         return context.res
-      })
+      }
+      const settled = await deliverAuthorized(decision, raw, handle, { refuse })
       // Otherwise Hono adds the headers of the earlier response, which may be withheld.
       context.res = undefined
       context.res = settled
       return settled
     }
-    if (decision.outcome !== 'paid') return toResponse(decision.answer)
     const answer = await deliver(decision, raw, async () => {
       await next()
       return context.res

@@ -7,8 +7,13 @@ import { settleInTime } from './settle-in-time.ts'
 /**
  * Holds the response of a handler whose payment is authorized: nothing leaves before its first byte is settled. Of a
  * metered response, only the end is held. False if the customer has disconnected; then the handler must not run.
+ * `earlier` are the application's own headers, which a withheld response keeps.
  */
-export function holdResponse(response: ServerResponse, authorized: Authorized): boolean {
+export function holdResponse(
+  response: ServerResponse,
+  authorized: Authorized,
+  earlier: Readonly<Record<string, OutgoingHttpHeader | undefined>> = response.getHeaders(),
+): boolean {
   if (isClosed(response)) {
     void authorized.notStarted()
     return false
@@ -17,8 +22,7 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
   const isMetered = authorized.capture === 'metered'
   // A metered head may leave before the receipt's headers are known, and file servers make a file public by default. The
   // application may have begun the response while the payment was verified.
-  const isOpen = !response.headersSent && !response.hasHeader('cache-control')
-  if (isOpen) response.setHeader('cache-control', 'private')
+  if (!response.headersSent) response.setHeader('cache-control', 'private')
   const real = {
     writeHead: response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse,
     write: response.write.bind(response) as (...args: unknown[]) => boolean,
@@ -154,6 +158,7 @@ export function holdResponse(response: ServerResponse, authorized: Authorized): 
     // The start of a metered response cannot be undone: abort it, so that the customer notices.
     if (response.headersSent) return void response.destroy()
     for (const name of response.getHeaderNames()) response.removeHeader(name)
+    setHeaders(response, earlier)
     response.statusMessage = ''
     real.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
     real.end(body)
