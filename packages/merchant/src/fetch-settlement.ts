@@ -49,7 +49,9 @@ export async function deliverAuthorized(
   } finally {
     signal.removeEventListener('abort', onGone)
   }
-  if (authorized.capture === 'metered' && answer.body) return meterBody(answer, signal, authorized)
+  // A failure is decided before it leaves, so that its head can say that nothing was charged.
+  const isMetered = authorized.capture === 'metered' && answer.status < 400
+  if (isMetered && answer.body) return meterBody(answer, signal, authorized)
   const settlement = await authorized.settle(headOf(answer))
   if (settlement.outcome === 'withheld') {
     // Its end is not awaited: the handler's own code runs in it.

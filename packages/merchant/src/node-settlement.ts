@@ -6,7 +6,7 @@ import { settleInTime } from './settle-in-time.ts'
 
 /**
  * Holds the response of a handler whose payment is authorized: nothing leaves before its first byte is settled. Of a
- * metered response, only the end is held. False if the customer has disconnected; then the handler must not run.
+ * metered response, only the end is held, unless it is a failure, whose head can then say that nothing was charged. False if the customer has disconnected; then the handler must not run.
  * `earlier` are the application's own headers, which a withheld response keeps.
  */
 export function holdResponse(
@@ -51,7 +51,7 @@ export function holdResponse(
 
   response.writeHead = (status: number, ...rest: unknown[]) => {
     if (state === 'discarding') return response
-    if (state === 'passing' || isMetered) return real.writeHead(status, ...rest)
+    if (state === 'passing' || isSentAtOnce(status)) return real.writeHead(status, ...rest)
     if (isHeadHeld) {
       // Some middleware calls `_implicitHeader()` again because the head has not left.
       if (rest.length === 0 && status === response.statusCode) return response
@@ -67,12 +67,12 @@ export function holdResponse(
   }
   response.flushHeaders = () => {
     if (state === 'discarding') return
-    if (state === 'passing' || isMetered) real.flushHeaders()
+    if (state === 'passing' || isSentAtOnce()) real.flushHeaders()
     else hold(real.flushHeaders)
   }
   response.write = (...args: unknown[]) => {
     if (state === 'discarding') return accept(args)
-    if (state === 'passing' || (isMetered && !isEndHeld)) return real.write(...args)
+    if (state === 'passing' || (isSentAtOnce() && !isEndHeld)) return real.write(...args)
     if (isEndHeld) return false
     assertChunk(args[0])
     hold(() => real.write(...args))
@@ -105,6 +105,11 @@ export function holdResponse(
     response.once('close', () => socket?.off('timeout', onTimeout))
   }
   return true
+
+  /** Whether what the handler writes leaves before the payment is settled. */
+  function isSentAtOnce(status = response.statusCode): boolean {
+    return isMetered && !isHeadHeld && (status < 400 || hasLeft(response))
+  }
 
   /** Ends a stalled stream while what it has sent can be charged; the rest is not sent. */
   function cutOff(): boolean {

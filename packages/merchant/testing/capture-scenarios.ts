@@ -13,39 +13,41 @@ const metered = { capture: 'metered' } as const
 
 /** What all adapters do with payments that are captured after the handler. */
 export const captureScenarios: readonly Scenario[] = [
-  {
-    title: 'A handler that throws is never charged, its proof is voided, and the answer says so',
-    options: after,
-    spent: '0.00',
-    play: async ({ proofFor, pay, shop, hidesErrors }, service) => {
-      const proof = await proofFor('/broken')
-      const failed = await pay('/broken', proof)
-      assert.equal(failed.status, 500)
-      assert.equal(failed.headers.get('x-payment-voided'), hidesErrors ? null : proof.nonce)
-      assert.equal(await fateOf(service, proof), 'voided')
-      const again = await pay('/broken', proof)
-      assert.deepEqual([again.status, again.challenge.reason], [402, 'authorization_voided'])
-      assert.match(again.challenge.how_to_pay, /nothing was charged/)
-      assert.equal(shop.runs, 1)
-    },
-  },
-  {
-    title: 'A 4xx or 5xx answer voids the payment and says so',
-    options: after,
-    spent: '0.00',
-    play: async ({ proofFor, pay }, service) => {
-      for (const status of [404, 503]) {
-        const proof = await proofFor(`/status-${status}`)
-        const failed = await pay(`/status-${status}`, proof)
-        assert.deepEqual(
-          [failed.status, failed.text, failed.receipt],
-          [status, `status ${status}`, undefined],
-        )
-        assert.equal(failed.headers.get('x-payment-voided'), proof.nonce)
+  ...[after, metered].flatMap((options): Scenario[] => [
+    {
+      title: `A handler that throws is never charged, its proof is voided, and the answer says so (capture ${options.capture})`,
+      options,
+      spent: '0.00',
+      play: async ({ proofFor, pay, shop, hidesErrors }, service) => {
+        const proof = await proofFor('/broken')
+        const failed = await pay('/broken', proof)
+        assert.equal(failed.status, 500)
+        assert.equal(failed.headers.get('x-payment-voided'), hidesErrors ? null : proof.nonce)
         assert.equal(await fateOf(service, proof), 'voided')
-      }
+        const again = await pay('/broken', proof)
+        assert.deepEqual([again.status, again.challenge.reason], [402, 'authorization_voided'])
+        assert.match(again.challenge.how_to_pay, /nothing was charged/)
+        assert.equal(shop.runs, 1)
+      },
     },
-  },
+    {
+      title: `A 4xx or 5xx answer voids the payment and says so (capture ${options.capture})`,
+      options,
+      spent: '0.00',
+      play: async ({ proofFor, pay }, service) => {
+        for (const status of [404, 503]) {
+          const proof = await proofFor(`/status-${status}`)
+          const failed = await pay(`/status-${status}`, proof)
+          assert.deepEqual(
+            [failed.status, failed.text, failed.receipt],
+            [status, `status ${status}`, undefined],
+          )
+          assert.equal(failed.headers.get('x-payment-voided'), proof.nonce)
+          assert.equal(await fateOf(service, proof), 'voided')
+        }
+      },
+    },
+  ]),
   {
     title: 'A successful answer is charged once, with a receipt, and the proof is used up',
     options: after,
