@@ -225,10 +225,21 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
   async function priceOf(price: Price<Request>, request: Request): Promise<string | null> {
     const ms = settings.priceTimeout
     const message = `The price was not available after ${ms} ms`
+    const wasRead = isRead(request)
     const amount = typeof price === 'function' ? await inTime(price(request), { ms, message }) : price
+    if (!wasRead && isRead(request)) {
+      throw new TypeError(
+        'The price function has read the body, which leaves none for the handler: let it read request.clone()',
+      )
+    }
     assertPrice(amount)
     return amount
   }
+}
+
+/** Whether the body of a Fetch-style request has been read; it can be read only once. */
+function isRead(request: unknown): boolean {
+  return (request as { readonly bodyUsed?: boolean } | undefined)?.bodyUsed === true
 }
 
 /**

@@ -92,3 +92,17 @@ for (const [name, open] of Object.entries(servers)) {
     }
   })
 }
+
+test('A price function that leaves the handler no body sells nothing, and its merchant is told why', async () => {
+  const errors: unknown[] = []
+  const options = { ...merchant, onError: (error: unknown) => errors.push(error) }
+  const ask = (price: (request: Request) => Promise<string>) =>
+    forFetch({ ...options, price }, () => assert.fail())(
+      new Request('https://api.example.com/data', { method: 'POST', body: 'large' }),
+    )
+  assert.equal((await ask(async (request) => priceOf(await request.text()))).status, 503)
+  assert.match(String(errors), /request\.clone\(\)/)
+  const answer = await ask(async (request) => priceOf(await request.clone().text()))
+  assert.equal(((await answer.json()) as Challenge).amount, '4.00')
+  assert.equal(errors.length, 1)
+})
