@@ -22,10 +22,11 @@ export function errorOf(reply: Reply, asked: string): ApiError {
   const items = status === 422 && Array.isArray(detail) ? (detail as ValidationItem[]) : undefined
   const ownCode = typeof detail === 'string' ? detail : items && 'validation_error'
   const code = ownCode || `http_${status}`
-  const answer: ErrorAnswer = { status, code, requestId: headers.get('x-request-id'), body }
+  const requestId = headers.get('x-request-id')
+  const answer: ErrorAnswer = { status, code, requestId, retryAfterMs: retryAfterMs(headers), body }
   const message = `${asked} answered ${status}: ${items?.map(faultOf).join('; ') ?? explain(status, code)}`
   if (items) return new ValidationError(message, answer, items)
-  if (status === 503) return new UnavailableError(message, answer, retryAfterMs(headers))
+  if (status === 503) return new UnavailableError(message, answer)
   if (status >= 500) return new ServerError(message, answer)
   // The 404 or 403 of a proxy says nothing about a record or a key.
   const Class = (ownCode && classes[status]) || ApiError

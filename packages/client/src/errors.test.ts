@@ -142,6 +142,29 @@ test('Feeds and exports do not follow redirects either', async (context) => {
   assert.deepEqual(asked, ['/v1/console/feed', '/v1/console/transactions.csv'])
 })
 
+test('Every error response has its Retry-After, so that a program knows when to repeat the call', async (context) => {
+  let answer = { status: 429, detail: 'rate_limited', retryAfter: '7' }
+  const baseUrl = await startServer(context, (_request, response) => {
+    response.writeHead(answer.status, { 'retry-after': answer.retryAfter })
+    response.end(JSON.stringify({ detail: answer.detail }))
+  })
+  const purser = new Purser({ apiKey: 'svc_sand_x', baseUrl, maxRetries: 0 })
+  for (const [status, detail, retryAfter, retryAfterMs] of [
+    [429, 'rate_limited', '7', 7_000],
+    [500, 'internal_error', '2', 2_000],
+    [503, 'store_unavailable', '1', 1_000],
+    [409, 'mandate_revoked', 'soon', null],
+  ] as const) {
+    answer = { status, detail, retryAfter }
+    const error = await purser.agents
+      .list()
+      .page()
+      .catch((error: unknown) => error)
+    assert(error instanceof ApiError)
+    assert.deepEqual([error.status, error.code, error.retryAfterMs], [status, detail, retryAfterMs])
+  }
+})
+
 test('Only a clear success counts as a charge', async (context) => {
   let body = '{}'
   let status = 200

@@ -36,6 +36,8 @@ export interface ErrorAnswer {
   readonly code: ErrorCode | 'validation_error' | (string & {})
   /** The id of the request in the service's log, if the response has it. */
   readonly requestId: string | null
+  /** The `Retry-After` of the response in milliseconds, if it has a valid one. */
+  readonly retryAfterMs: number | null
   /** The body as JSON, or its text if it is not JSON. */
   readonly body: unknown
 }
@@ -46,6 +48,7 @@ export class ApiError extends PurserError implements ErrorAnswer {
   readonly status: number
   readonly code: ErrorAnswer['code']
   readonly requestId: string | null
+  readonly retryAfterMs: number | null
   readonly body: unknown
 
   constructor(message: string, answer: ErrorAnswer) {
@@ -53,6 +56,7 @@ export class ApiError extends PurserError implements ErrorAnswer {
     this.status = answer.status
     this.code = answer.code
     this.requestId = answer.requestId
+    this.retryAfterMs = answer.retryAfterMs
     this.body = answer.body
   }
 }
@@ -107,11 +111,4 @@ export class ServerError extends ApiError {
 /** 503: the service is unavailable. */
 export class UnavailableError extends ServerError {
   override readonly name = 'UnavailableError'
-  /** The `Retry-After` of the response in milliseconds, if present. */
-  readonly retryAfterMs: number | null
-
-  constructor(message: string, answer: ErrorAnswer, retryAfterMs: number | null) {
-    super(message, answer)
-    this.retryAfterMs = retryAfterMs
-  }
 }
