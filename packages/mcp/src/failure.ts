@@ -4,7 +4,6 @@ import {
   ConnectionError,
   PermissionError,
   ServerError,
-  UnavailableError,
   ValidationError,
 } from '@purser/client'
 
@@ -24,8 +23,10 @@ export class Failure extends Error {
 /** The failure that a model sees for an error, without the error's other details. */
 export function reasonOf(error: unknown): Reason {
   if (error instanceof Failure) return error.reason
-  if (error instanceof UnavailableError) return serviceUnavailable(error.retryAfterMs ?? 2_000)
-  if (error instanceof ConnectionError || error instanceof ServerError) return serviceUnavailable(5_000)
+  if (error instanceof ConnectionError) return serviceUnavailable(null)
+  if (error instanceof ServerError || (error instanceof ApiError && error.status === 429)) {
+    return serviceUnavailable(error.retryAfterMs)
+  }
   if (error instanceof AuthenticationError) {
     return {
       reason_code: 'key_not_accepted',
@@ -46,6 +47,13 @@ export function reasonOf(error: unknown): Reason {
       reason_code: 'invalid_request',
       reason_detail: problems.join('; '),
       remedy: 'Correct the arguments and call again.',
+    }
+  }
+  if (error instanceof ApiError && error.code === `http_${error.status}`) {
+    return {
+      reason_code: 'not_the_service',
+      reason_detail: `The configured address is not the payment service's: it answered ${error.status}.`,
+      remedy: 'Ask the person who runs this server to check PURSER_URL, and any proxy in between.',
     }
   }
   if (error instanceof ApiError) {
@@ -76,10 +84,10 @@ const remedies: Readonly<Record<string, string>> = {
     'Ask the person who runs this server for a sandbox key: this service makes no production payments.',
 }
 
-function serviceUnavailable(pauseMs: number): Reason {
+function serviceUnavailable(retryAfterMs: number | null): Reason {
   return {
     reason_code: 'service_unavailable',
     reason_detail: 'The payment service cannot be reached, or cannot answer now.',
-    remedy: `Wait ${Math.ceil(pauseMs / 1000)} seconds. ${retry}`,
+    remedy: `Wait ${Math.ceil((retryAfterMs ?? 5_000) / 1000)} seconds. ${retry}`,
   }
 }
