@@ -13,6 +13,7 @@ import {
   preparePurchase,
   startTestService,
 } from '../../../service/testing/service.ts'
+import { startServer } from '../../client/testing/scripted-server.ts'
 import { openBreakableProxy } from '../testing/breakable-proxy.ts'
 import { connect, connectHere, ways, type Connection } from '../testing/connections.ts'
 import { goods, hugeBytes } from '../testing/merchant.ts'
@@ -252,6 +253,40 @@ for (const way of [ways[0], ways[3]]) {
     for (const [tool, args] of calls) assert.equal((await call(tool, args)).isError ?? false, false)
   })
 }
+
+test('A service that asks for fewer requests is waited for, and a server of something else is named as such', async (context) => {
+  const shop = await openShop(context, {}, service)
+  let answer = { status: 429, body: '{"detail":"rate_limited"}' }
+  const baseUrl = await startServer(context, (_request, response) => {
+    response.writeHead(answer.status, { 'retry-after': '20' }).end(answer.body)
+  })
+  const { call } = await connectHere(context, { ...shop.wallet, url: baseUrl })
+  const buy = () => call('pay', { purchase_id: 'a', resource_url: shop.merchant.url, amount: '1.00' })
+  const limited = await buy()
+  assertFailed(limited, 'service_unavailable')
+  assert.match(said(limited), /^What to do: Wait 20 seconds\. Call again/m)
+  for (const status of [200, 302, 403, 404]) {
+    answer = { status, body: '<h1>Welcome</h1>' }
+    const elsewhere = await buy()
+    assertFailed(elsewhere, 'not_the_service')
+    assert.match(said(elsewhere), /^What to do: .*PURSER_URL/m)
+  }
+  assert.deepEqual(shop.merchant.requests, [])
+})
+
+test('A body is paid for only with a POST, which sends it', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { call } = await connectHere(context, shop.wallet)
+  const ordered = { purchase_id: 'a', resource_url: `${shop.merchant.url}/order`, amount: '2.00' }
+  for (const extra of [{ body: '{}' }, { body: '{}', method: 'GET' }]) {
+    const refused = await call('pay', { ...ordered, ...extra })
+    assert.equal(refused.isError, true)
+    assert.match(said(refused), /body: needs the method POST/)
+  }
+  await shop.assertUntouched()
+  const paid = await call('pay', { ...ordered, body: '{}', method: 'POST' })
+  assert.equal(structured(paid).outcome, 'paid')
+})
 
 test('The tools have annotations, schemas and descriptions', async (context) => {
   const shop = await openShop(context, {}, service)

@@ -7,28 +7,33 @@ import { orderFields, orderOf } from './order-fields.ts'
 import { purchaseText } from './purchase-text.ts'
 import { defineTool, spendsMoney } from './tool.ts'
 
-const input = z.object({
-  purchase_id: PurchaseId,
-  resource_url: Address.describe('The URL to buy.'),
-  amount: Amount.describe('The exact price in USDC as text, for example "4.00".'),
-  method: z.enum(['GET', 'POST']).default('GET'),
-  body: z.string().max(65_536).optional().describe('The body of a POST.'),
-  content_type: z
-    .string()
-    .regex(/^[\w.+-]+\/[\w.+-]+(; ?[\w-]+=[\w.-]+)?$/, 'must be a media type')
-    .optional()
-    .describe('Media type of the body; default application/json.'),
-  ...orderFields,
-})
+const input = z
+  .object({
+    purchase_id: PurchaseId,
+    resource_url: Address.describe('The URL to buy.'),
+    amount: Amount.describe('The exact price in USDC as text, for example "4.00".'),
+    method: z.enum(['GET', 'POST']).default('GET'),
+    body: z.string().max(65_536).optional().describe('The body of a POST.'),
+    content_type: z
+      .string()
+      .regex(/^[\w.+-]+\/[\w.+-]+(; ?[\w-]+=[\w.-]+)?$/, 'must be a media type')
+      .optional()
+      .describe('Media type of the body; default application/json.'),
+    ...orderFields,
+  })
+  // Without its body, something else would be paid for.
+  .refine(({ method, body = '' }) => method === 'POST' || body === '', {
+    path: ['body'],
+    error: 'needs the method POST; a GET has no body',
+  })
 
 function order({ resource_url, amount, method, body, content_type, ...rest }: z.output<typeof input>): Order {
-  const isPost = method === 'POST'
   return {
     ...orderOf(rest),
     url: new URL(resource_url),
     method,
-    body: isPost ? body : undefined,
-    contentType: isPost ? content_type : undefined,
+    body,
+    contentType: content_type,
     price: { exactly: amount },
   }
 }
