@@ -18,7 +18,7 @@ export interface Merchant {
   onCharge: () => void | Promise<void>
   /** How `/redirects` answers a proof. */
   redirectPaid: { readonly status: number; readonly location: string }
-  /** Charges the proofs that `/reprices` refused earlier; returns whether each was charged. */
+  /** Charges the proofs that `/reprices` and `/reserves` refused earlier; returns whether each was charged. */
   readonly chargeLate: () => Promise<boolean[]>
 }
 
@@ -38,6 +38,8 @@ interface Charge {
   readonly charge: () => Promise<boolean>
   /** Stores the proof for `chargeLate`. */
   readonly keep: () => void
+  /** The same, after authorizing it. */
+  readonly reserve: () => Promise<void>
   readonly deliver: () => void
   readonly onCharge: Merchant['onCharge']
   /** How many proofs this path has received, including this one. */
@@ -163,6 +165,14 @@ const sales: Readonly<Record<string, Sale>> = {
       json(response, 402, { ...challengeOf(response, '2.00'), reason: 'price_changed' })
     },
   },
+  // The same, but has authorized it.
+  '/reserves': {
+    price: '1.00',
+    handle: async ({ response, reserve }) => {
+      await reserve()
+      json(response, 402, { ...challengeOf(response, '2.00'), reason: 'price_changed' })
+    },
+  },
   '/hostile-reason': {
     price: '1.00',
     handle: async ({ response }) =>
@@ -256,9 +266,13 @@ export async function startMerchant(
     response.on('close', () => firstAnswer.resolve(socket.bytesWritten))
     merchant.shown.push({ header: String(header), proof })
     const deliver = () => (sale.deliver ? sale.deliver(request, response, body) : json(response, 200, goods))
-    const verify = () =>
-      client.payments.verify({ proof, merchant_domain: 'localhost', expected_amount: sale.price })
+    const terms = { proof, merchant_domain: 'localhost', expected_amount: sale.price }
+    const verify = () => client.payments.verify(terms)
     const keep = () => kept.push(async () => (await verify()).verified)
+    const reserve = async () => {
+      await client.payments.authorize(terms)
+      kept.push(async () => (await client.payments.capture(proof.nonce)).verified)
+    }
     const charge = async () => {
       const answer = await verify()
       if (!answer.verified) json(response, 402, { ...challenge, reason: answer.reason })
@@ -268,7 +282,7 @@ export async function startMerchant(
       const { status, location } = merchant.redirectPaid
       response.writeHead(status, { location }).end()
     } else if (sale.handle)
-      await sale.handle({ response, charge, keep, deliver, time, onCharge: merchant.onCharge })
+      await sale.handle({ response, charge, keep, reserve, deliver, time, onCharge: merchant.onCharge })
     else if (await charge()) deliver()
   }
 

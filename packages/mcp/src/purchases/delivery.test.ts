@@ -62,7 +62,8 @@ for (const status of [301, 302, 303, 307, 308]) {
     const away = await purchases.buy(order(shop, '/redirects', { purchaseId: 'away' }))
     assert.deepEqual(seen, [])
     assert.equal(away.response?.location, `http://localhost:${port}/goods`)
-    assert.deepEqual([away.outcome, away.outstanding?.amount], ['uncertain', '1.00'])
+    assert.deepEqual([away.outcome, away.reason_code], ['not_paid', 'merchant_refused_payment'])
+    assert.deepEqual(await shop.spent(), { spent: '0.00', held: '0.00' })
 
     shop.merchant.redirectPaid = { status, location: '/generous' }
     const within = await purchases.buy(order(shop, '/redirects', { purchaseId: 'within' }))

@@ -23,10 +23,10 @@ export function stillOpen(why: Omit<Reason, 'remedy'>, open: OpenPayment): Reaso
   }
 }
 
-/** The merchant answered 402 to a proof. Its answer is in the quoted challenge. */
+/** The merchant answered a proof without delivering, but has authorized it, or it could not be voided. */
 export const refused = {
   reason_code: 'merchant_refused_payment',
-  reason_detail: 'The merchant did not accept the payment, but it still has it and can charge it.',
+  reason_detail: 'The merchant did not deliver for the payment, but it still has it and can charge it.',
 }
 
 /** The merchant reported that it could not verify the proof. */
@@ -115,6 +115,15 @@ export const paymentEnded: Reason = {
   reason_code: 'payment_ended',
   reason_detail: 'The payment ended without being charged, and can no longer be charged.',
   remedy: 'To try again, call with the same purchase_id.',
+}
+
+/** The merchant answered a proof without delivering, and the proof has ended. */
+export const paymentRefused: Reason = {
+  reason_code: 'merchant_refused_payment',
+  reason_detail: 'The merchant did not deliver for the payment, which was not charged, and can no longer be.',
+  remedy:
+    "Read the merchant's answer: it may ask for another price or have moved. To try again, call with the same " +
+    'purchase_id, or buy elsewhere.',
 }
 
 export function answerLost(transactionId: string | null): Reason {

@@ -27,6 +27,7 @@ import {
   notDelivered,
   notKept,
   paymentEnded,
+  paymentRefused,
   sentByAnother,
   stillOpen,
   tooMany,
@@ -186,12 +187,13 @@ export class Purchases {
       isClaimed = await records.claim(record)
       return isClaimed
     } finally {
-      if (!isClaimed && record.nonce !== null) {
-        const patience = AbortSignal.timeout(lookUpTimeoutMs)
-        // If this fails, the proof expires within six minutes.
-        await this.#parts.client.payments.voidProof(record.nonce, { signal: patience }).catch(() => undefined)
-      }
+      if (!isClaimed) await this.#void(record, AbortSignal.timeout(lookUpTimeoutMs))
     }
+  }
+
+  /** Ends a proof that is not charged or authorized. If this fails, it expires within six minutes. */
+  async #void({ nonce }: PurchaseRecord, signal: AbortSignal): Promise<void> {
+    if (nonce !== null) await this.#parts.client.payments.voidProof(nonce, { signal }).catch(() => undefined)
   }
 
   /** Sends the proof to the merchant, then asks the service, not the merchant, whether it was charged. */
@@ -202,12 +204,14 @@ export class Purchases {
     proof: ProofInHand,
     signal: AbortSignal,
   ): Promise<PurchaseResult> {
-    const { response, challenge, isDelivered, whyOpen } = await showProof(this.#parts, order, proof, signal)
+    const shown = await showProof(this.#parts, order, proof, signal)
+    const { response, challenge, isDelivered, isRefused, whyOpen } = shown
     const seen = { bill, response, challenge }
     const latest = isDelivered ? await this.#markDelivered(record, proof) : record
-    const fate = await this.#lookUp(latest, AbortSignal.timeout(lookUpTimeoutMs)).catch(() =>
-      unknownFate(record),
-    )
+    const patience = AbortSignal.timeout(lookUpTimeoutMs)
+    // A merchant that refused delivers no more; without the goods, it need not be paid.
+    if (isRefused && !this.#isDelivered(record)) await this.#void(record, patience)
+    const fate = await this.#lookUp(latest, patience).catch(() => unknownFate(record))
     switch (fate.state) {
       case 'settled': {
         const { transactionId = null, chargedAmount = null } = fate.record.settled ?? {}
@@ -224,7 +228,7 @@ export class Purchases {
         )
       }
       case 'over':
-        return resultOf(order, 'not_paid', { ...seen, reason: paymentEnded })
+        return resultOf(order, 'not_paid', { ...seen, reason: isRefused ? paymentRefused : paymentEnded })
       case 'open':
       case 'unknown': {
         const { openUntil } = fate

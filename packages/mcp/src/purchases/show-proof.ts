@@ -16,6 +16,8 @@ export interface Shown {
   readonly challenge: QuotedChallenge | null
   /** Whether the response contains the goods. */
   readonly isDelivered: boolean
+  /** Whether the merchant answered for good, without the goods. */
+  readonly isRefused: boolean
   /** Why the proof may still be open. */
   readonly whyOpen: Omit<Reason, 'remedy'>
 }
@@ -59,17 +61,14 @@ export async function showProof(
     sleep,
   })
   const { answer } = shown
-  if (!answer) return { response: undefined, challenge: null, isDelivered: false, whyOpen: notCharged }
-  const response = contentOf(answer, secrets)
-  if (answer.status === 402) {
-    return { response, challenge: quoteChallenge(answer), isDelivered: false, whyOpen: refused }
-  }
-  const isDelivered = shown.outcome === 'answered' && answer.status < 400
+  const isDelivered = shown.outcome === 'answered' && shown.answer.status < 400
+  const isRefused = shown.outcome !== 'failed' && !isDelivered
   return {
-    response,
-    challenge: null,
+    response: answer && contentOf(answer, secrets),
+    challenge: answer?.status === 402 ? quoteChallenge(answer) : null,
     isDelivered,
-    whyOpen: couldNotVerify(answer) ? cannotVerify : notCharged,
+    isRefused,
+    whyOpen: isRefused ? refused : answer && couldNotVerify(answer) ? cannotVerify : notCharged,
   }
 }
 

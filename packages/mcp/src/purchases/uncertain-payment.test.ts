@@ -36,35 +36,41 @@ function assertOutstanding(result: PurchaseResult, amount = '1.00'): void {
   assertNoAdviceToBuyAgain(result)
 }
 
-test('A payment is uncertain and outstanding while a merchant that asks for another price can still charge it', async (context) => {
+test('A payment that the merchant refuses ends at once: it is never charged, and its purchase id buys at the new price', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const refused = await purchases.buy(order(shop, '/reprices'))
-  assert.equal(refused.reason_code, 'merchant_refused_payment')
-  assertOutstanding(refused)
+  assert.deepEqual(
+    [refused.outcome, refused.reason_code, refused.outstanding],
+    ['not_paid', 'merchant_refused_payment', null],
+  )
   assert.equal(refused.merchant_challenge?.amount, '2.00')
   assert.equal(refused.merchant_challenge?.reason, 'price_changed')
-  assert.deepEqual(await shop.spent(), { spent: '0.00', held: '1.00' })
+  assert.deepEqual(await shop.spent(), { spent: '0.00', held: '0.00' })
+  assert.deepEqual(await shop.merchant.chargeLate(), [false])
 
-  const dearer = await purchases.buy(order(shop, '/reprices', { price: { exactly: '2.00' } }))
+  const dearer = await purchases.buy(order(shop, '/reprices', { price: { exactly: '3.00' } }))
+  assert.deepEqual([dearer.outcome, dearer.reason_code], ['denied', 'price_differs'])
+  assert.deepEqual(await shop.spent(), { spent: '0.00', held: '0.00' })
+})
+
+test('A payment is uncertain and outstanding while a merchant that refuses it can still charge it', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  const refused = await purchases.buy(order(shop, '/reserves'))
+  assert.equal(refused.reason_code, 'merchant_refused_payment')
+  assertOutstanding(refused)
+
+  const dearer = await purchases.buy(order(shop, '/reserves', { price: { exactly: '2.00' } }))
   assert.equal(dearer.reason_code, 'purchase_id_in_use')
   assertOutstanding(dearer)
 
   assert.deepEqual(await shop.merchant.chargeLate(), [true])
-  const found = await purchases.buy(order(shop, '/reprices'))
+  const found = await purchases.buy(order(shop, '/reserves'))
   assert.match(found.outcome, /^paid/)
   assert.deepEqual(found.outstanding, null)
   assert.match(found.payment?.transaction_id ?? '', /^txn_/)
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
-})
-
-test('Once a refused payment has expired, its purchase id buys at the new price', async (context) => {
-  const shop = await openShop(context, {}, service)
-  const { purchases } = openWallet(shop.wallet)
-  assertOutstanding(await purchases.buy(order(shop, '/refuses')))
-  service.clock.nowMs += 7 * 60_000
-  const other = await purchases.buy(order(shop, '/refuses', { price: { exactly: '3.00' } }))
-  assert.deepEqual([other.outcome, other.reason_code, other.outstanding], ['denied', 'price_differs', null])
 })
 
 for (const path of ['/gone', '/generous'] as const) {
@@ -82,7 +88,10 @@ test('A payment that ended while the merchant had it is not paid, and its purcha
     await service.call('PATCH', `/mandates/${shop.mandateId}/pause`)
   }
   const ended = await purchases.buy(order(shop, '/stopped'))
-  assert.deepEqual([ended.outcome, ended.reason_code, ended.outstanding], ['not_paid', 'payment_ended', null])
+  assert.deepEqual(
+    [ended.outcome, ended.reason_code, ended.outstanding],
+    ['not_paid', 'merchant_refused_payment', null],
+  )
   assert.deepEqual(await shop.spent(), { spent: '0.00', held: '0.00' })
 })
 
