@@ -529,6 +529,19 @@ test('The exit code shows a service that does not answer (6)', async (context) =
   )
 })
 
+test('A service that asks for fewer requests is unavailable for now, and the message says for how long', async (context) => {
+  const { purserWith, environment } = command(context)
+  const server = createServer((_request, answer) => {
+    answer.writeHead(429, { 'retry-after': '20' }).end('{"detail":"rate_limited"}')
+  }).listen(0, '127.0.0.1')
+  context.after(() => server.close())
+  await once(server, 'listening')
+  environment['PURSER_URL'] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { code, errors } = await purserWith({}, 'agents', 'list')
+  assert.equal(code, 6)
+  assert.match(errors, /the service is unavailable \(rate_limited\); retry in 20 seconds\.$/)
+})
+
 test('doctor does not check the key while the store is down', async (context) => {
   const { purserWith, environment } = command(context)
   const asked: (string | undefined)[] = []

@@ -68,11 +68,10 @@ function explainAnswer(error: ApiError): { readonly message: string; readonly ex
     const message = 'no such record, or this key cannot see it (another account or environment)'
     return { message, exitCode: exitCodes.notFound }
   }
-  if (error instanceof UnavailableError) {
-    return {
-      message: `the service is unavailable (${error.code}); retry`,
-      exitCode: exitCodes.unavailable,
-    }
+  if (error instanceof UnavailableError || error.status === 429) {
+    const pause = error.retryAfterMs === null ? '' : ` in ${Math.ceil(error.retryAfterMs / 1000)} seconds`
+    const message = `the service is unavailable (${error.code}); retry${pause}`
+    return { message, exitCode: exitCodes.unavailable }
   }
   const known = error.code === 'budget_below_committed' ? belowCommitted(error.body) : conflicts[error.code]
   const request = error.requestId === null ? '' : ` (request ${error.requestId})`

@@ -6,7 +6,7 @@ export const exits = {
   denied: { code: 3, when: 'the policy denied the payment, or the price is above --max-amount' },
   unauthorised: { code: 4, when: 'no key, or a key without permission (HTTP 401, 403)' },
   notFound: { code: 5, when: 'no such record, or the key cannot see it (HTTP 404)' },
-  unavailable: { code: 6, when: 'the service does not answer or is unavailable (HTTP 503)' },
+  unavailable: { code: 6, when: 'the service does not answer or is unavailable (HTTP 429, 503)' },
   undelivered: { code: 7, when: 'paid, but the goods did not arrive' },
   uncertain: { code: 8, when: 'no goods arrived, and the payment may still be charged' },
   interrupted: { code: 130, when: 'interrupted with Ctrl-C' },
