@@ -12,6 +12,8 @@ import {
   PaymentNotChargedError,
   PaymentUncertainError,
   resumePayment,
+  sendPaidRequest,
+  type Proof,
 } from '../client.ts'
 
 const service = await shareTestService()
@@ -28,6 +30,10 @@ async function uncertain(paying: Promise<Response>): Promise<PaymentUncertainErr
 
 function noncesOf(visits: { readonly nonce: string | undefined }[]): string[] {
   return visits.flatMap(({ nonce }) => nonce ?? [])
+}
+
+function runningTimers(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
 }
 
 const goods = '{"data":[1,2,3]}'
@@ -320,6 +326,21 @@ test('Interrupted goods reject with an error that has the payment', async (conte
   const error = await uncertain(answer.text().then(() => answer))
   assert(error instanceof PaidNotDeliveredError)
   assert.equal(error.reason, 'incomplete')
+})
+
+test('A send that throws, instead of rejecting, is a failed attempt, and leaves no timer that keeps the process alive', async () => {
+  const before = runningTimers()
+  const shown = await sendPaidRequest<Response>({
+    proof: { resource: 'https://api.example.com/' } as Proof,
+    method: 'GET',
+    maxRetries: 0,
+    send: () => {
+      throw new TypeError('no such proxy')
+    },
+    read: ({ status, headers }) => ({ status, header: (name) => headers.get(name) }),
+  })
+  assert.equal(shown.outcome === 'failed' && String(shown.error), 'TypeError: no such proxy')
+  assert.equal(runningTimers(), before)
 })
 
 test('The result of a response has the transaction, from the receipt or from the service', async (context) => {

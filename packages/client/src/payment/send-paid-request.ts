@@ -165,7 +165,8 @@ async function sendInTime<Answer>(
   const late = notAnsweredWithin(timeoutMs, `${next.method} ${next.url}`)
   const timer = setTimeout(() => controller.abort(late), timerMs(timeoutMs))
   const both = signal ? AbortSignal.any([signal, controller.signal]) : controller.signal
-  const sending = send({ ...next, headers: { 'x-payment-proof': encodeJson(proof) }, signal: both })
+  const headers = { 'x-payment-proof': encodeJson(proof) }
+  const sending = (async () => send({ ...next, headers, signal: both }))()
   try {
     return await unlessAborted(sending, both)
   } catch (error) {
