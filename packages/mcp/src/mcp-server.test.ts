@@ -367,6 +367,11 @@ test('With several mandates, a call must name one, and a setting can restrict ca
   assert.equal(structured(await one.call('get_budget')).mandates.length, 1)
   const other = structured(await one.call('check_payment', { ...args, mandate_id: shop.mandateId }))
   assert.equal(other.reason_code, 'mandate_not_found')
+
+  const none = await connectHere(context, { ...shop.wallet, mandateId: 'mandate_unknown' })
+  const nothing = structured(await none.call('check_payment', args))
+  assert.equal(nothing.reason_code, 'mandate_not_found')
+  assert.match(nothing.remedy, /the person who runs this server to check PURSER_MANDATE_ID/)
 })
 
 test('A mandate without allowed sellers can spend nothing, and calls need not name another', async (context) => {

@@ -74,7 +74,9 @@ export function openWallet(options: WalletOptions): Wallet {
     const named = onlyMandateId ?? mandateId
     if (named !== undefined) {
       const mandate = await findMandate(client, named, signal)
-      return mandate ? { mandate } : { reason: notUsable(`The agent has no mandate ${named}.`) }
+      if (mandate) return { mandate }
+      const reason = notUsable(`The agent has no mandate ${named}.`)
+      return { reason: onlyMandateId === undefined ? reason : { ...reason, remedy: checkSetting } }
     }
     const found = await mandates(signal)
     const usable = found.filter(isUsable)
@@ -167,6 +169,8 @@ async function findMandate(
     throw error
   }
 }
+
+const checkSetting = 'Ask the person who runs this server to check PURSER_MANDATE_ID.'
 
 function notUsable(detail: string): Reason {
   return {
