@@ -86,6 +86,7 @@ test("A seller's reason for a refund reaches a model only as truncated data of i
   assert.ok(!JSON.stringify(own).includes(injection))
   assert.ok(refund_reason?.startsWith(injection) && refund_reason.length <= 201)
   assert.ok(!listPayments.tell(listed).includes(injection))
+  assert.match(listPayments.tell(listed), new RegExp(`refunded 1\\.00 USDC .* refund of ${paid}$`))
 })
 
 test("A challenge whose amount or category exceeds the interface's limits is not read", async (context) => {

@@ -78,9 +78,10 @@ export const listPayments = defineTool({
     [
       payments.length === 0 ? 'No payments.' : '',
       ...payments.map(
-        ({ created_at, status, amount, currency, resource_url, transaction_id, reason_detail }) =>
+        ({ created_at, status, amount, currency, resource_url, transaction_id, reason_detail, refund_of }) =>
           `${created_at} ${status} ${amount} ${currency} ${resource_url} (${transaction_id})` +
-          (status === 'denied' ? `: ${reason_detail}` : ''),
+          (status === 'denied' ? `: ${reason_detail}` : '') +
+          (refund_of === null ? '' : `, refund of ${refund_of}`),
       ),
       next_cursor === null ? '' : `Older payments: cursor ${next_cursor}`,
     ]
