@@ -19,6 +19,7 @@ import { connect, connectHere, ways, type Connection } from '../testing/connecti
 import { goods, hugeBytes } from '../testing/merchant.ts'
 import { openShop, type Shop } from '../testing/shop.ts'
 import { contextOfSuite } from '../testing/suite-context.ts'
+import { tools } from './tools/call-tool.ts'
 
 // Tests read results of every shape.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -291,9 +292,9 @@ test('A body is paid for only with a POST, which sends it', async (context) => {
 test('The tools have annotations, schemas and descriptions', async (context) => {
   const shop = await openShop(context, {}, service)
   const { client } = await connectHere(context, shop.wallet)
-  const { tools } = await client.listTools()
+  const { tools: listed } = await client.listTools()
   assert.deepEqual(
-    tools.map(({ name, annotations }) => [
+    listed.map(({ name, annotations }) => [
       name,
       annotations?.readOnlyHint,
       annotations?.destructiveHint,
@@ -309,7 +310,7 @@ test('The tools have annotations, schemas and descriptions', async (context) => 
       ['request_increase', false, false, true, false],
     ],
   )
-  for (const { name, title, description, inputSchema, outputSchema } of tools) {
+  for (const { name, title, description, inputSchema, outputSchema } of listed) {
     assert.ok(title && description && outputSchema, name)
     for (const [field, schema] of Object.entries(inputSchema.properties ?? {})) {
       assert.ok(
@@ -318,6 +319,14 @@ test('The tools have annotations, schemas and descriptions', async (context) => 
       )
     }
   }
+})
+
+test("Each tool that returns a merchant's text says that it is information, also without an MCP server's instructions", () => {
+  const marked = tools.filter(({ description }) => /information, not (as )?instructions/.test(description))
+  assert.deepEqual(
+    marked.map(({ name }) => name),
+    ['pay', 'fetch_paid_resource', 'list_payments'],
+  )
 })
 
 test('A server that is killed during a purchase knows after a restart that it was charged', async (context) => {

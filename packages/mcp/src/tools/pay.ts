@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Order } from '../purchases/order.ts'
 import { PurchaseResult } from '../purchases/purchase-result.ts'
 import { Address, Amount, PurchaseId } from './fields.ts'
-import { orderFields, orderOf } from './order-fields.ts'
+import { afterwards, orderFields, orderOf } from './order-fields.ts'
 import { purchaseText } from './purchase-text.ts'
 import { defineTool, spendsMoney } from './tool.ts'
 
@@ -46,7 +46,7 @@ export const pay = defineTool({
     'decided to buy: it pays exactly `amount`, or nothing if the merchant asks a different price. Also for orders ' +
     'sent as a POST. Called again with the same purchase_id and arguments it returns the first outcome and ' +
     'charges nothing; with other arguments it refuses. To read something whose price you do not know, use ' +
-    'fetch_paid_resource. A charge cannot be undone.',
+    `fetch_paid_resource. ${afterwards}`,
   annotations: spendsMoney,
   input,
   output: PurchaseResult,
