@@ -2,7 +2,7 @@ import { tool, type Tool as AiTool } from 'ai'
 
 import { proposalOf, type ProposedPurchase } from './purchases/order.ts'
 import { callTool, tools } from './tools/call-tool.ts'
-import type { Tool } from './tools/tool.ts'
+import type { Tool, ToolName } from './tools/tool.ts'
 import { openWallet, type Wallet, type WalletOptions } from './wallet.ts'
 
 export type { ProposedPurchase } from './purchases/order.ts'
@@ -34,9 +34,10 @@ type ApprovalCall = Parameters<Extract<AiTool['needsApproval'], (...args: never)
 export function purserTools(
   wallet: Wallet | WalletOptions,
   options: AiSdkOptions = {},
-): Record<string, AiTool> {
+): Record<ToolName, AiTool> {
   const opened = 'client' in wallet ? wallet : openWallet(wallet)
-  return Object.fromEntries(tools.map((one) => [one.name, toAiTool(one as unknown as Tool, opened, options)]))
+  const named = tools.map((one) => [one.name, toAiTool(one as unknown as Tool, opened, options)] as const)
+  return Object.fromEntries(named) as Record<ToolName, AiTool>
 }
 
 function toAiTool(one: Tool, wallet: Wallet, { needsApproval }: AiSdkOptions): AiTool {

@@ -11,9 +11,19 @@ export interface ToolCall {
   readonly approval?: Approval | undefined
 }
 
+export const toolNames = [
+  'get_budget',
+  'check_payment',
+  'pay',
+  'fetch_paid_resource',
+  'list_payments',
+  'request_increase',
+] as const
+export type ToolName = (typeof toolNames)[number]
+
 /** A tool, independent of the framework. */
 export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodObject = z.ZodObject> {
-  readonly name: string
+  readonly name: ToolName
   readonly title: string
   /** What it does and when to use it, for the model. */
   readonly description: string
