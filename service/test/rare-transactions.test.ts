@@ -50,7 +50,7 @@ const beds: readonly [
 
 for (const [name, makeBed, missing] of beds) {
   test(
-    `On ${name}, the few transactions of an agent, a seller, a status or a reason are found in a few pages among 20,000 others`,
+    `On ${name}, the few transactions of an agent with 100 mandates, a seller, a status or a reason are found in a few pages among 20,000 others`,
     { skip: missing ?? false },
     async (context) => {
       const { place, open } = await makeBed(context)
@@ -67,6 +67,8 @@ for (const [name, makeBed, missing] of beds) {
       // Ids that no other ledger of the test has used.
       for (let spent = 0; spent < 100; spent++) ledger.ids.next('agent')
       const rare = await ledger.mandate(sandbox, { allowedSellers: ['*'] })
+      const { agentId, id: mandateId } = rare
+      for (let others = 0; others < 99; others++) await ledger.mandate(sandbox, { agentId })
       const expected: string[] = []
       for (const merchantDomain of ['rare.example', 'other.example']) {
         ledger.clock.nowMs += 3 * 3_600_000
@@ -82,7 +84,6 @@ for (const [name, makeBed, missing] of beds) {
       const [paid, denied, paidElsewhere, deniedElsewhere] = expected.toReversed()
       assert(paid && denied && paidElsewhere && deniedElsewhere)
 
-      const { agentId, id: mandateId } = rare
       const found: readonly (readonly [ConsoleFilter, readonly string[]])[] = [
         [{ agentId }, expected.toReversed()],
         [{ mandateId }, expected.toReversed()],

@@ -63,7 +63,7 @@ const lookedAtInFirstStep = 20
 const maxInOneStep = 4_000
 
 /** For an agent with more mandates, the whole journal is searched. */
-const maxMandates = 64
+const maxMandates = 128
 
 /** The time range of one query of the sums: a quarter of a year is 8,640 quarters of an hour. */
 const searchedMs = 90 * 24 * 60 * 60_000
