@@ -10,6 +10,16 @@ import type { Activity, ActivityQuestion } from './console/store.ts'
 const hourMs = 4 * quarterMs
 
 storeConformance(({ open, openEmpty }) => {
+  test('A search finds a record by its id, however many are newer', async (context) => {
+    const ledger = await open(context)
+    const { sandbox } = await ledger.tenant()
+    const { id, name } = await ledger.agent(sandbox, { name: 'the oldest' })
+    await Promise.all(Array.from({ length: 1_000 }, () => ledger.agent(sandbox)))
+    assert.deepEqual(await ledger.store.search(sandbox, id, 20), [{ kind: 'agent', id, label: name }])
+    const production = { ...sandbox, environment: 'production' } as const
+    assert.deepEqual(await ledger.store.search(production, id, 20), [])
+  })
+
   test("The console's sums equal the sums of the transactions, whatever races with the rollup", async (context) => {
     const ledger = await openEmpty(context)
     const { sandbox: caller } = await ledger.tenant()

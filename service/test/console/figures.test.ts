@@ -280,6 +280,11 @@ for (const { name, missing, open } of [...serviceStores, withLetters]) {
       assert.deepEqual(await found(purser, typed), ['agent Ärzte-Bot'])
     for (const typed of ['Über NACHT', 'Über nacht', 'bER '])
       assert.deepEqual(await purposes(typed), ['Über NACHT'])
+    await purser.agents.create({ name: 'bot-1' })
+    await purser.agents.create({ name: 'bot-12' })
+    await purser.agents.create({ name: 'a bot-1' })
+    const labels = async (typed: string) => (await purser.console.search(typed)).map(({ label }) => label)
+    assert.deepEqual(await labels('BOT-1'), ['bot-1', 'a bot-1', 'bot-12'], 'what is named so is first')
     // PostgreSQL knows the letters of the database's locale.
     if (name !== 'SQLite' && name !== withLetters.name) return
     assert.deepEqual(await found(purser, 'ärzte'), ['agent Ärzte-Bot'])

@@ -156,7 +156,7 @@ export function consoleOf(send: Send, open: Open) {
       list: (query?: PageQuery, options?: CallOptions): List<ListedApiKey> =>
         listOf(send, '/v1/console/api-keys', query, options),
     },
-    /** Records by id, or by text in their name, purpose or domain, among the latest 1,000 of each kind. */
+    /** Records by id, or by text in the name, purpose or domain of the latest 1,000 of each kind. */
     search: (q: string, options?: CallOptions) => get<Found[]>('/v1/console/search', { q }, options),
     /** The state of the service; for operators. */
     system: (options?: CallOptions) => get<System>('/v1/console/system', undefined, options),

@@ -22,7 +22,7 @@ export const searchConsole = endpoint({
   path: '/v1/console/search',
   tag: 'Console',
   summary:
-    'Finds records by id, or by text in their name, purpose or domain, among the latest 1,000 of each kind.',
+    'Finds records by id, or by text in the name, purpose or domain of the latest 1,000 of each kind, exact matches first.',
   roles: readerRoles,
   query: Type.Object({
     q: Type.Optional(

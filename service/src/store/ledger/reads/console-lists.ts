@@ -7,7 +7,7 @@ import type { Table } from '../table.ts'
 import { agents, apiKeys, keyUses, mandates, payments, sellers } from '../tables.ts'
 import { holdsOf } from './ended-payments.ts'
 import { isActiveMandate } from './console-figures.ts'
-import { consoleMandates, fitsMandate, holdsText, ofAgent } from './console-mandates.ts'
+import { consoleMandates, fitsMandate, holdsText, isText, ofAgent } from './console-mandates.ts'
 import type { LedgerReader } from './ledger-reader.ts'
 import { findListed, listPage } from './pages.ts'
 import { toAgent, toApiKey } from './records.ts'
@@ -31,7 +31,7 @@ import { sql, type Sql } from '../../sql.ts'
 /** How many payments of a mandate are read to find the open ones. */
 const maxPayments = 20_000
 
-/** How many of the latest records of each kind a search reads. */
+/** How many of the latest records of each kind a search by text reads. */
 const maxSearched = 1_000
 
 /** The lists of the console, newest first, except those of transactions. */
@@ -162,13 +162,17 @@ export function prepareConsoleLists(db: LedgerReader) {
 
     async search(scope, text, limit): Promise<Found[]> {
       const find = async (table: Table, kind: Exclude<Found['kind'], 'transaction'>, label: string) => {
+        const words = sql.ref(label)
+        const own = sql`select id, environment, ${words} from ${from(table)} where ${ofAccount(scope.accountId)}`
         const { rows } = await sql<{ id: unknown; label: string }>`
-          select id, ${sql.ref(label)} as label from (
-            select * from ${from(table)} where ${ofAccount(scope.accountId)}
-            order by id desc limit ${sql.lit(maxSearched)}) latest
+          select id, ${words} as label from (
+            ${own} and id = ${id(kind, text)} union
+            select * from (${own} order by id desc limit ${sql.lit(maxSearched)}) latest
+              where ${holdsText(words, text)}) matching
           where environment = ${scope.environment}
-            and (id = ${id(kind, text)} or ${holdsText(sql.ref(label), text)})
-          order by id desc limit ${sql.lit(limit)}`.execute(db)
+          order by case when ${isText(words, text)} then 0 else 1 end, id desc limit ${sql.lit(limit)}`.execute(
+          db,
+        )
         return rows.map((row) => ({ kind, id: idFrom(kind, row.id), label: row.label }))
       }
       const found = await Promise.all([

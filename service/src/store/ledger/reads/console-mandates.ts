@@ -59,6 +59,11 @@ export function holdsText(text: Sql, part: string): Sql {
   return sql`replace(${folded(text)}, ${folded(part)}, '') <> ${folded(text)}`
 }
 
+/** Whether a text is another, without regard to case. */
+export function isText(text: Sql, other: string): Sql {
+  return sql`${folded(text)} = ${folded(other)}`
+}
+
 function folded(value: unknown): Sql {
   return new Sql((to) => sql`lower(${value} ${sql.raw(to.spelling.withLetters)})`.write(to))
 }
