@@ -76,6 +76,26 @@ test('Navigation: fast, by filters, by typing, by keyboard alone, without motion
     await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor()
   })
 
+  await chapter('The palette opens no result of an earlier text, and says when a search fails', async () => {
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('heat pump')
+    const found = page.getByRole('option', { name: /Papers on heat pumps/ })
+    await found.waitFor()
+    const { promise: isFailing, resolve: fail } = Promise.withResolvers<undefined>()
+    await page.route('**/v1/console/search?q=heat+pumps+2', async (route) => {
+      await isFailing
+      await route.fulfill({ status: 400, json: { detail: 'query_too_slow' } })
+    })
+    await page.keyboard.type('s 2')
+    await page.keyboard.press('Enter')
+    await page.getByText('Searching…').waitFor()
+    assert.equal(await found.count(), 0)
+    fail(undefined)
+    await page.getByText('The query took too long').waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Audit log', includeHidden: true }).waitFor()
+    await page.keyboard.press('Escape')
+  })
+
   await chapter('A click anywhere in a row opens it, except on its buttons or selected text', async () => {
     await visitor.show('sandbox/mandates?status=paused')
     const row = page.getByRole('table', { name: 'Mandates' }).getByRole('row').nth(1)

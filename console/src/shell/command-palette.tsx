@@ -3,6 +3,7 @@ import { Dialog } from '@base-ui/react/dialog'
 import { useEffect, useRef, useState } from 'react'
 import { useNavigate } from 'react-router'
 
+import { explainFailure } from '../api/failures.ts'
 import { useRead } from '../api/queries.ts'
 import { useSeen } from '../api/seen.tsx'
 import { Icon, type IconName } from '../ui/icon.tsx'
@@ -66,7 +67,7 @@ function focusAfter(opener: Opener | undefined): HTMLElement | null {
 
 function PaletteBody({ onClose }: { readonly onClose: () => void }) {
   const [text, setText] = useState('')
-  const found = useFound(text.trim())
+  const { found, state } = useFound(text.trim())
   const commands = useCommands(onClose).filter(({ text: words }) => matches(words, text))
   const items = [...commands, ...found.map((one) => ({ ...one, run: closing(onClose, one.run) }))]
   return (
@@ -92,9 +93,7 @@ function PaletteBody({ onClose }: { readonly onClose: () => void }) {
         />
         <kbd>Esc</kbd>
       </div>
-      <Autocomplete.Empty className="palette-empty">
-        {text.trim() === '' ? '' : 'No results.'}
-      </Autocomplete.Empty>
+      <Autocomplete.Empty className="palette-empty">{state}</Autocomplete.Empty>
       <Autocomplete.List className="palette-list">
         {(command: Command) => (
           <Autocomplete.Item key={command.id} value={command} className="palette-item" onClick={command.run}>
@@ -165,20 +164,25 @@ const kinds = {
 /** Debounce time of the search. */
 const restMs = 150
 
-function useFound(typed: string): Command[] {
+/** What was found for the text that is typed now: Enter must not open a result of an earlier text. */
+function useFound(typed: string): { readonly found: readonly Command[]; readonly state: string } {
   const settled = useLater(typed, restMs)
   const path = usePath()
   const navigate = useNavigate()
-  const { data } = useRead('search', (purser, signal) => purser.console.search(settled, { signal }), {
-    parameters: [settled],
-    isEnabled: settled !== '',
-  })
-  if (settled === '') return []
-  return (data ?? []).map(({ kind, id, label }) => ({
+  const { data, error, isPlaceholderData } = useRead(
+    'search',
+    (purser, signal) => purser.console.search(settled, { signal }),
+    { parameters: [settled], isEnabled: settled !== '' },
+  )
+  if (typed === '') return { found: [], state: '' }
+  if (settled !== typed || isPlaceholderData || !data)
+    return { found: [], state: settled === typed && error ? explainFailure(error) : 'Searching…' }
+  const found = data.map(({ kind, id, label }) => ({
     id,
     text: label,
     kind: kinds[kind].kind,
     icon: kinds[kind].icon,
     run: () => void navigate(path(kind === 'seller' ? kinds[kind].path : `${kinds[kind].path}/${id}`)),
   }))
+  return { found, state: 'No results. The newest 1,000 records of each kind are searched.' }
 }
