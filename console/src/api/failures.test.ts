@@ -76,3 +76,9 @@ test('Each failure of an approval, an amendment or a refund is shown with a reme
     assert.equal(isUnknown, status >= 500, code)
   }
 })
+
+test('An answer of a proxy is explained by its status', async () => {
+  assert.match(explainFailure(await failureOf(429, {})), /Too many requests/)
+  assert.match(explainFailure(await failureOf(502, {})), /proxy answered 502: .* restarting/)
+  assert.equal(explainFailure(await failureOf(418, {})), 'The service answered 418: http_418.')
+})

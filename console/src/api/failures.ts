@@ -48,10 +48,17 @@ export function explainFailure(error: unknown): string {
       .map((item) => `${item.loc.filter((part) => part !== 'body').join('.')}: ${inWords(item)}`)
       .join('; ')
   }
-  if (error instanceof ApiError)
-    return sentences[error.code] ?? `The service answered ${error.status}: ${error.code}.`
+  if (error instanceof ApiError) return sentences[error.code] ?? explainStatus(error)
   if (error instanceof ConnectionError) return 'The service could not be reached. Is it running?'
   return error instanceof Error ? error.message : String(error)
+}
+
+/** About an answer that is not the service's, such as that of a proxy before it. */
+function explainStatus({ status, code }: ApiError): string {
+  if (status === 429) return sentences['rate_limited']!
+  if (status === 502 || status === 503 || status === 504)
+    return `A proxy answered ${status}: the service behind it may be restarting.`
+  return `The service answered ${status}: ${code}.`
 }
 
 /** The same about a change, and whether it may have been made: only a refusal says that it was not. */
