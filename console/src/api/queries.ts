@@ -94,12 +94,19 @@ export function useReadPages<Item>(
   {
     isEnabled = true,
     refetchMs = refetchFirstPage,
-  }: { readonly isEnabled?: boolean; readonly refetchMs?: RefetchMs<InfiniteData<Page<Item>>> } = {},
+    rowsAtOnce = usualRowsAtOnce,
+  }: {
+    readonly isEnabled?: boolean
+    readonly refetchMs?: RefetchMs<InfiniteData<Page<Item>>>
+    /** How many rows to collect per step; `read` has to request no more. */
+    readonly rowsAtOnce?: number
+  } = {},
 ): ReadPages<Item> {
   const { purser, environment } = useSeen()
   return useInfiniteQuery({
     queryKey: [environment, name, 'pages', ...parameters],
-    queryFn: ({ pageParam, signal }) => readFullPage((cursor) => read(purser, cursor, signal), pageParam),
+    queryFn: ({ pageParam, signal }) =>
+      readFullPage((cursor) => read(purser, cursor, signal), { start: pageParam, rowsAtOnce }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.nextCursor ?? undefined,
     refetchInterval: (query) => refetchAfter(query, refetchMs),
@@ -116,7 +123,7 @@ function refetchFirstPage(latest: { readonly pages: readonly unknown[] } | undef
 const firstPageMs = 15_000
 
 /** The number of rows per step, and how long to collect them before the user is asked to continue. */
-const rowsAtOnce = 50
+const usualRowsAtOnce = 50
 const gatheringMs = 2_000
 
 /**
@@ -125,7 +132,7 @@ const gatheringMs = 2_000
  */
 async function readFullPage<Item>(
   read: (cursor: string | undefined) => Promise<Page<Item>>,
-  start: string | undefined,
+  { start, rowsAtOnce }: { readonly start: string | undefined; readonly rowsAtOnce: number },
 ): Promise<Page<Item>> {
   const endMs = performance.now() + gatheringMs
   let page = await read(start)

@@ -1,4 +1,4 @@
-import type { AgentSummary } from '@purser/client'
+import type { AgentSummary, ListedMandate } from '@purser/client'
 import { useState } from 'react'
 import { useParams } from 'react-router'
 
@@ -9,11 +9,13 @@ import { Amount } from '../../ui/amount.tsx'
 import { StatusBadge } from '../../ui/badge.tsx'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { CopyableIdentifier } from '../../ui/code.tsx'
+import type { Column } from '../../ui/data-table.tsx'
 import { PagedTable } from '../../ui/paged-table.tsx'
 import { Fact, Facts, Panel } from '../../ui/panel.tsx'
 import { Moment } from '../../ui/when.tsx'
 import { NewKey } from '../keys/new-key.tsx'
 import { mandateColumns } from '../mandates/mandate-columns.tsx'
+import { MandateMenu } from '../mandates/mandate-menu.tsx'
 import { OwnersOnly } from '../owners-only.tsx'
 import { Screen } from '../screen.tsx'
 import { TransactionTable } from '../transactions/transaction-table.tsx'
@@ -24,7 +26,13 @@ import { RevokeAgent } from './revoke-agent.tsx'
 /** Refresh interval of an open screen. */
 const refetchMs = 10_000
 
-const columnsOfMandates = mandateColumns({ withAgent: false })
+const columnsOfMandates: readonly Column<ListedMandate>[] = [
+  ...mandateColumns({ withAgent: false }),
+  { title: 'Actions', isActions: true, cell: (mandate) => <MandateMenu mandate={mandate} /> },
+]
+
+/** Few, so that the transactions below are near. */
+const mandatesAtOnce = 10
 
 const above = <Go to="agents">Agents</Go>
 
@@ -109,7 +117,15 @@ function AgentScreen({ agent }: { readonly agent: AgentSummary }) {
         </Facts>
       </Panel>
       <AgentBudget agent={agent} />
-      <Panel title="Mandates" flush>
+      <Panel
+        title="Newest mandates"
+        flush
+        aside={
+          <span className="small">
+            <Go to={`mandates?agent_id=${agent.id}`}>All its mandates</Go>
+          </span>
+        }
+      >
         <AgentMandates agentId={agent.id} />
       </Panel>
       <Panel
@@ -136,8 +152,11 @@ function AgentMandates({ agentId }: { readonly agentId: string }) {
   const query = useReadPages(
     'mandates',
     (purser, cursor, signal) =>
-      purser.console.mandates.list({ agent_id: agentId, ...(cursor ? { cursor } : {}) }, { signal }).page(),
+      purser.console.mandates
+        .list({ agent_id: agentId, limit: mandatesAtOnce, ...(cursor ? { cursor } : {}) }, { signal })
+        .page(),
     [agentId],
+    { rowsAtOnce: mandatesAtOnce },
   )
   return (
     <PagedTable

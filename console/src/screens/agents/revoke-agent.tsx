@@ -53,6 +53,9 @@ export function RevokeAgent({ agent }: { readonly agent: AgentSummary }) {
             merchants’ deadlines.
           </p>
         )}
+        <p className="quiet">
+          To stop it for a while, pause its mandates or freeze its shared budget instead.
+        </p>
       </ConfirmByTyping>
     </>
   )
