@@ -23,14 +23,14 @@ export function BacktestOnAnother({ draft }: { readonly draft: MandateDraft }) {
 
 function OnChosen({ draft }: { readonly draft: MandateDraft }) {
   const [id, setId] = useState('')
-  const options = useMandateChoices('', 'Choose a mandate')
+  const { options, hint } = useMandateChoices('', 'Choose a mandate')
   const query = useRead('mandate', (purser, signal) => purser.console.mandates.get(id, { signal }), {
     parameters: [id],
     isEnabled: id !== '',
   })
   return (
     <div className="stack more-rules-body">
-      <SelectField label="Mandate with a history" value={id} onChange={setId} options={options} />
+      <SelectField label="Mandate with a history" value={id} onChange={setId} options={options} hint={hint} />
       {id !== '' &&
         (query.isError ? (
           <Failed error={query.error} onRetry={() => void query.refetch()} />

@@ -40,7 +40,7 @@ export function Transactions() {
       }
       noun="transaction"
       filters={{
-        chips: chipsOf(values, { agents: agents.options, mandates }),
+        chips: chipsOf(values, { agents: agents.options, mandates: mandates.options }),
         fault,
         remove,
         fields: (
@@ -68,7 +68,8 @@ export function Transactions() {
               label="Mandate"
               value={values.mandate_id}
               onChange={(mandate_id) => set({ mandate_id })}
-              options={withUnknown(mandates, values.mandate_id, values.mandate_id)}
+              options={withUnknown(mandates.options, values.mandate_id, values.mandate_id)}
+              hint={mandates.hint}
             />
             <TextField
               label="Seller’s domain"
