@@ -53,9 +53,7 @@ export function RevokeAgent({ agent }: { readonly agent: AgentSummary }) {
             merchants’ deadlines.
           </p>
         )}
-        <p className="quiet">
-          To stop it for a while, pause its mandates or freeze its shared budget instead.
-        </p>
+        <p className="quiet">To stop it for a while, pause its mandates instead.</p>
       </ConfirmByTyping>
     </>
   )
