@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Caller } from '../../../domain/records.ts'
 import { CommitHealth } from '../../commit-health.ts'
-import { CommitTimes } from '../../commit-times.ts'
+import { CommitTimes, maxWaiting } from '../../commit-times.ts'
 import { codeOf } from '../../error-code.ts'
 import { refuseUnfinishedCopy } from './refused-databases.ts'
 import { consoleQueryMs } from '../../console/store.ts'
@@ -47,9 +47,6 @@ export interface PostgresLedgerStoreOptions {
   readonly onWait?: ((waitedMs: number) => void) | undefined
   readonly metrics?: StoreMetrics | undefined
 }
-
-/** Max calls that wait for a transaction, and max reads that wait for a connection. */
-const maxWaiting = 8_192
 
 /** How many batches are written concurrently. */
 const lanes = 2
@@ -107,8 +104,7 @@ function createStore(
     name: 'console',
   })
   const health = new CommitHealth(() => askOnce(reading, probe))
-  const commitTimes = new CommitTimes()
-  const countBatch = metrics?.addQueue({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
+  const commitTimes = new CommitTimes(() => ledger.waiting, metrics)
   const ledger = new Ledger({
     driver: createPostgresDriver(writing, shardOfAccount),
     stopwatch: { nowMs: () => performance.now(), sleep: (ms) => sleep(ms) },
@@ -119,10 +115,7 @@ function createStore(
     beside: shardOfAccount ? undefined : besideBatch,
     groupOf: shardOfAccount,
     patienceMs,
-    onWritten: (batch) => {
-      commitTimes.add(batch.tookMs)
-      countBatch?.(batch)
-    },
+    onWritten: (batch) => commitTimes.add(batch),
     onFailed: (error) => {
       const code = error instanceof Error ? codeOf(error.cause) : ''
       if (cannotCommit(code)) health.failed()
@@ -234,10 +227,7 @@ function createStore(
     readFigures: async () => ({
       kind: 'postgres',
       schemaVersion: ledgerSteps.length,
-      waiting: ledger.waiting,
-      maxWaiting,
-      commits: commitTimes.count,
-      commitMs: commitTimes.latestMs,
+      ...commitTimes.figures,
       ledgerBytes: await databaseBytes(askForConsole),
     }),
   }

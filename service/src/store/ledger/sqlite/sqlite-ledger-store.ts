@@ -4,7 +4,7 @@ import { idBytes, idText } from '../../../domain/type-id.ts'
 import type { Caller } from '../../../domain/records.ts'
 import { withClock } from '../../../domain/time/test-clock.ts'
 import { CommitHealth } from '../../commit-health.ts'
-import { CommitTimes } from '../../commit-times.ts'
+import { CommitTimes, maxWaiting } from '../../commit-times.ts'
 import { consoleQueryMs, maxConsoleQueries } from '../../console/store.ts'
 import { explainFailure } from './explain-failure.ts'
 import { KnownCallers } from './known-callers.ts'
@@ -40,9 +40,6 @@ export interface SqliteLedgerStoreOptions {
   readonly metrics?: StoreMetrics | undefined
 }
 
-/** Max calls that wait for a transaction. */
-const maxWaiting = 8_192
-
 /** Max cached accounts of mandates. */
 const maxAccountsKept = 65_536
 
@@ -64,17 +61,13 @@ function createStore(
   const { database, path } = file
   const db = readerOf(database)
   const queries = new QueryThread({ path, timeoutMs: consoleQueryMs, maxWaiting: maxConsoleQueries })
-  const commitTimes = new CommitTimes()
-  const countBatch = metrics?.addQueue({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
+  const commitTimes = new CommitTimes(() => ledger.waiting, metrics)
   const health = new CommitHealth(() => ledger.probe())
   const ledger = new SqliteLedger({
     path,
     maxBatch,
     maxWaiting,
-    onWritten: (batch) => {
-      commitTimes.add(batch.tookMs)
-      countBatch?.(batch)
-    },
+    onWritten: (batch) => commitTimes.add(batch),
     onUnavailable: () => health.failed(),
     onEnd,
   })
@@ -186,10 +179,7 @@ function createStore(
     readFigures: async () => ({
       kind: 'sqlite',
       schemaVersion: ledgerSteps.length,
-      waiting: ledger.waiting,
-      maxWaiting,
-      commits: commitTimes.count,
-      commitMs: commitTimes.latestMs,
+      ...commitTimes.figures,
       ledgerBytes: sizeOf(path),
     }),
   }
