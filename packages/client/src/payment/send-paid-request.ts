@@ -150,9 +150,15 @@ async function attemptOf<Answer>(request: PaidRequest<Answer>): Promise<ShownPro
   }
 }
 
-/** Discards a response without waiting. A body that cannot be discarded says nothing about the payment. */
-function release<Answer>({ discard }: PaidRequest<Answer>, answer: Answer): void {
-  void (async () => discard?.(answer))().catch(() => {})
+/**
+ * Discards a response, also one that arrives too late, without waiting. A body that cannot be discarded says nothing about the
+ * payment.
+ */
+function release<Answer>(
+  { discard }: Pick<PaidRequest<Answer>, 'discard'>,
+  answer: Answer | Promise<Answer>,
+): void {
+  void (async () => discard?.(await answer))().catch(() => {})
 }
 
 /** Rejects if no response begins in time, even if `send` ignores its signal. */
@@ -170,8 +176,7 @@ async function sendInTime<Answer>(
   try {
     return await unlessAborted(sending, both)
   } catch (error) {
-    // Release a response that arrives too late.
-    sending.then((answer) => discard?.(answer)).catch(() => {})
+    release({ discard }, sending)
     throw both.aborted ? both.reason : error
   } finally {
     clearTimeout(timer)
@@ -188,7 +193,7 @@ async function receiveInTime<Answer>(
   try {
     return await unlessAborted(receiving, signal)
   } catch (error) {
-    receiving.then((answer) => discard?.(answer)).catch(() => {})
+    release({ discard }, receiving)
     throw error
   }
 }
