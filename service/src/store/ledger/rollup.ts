@@ -5,7 +5,7 @@ import { activityParts } from './tables.ts'
 import { sql, type Reader } from '../sql.ts'
 
 /** How many batches one step adds up, and their max size, so that no payment waits long for it. */
-const maxBatches = 4_096
+const maxBatches = 512
 const maxLength = 1024 * 1024
 
 interface Waiting {
