@@ -6,8 +6,9 @@ import { settleInTime } from './settle-in-time.ts'
 
 /**
  * Holds the response of a handler whose payment is authorized: nothing leaves before its first byte is settled. Of a
- * metered response, only the end is held, unless it is a failure, whose head can then say that nothing was charged. False if the customer has disconnected; then the handler must not run.
- * `earlier` are the application's own headers, which a withheld response keeps.
+ * metered response, only the end is held, unless it is a failure, whose head can then say that nothing was charged. False
+ * if the customer has disconnected; then the handler must not run. `earlier` are the application's own headers, which a
+ * withheld response keeps.
  */
 export function holdResponse(
   response: ServerResponse,
