@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
 
-import type { Purser } from '@purser/client'
 import type { CaptureTime } from '@purser/merchant'
 import { requirePayment as forExpress } from '@purser/merchant/express'
 import { requirePayment as forFastify } from '@purser/merchant/fastify'
@@ -12,7 +11,7 @@ import fastify from 'fastify'
 import { Hono } from 'hono'
 
 import { shareTestService } from '../../../service/testing/shared-service.ts'
-import { listenWithFetch, type Adapter } from '../testing/adapters.ts'
+import { listenWithFetch, voidBeforeCapture, type Adapter } from '../testing/adapters.ts'
 import { openShop } from '../testing/purchase.ts'
 import { listen } from '../testing/shop.ts'
 
@@ -77,18 +76,7 @@ for (const adapter of adapters) {
   }
 
   test(`A response that is withheld keeps the headers that the application has set before (${adapter.name})`, async (context) => {
-    const voiding: Adapter = {
-      ...adapter,
-      open: (options, shop) => {
-        const { payments } = options.client as Purser
-        const capture: typeof payments.capture = async (nonce, ...rest) => {
-          await payments.void(nonce)
-          return payments.capture(nonce, ...rest)
-        }
-        const client = { ...options.client, payments: { ...payments, capture } }
-        return adapter.open({ ...options, client }, shop)
-      },
-    }
+    const voiding = voidBeforeCapture(adapter)
     const { proofFor, pay } = await openShop(context, service, voiding, { capture: 'after' })
     const { status, challenge, headers } = await pay('/data', await proofFor('/data'))
     assert.deepEqual([status, challenge.reason], [402, 'authorization_voided'])

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 
-import type { Proof, Purser } from '@purser/client'
+import type { Proof } from '@purser/client'
 import { requirePayment as forExpress } from '@purser/merchant/express'
 import { requirePayment as forFastify } from '@purser/merchant/fastify'
 import type { CaptureTime } from '@purser/merchant'
@@ -12,7 +12,7 @@ import express from 'express'
 import fastify from 'fastify'
 
 import { shareTestService } from '../../../service/testing/shared-service.ts'
-import type { Adapter } from '../testing/adapters.ts'
+import { voidBeforeCapture, type Adapter } from '../testing/adapters.ts'
 import { encode, openShop } from '../testing/purchase.ts'
 import { listen } from '../testing/shop.ts'
 
@@ -98,18 +98,7 @@ for (const adapter of adapters) {
     `A WebSocket whose payment cannot be captured does not open (${adapter.name})`,
     { timeout: 10_000 },
     async (context) => {
-      const voiding: Adapter = {
-        ...adapter,
-        open: (options, shop) => {
-          const { payments } = options.client as Purser
-          const capture: typeof payments.capture = async (nonce, ...rest) => {
-            await payments.void(nonce)
-            return payments.capture(nonce, ...rest)
-          }
-          const client = { ...options.client, payments: { ...payments, capture } }
-          return adapter.open({ ...options, client }, shop)
-        },
-      }
+      const voiding = voidBeforeCapture(adapter)
       const { proofFor, urlOf, spent } = await openShop(context, service, voiding, { capture: 'after' })
       const answer = await upgrade(urlOf('/ticks'), await proofFor('/ticks'))
       assert.equal(answer.status, 402)

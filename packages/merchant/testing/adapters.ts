@@ -12,6 +12,7 @@ import { paymentOf as ofFastify, requirePayment as forFastify } from '@purser/me
 import { paymentOf as ofFetch, requirePayment as forFetch } from '@purser/merchant/fetch'
 import { paymentOf as ofHono, requirePayment as forHono } from '@purser/merchant/hono'
 import { paymentOf as ofNode, requirePayment as forNode } from '@purser/merchant/node'
+import type { Purser } from '@purser/client'
 import type { PaymentOptions } from '@purser/merchant'
 
 import { listen, textOf, type Goods, type OpenServer, type Shop } from './shop.ts'
@@ -22,6 +23,22 @@ export interface Adapter {
   /** Whether the framework answers errors where the middleware cannot add headers. */
   readonly hidesErrors?: true
   readonly open: (options: PaymentOptions, shop: Pick<Shop, 'sell'>) => Promise<OpenServer>
+}
+
+/** The adapter with a payment that is voided just before its capture, which then fails. */
+export function voidBeforeCapture(adapter: Adapter): Adapter {
+  return {
+    ...adapter,
+    open: (options, shop) => {
+      const { payments } = options.client as Purser
+      const capture: typeof payments.capture = async (nonce, ...rest) => {
+        await payments.void(nonce)
+        return payments.capture(nonce, ...rest)
+      }
+      const client = { ...options.client, payments: { ...payments, capture } }
+      return adapter.open({ ...options, client }, shop)
+    },
+  }
 }
 
 export const adapters: readonly Adapter[] = [
