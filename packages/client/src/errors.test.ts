@@ -142,7 +142,7 @@ test('Feeds and exports do not follow redirects either', async (context) => {
   assert.deepEqual(asked, ['/v1/console/feed', '/v1/console/transactions.csv'])
 })
 
-test('Every error response has its Retry-After, so that a program knows when to repeat the call', async (context) => {
+test('An API error has the Retry-After of its response, so that a program knows when to repeat the call', async (context) => {
   let answer = { status: 429, detail: 'rate_limited', retryAfter: '7' }
   const baseUrl = await startServer(context, (_request, response) => {
     response.writeHead(answer.status, { 'retry-after': answer.retryAfter })

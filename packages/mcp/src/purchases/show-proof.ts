@@ -16,7 +16,7 @@ export interface Shown {
   readonly challenge: QuotedChallenge | null
   /** Whether the response contains the goods. */
   readonly isDelivered: boolean
-  /** Whether the merchant answered for good, without the goods. */
+  /** Whether the merchant's final answer does not contain the goods. */
   readonly isRefused: boolean
   /** Why the proof may still be open. */
   readonly whyOpen: Omit<Reason, 'remedy'>
