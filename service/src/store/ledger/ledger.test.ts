@@ -13,8 +13,8 @@ import { add, lock, look, put, unchanged, type Operation, type Read } from './op
 import { amendMandate } from './operations/amendments.ts'
 import { evaluate } from './operations/evaluations.ts'
 import { issueProof } from './operations/payments.ts'
-import { voidProof } from './operations/voids.ts'
-import { releaseExpiredPayments } from './operations/mandates.ts'
+import { mandatesVoidedAtOnce, voidPayments, voidProof } from './operations/voids.ts'
+import { listMandatesOf, releaseExpiredPayments } from './operations/mandates.ts'
 import { activity, budgetUsage, mandates } from './tables.ts'
 import { changeTransactions } from '../../../testing/transactions.ts'
 
@@ -194,6 +194,24 @@ test('A locked shared budget delays neither captures nor mandates that have left
   release()
   await waiting
   assert.notEqual(answered, 'delayed')
+})
+
+test('A call locks its range of rows also if another call of its batch only reads it', async () => {
+  const { tenant, ledger, counts, lockOf, holdLocks } = await openTenant({})
+  const mandateId = await tenant.mandate()
+  await tenant.proof(mandateId)
+  const release = await holdLocks([lockOf(mandateId)])
+  const event = tenant.event('proofs.voided', tenant.caller.accountId)
+  const listed = ledger.run(listMandatesOf, { of: tenant.caller, afterId: '', limit: mandatesVoidedAtOnce })
+  const voided = ledger.run(voidPayments, { scope: tenant.caller, afterId: '', event })
+  assert.equal((await listed).length, 1)
+  assert.equal(counts.blocked, 1)
+  release()
+  await voided
+  assert.equal(
+    (await ledger.run(listMandatesOf, { of: tenant.caller, afterId: '', limit: 1 }))[0]?.heldMicro,
+    0n,
+  )
 })
 
 test('Batches of one account group contain no call of another group', async () => {

@@ -149,11 +149,11 @@ export function refused<const Code extends string>(code: Code): Decision<Refusal
   return unchanged({ outcome: 'refused', code })
 }
 
-/** A read as text: equal for the same rows, locked or not. */
+/** A read as text: equal for the same row, locked or not, and for the same range if both are locked or neither is. */
 export function readText(read: Read): string {
   if (read.kind === 'row') return `${read.table.name}\0${keyText(read.table, read.key)}`
-  const { table, where, orderBy, after, upTo, limit } = read
-  let text = `${table.name}\0${orderBy}\0${after}\0${upTo}\0${limit}`
+  const { table, where, orderBy, after, upTo, limit, isLocked } = read
+  let text = `${table.name}\0${orderBy}\0${after}\0${upTo}\0${limit}\0${isLocked}`
   for (const name of Object.keys(where)) text += `\0${name}\0${String(where[name])}`
   return text
 }
