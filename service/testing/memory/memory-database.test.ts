@@ -28,3 +28,15 @@ test('A locked range has no row that was added while its locks were waited for, 
     ['txn_1'],
   )
 })
+
+test('A missing row is not locked: one that is added while other locks are waited for blocks its read', async () => {
+  const database = new MemoryDatabase()
+  database.write([partOf('txn_1')])
+  const reads = ['txn_0', 'txn_1'].map((id) => lock(activityParts, { accountId, id }))
+  const holder = database.begin()
+  assert.equal((await holder.read(reads, { waitsForLocks: true })).blocked.size, 0)
+  const reading = database.begin().read(reads, { waitsForLocks: true })
+  database.write([partOf('txn_0')])
+  holder.rollBack()
+  assert.deepEqual([...(await reading).blocked], reads.slice(0, 1))
+})

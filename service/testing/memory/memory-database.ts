@@ -49,9 +49,9 @@ export class MemoryDatabase implements Driver {
     return this.#places.get(table, key)?.row
   }
 
-  /** The places of a read: that of its key, or those of the rows in its range, in the order of their keys. */
+  /** The places of a read: that of its row, if there is one, or those of the rows in its range, in the order of their keys. */
   placesOf(read: Read): Place[] {
-    if (read.kind === 'row') return [this.#placeOf(read.table, read.key)]
+    if (read.kind === 'row') return [this.#placeOf(read.table, read.key)].filter(({ row }) => row)
     const textOf = ({ row }: Place) => keyText(read.table, row!)
     return this.#findRange(read).sort((one, other) => compare(textOf(one), textOf(other)))
   }
@@ -169,6 +169,12 @@ export class MemorySession implements DriverTransaction {
     }
     const found = reads.map((read) => {
       const rows = blocked.has(read) ? [] : this.#find(read)
+      // A missing row cannot be locked: this one was added while other locks were waited for.
+      const isAdded = read.kind === 'row' && read.isLocked && rows[0] && !this.#isOwn(read.table, rows[0])
+      if (isAdded) {
+        blocked.add(read)
+        return []
+      }
       if (read.kind === 'row' && !read.isLocked && read.table.isRechecked) this.#looked.set(read, rows[0])
       return rows
     })
@@ -179,7 +185,7 @@ export class MemorySession implements DriverTransaction {
   #find(read: Read): readonly Row[] {
     const rows = this.#database.find(read)
     if (read.kind === 'row' || !read.isLocked) return rows
-    return rows.filter((row) => this.#database.ownerOf(read.table, row) === this)
+    return rows.filter((row) => this.#isOwn(read.table, row))
   }
 
   commit(changes: readonly NetChange[]): void {
@@ -205,10 +211,14 @@ export class MemorySession implements DriverTransaction {
 
   /** Whether no other session can change a row: it is locked, or the mandate that it belongs to. */
   #guards(table: Table, row: Row): boolean {
-    if (this.#database.ownerOf(table, row) === this) return true
+    if (this.#isOwn(table, row)) return true
     const { accountId, mandateId } = row as { readonly accountId?: string; readonly mandateId?: string }
     if (accountId === undefined || mandateId === undefined) return false
-    return this.#database.ownerOf(mandates, { accountId, id: mandateId }) === this
+    return this.#isOwn(mandates, { accountId, id: mandateId })
+  }
+
+  #isOwn(table: Table, key: Row): boolean {
+    return this.#database.ownerOf(table, key) === this
   }
 
   rollBack(): void {
