@@ -46,7 +46,7 @@ export const changeBudget = portOperation('changeBudget', {
     // Also the answer to a retry: RFC 9110 allows it whatever the version.
     if (!changed && !endsHolds) return unchanged(changedTo(budget))
     if (budget.version !== expectedVersion) return refused('version_mismatch')
-    const usage = facts.row(budgetUsage, usageKey(key))
+    const usage = facts.row(budgetUsage, usageKey(key))!
     const atMs = event.createdAtMs
     const over = limitBelowCommitted(budget, wanted, usage, atMs)
     if (over && !endsHolds) return unchanged({ outcome: 'below_committed', usage: over })
@@ -100,18 +100,16 @@ function countedMandates(rows: readonly MandateRow[]): readonly MandateRow[] {
 function countEarlier(
   before: BudgetRow,
   { id, limits }: BudgetRow,
-  { usage, atMs }: { readonly usage: BudgetUsageRow | undefined; readonly atMs: number },
+  { usage, atMs }: { readonly usage: BudgetUsageRow; readonly atMs: number },
   facts: Facts,
 ): readonly Change[] | 'history_too_long' | 'version_mismatch' {
-  const { accountId } = before
-  const none = { accountId, budgetId: id, bookedAtMs: 0, counted: {}, reported: null }
   const kept = {
-    ...(usage ?? none),
-    counted: ofLimits(usage?.counted ?? {}, limits),
-    reported: usage?.reported ? ofLimits(usage.reported, limits) : null,
+    ...usage,
+    counted: ofLimits(usage.counted, limits),
+    reported: usage.reported && ofLimits(usage.reported, limits),
   }
   const added = addedLimits(limits, before.limits)
-  if (added.length === 0) return usage ? [put(budgetUsage, kept)] : []
+  if (added.length === 0) return [put(budgetUsage, kept)]
   const found = facts.rows(mandatesOf(before))
   if (found.length >= maxMandates) return 'history_too_long'
   const rows = countedMandates(found)
@@ -144,11 +142,11 @@ function termsOf({ name, limits }: BudgetRow) {
 function limitBelowCommitted(
   before: BudgetRow,
   { id, limits }: BudgetRow,
-  usage: BudgetUsageRow | undefined,
+  usage: BudgetUsageRow,
   atMs: number,
 ): LimitUsage | undefined {
-  const bookedAtMs = Math.max(atMs, usage?.bookedAtMs ?? 0)
-  const tally = usage?.counted ?? {}
+  const bookedAtMs = Math.max(atMs, usage.bookedAtMs)
+  const tally = usage.counted
   const over = limits.find(
     (limit) => isCut(limit, before.limits) && exceedsMax(limit, committedAt(tally, limit, bookedAtMs)),
   )

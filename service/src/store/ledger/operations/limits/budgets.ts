@@ -1,7 +1,7 @@
 import type { Scope } from '../../../../domain/records.ts'
 import { lock, portOperation, put, unchanged, type Facts } from '../../operation.ts'
 import { toAgent, toBudget } from '../../reads/records.ts'
-import { agents, auditEvents, budgets, type BudgetRow } from '../../tables.ts'
+import { agents, auditEvents, budgets, budgetUsage, type BudgetRow } from '../../tables.ts'
 
 /** Max depth of nested budgets. */
 const maxLevels = 4
@@ -28,7 +28,13 @@ export const createBudget = portOperation('createBudget', {
     if (ancestors && ancestors.length >= maxLevels) return unchanged('budget_too_deep')
     const parentId = ancestors?.[0] ?? null
     const row = { ...budget, parentId, ancestors: ancestors ?? [], epoch: 0, endedAtMs: null }
-    return { outcome: toBudget(row), changes: [put(budgets, row), put(auditEvents, event)] }
+    const { accountId, id: budgetId } = budget
+    // A missing row could not be locked: a change of the budget would not see its first payment.
+    const usage = { accountId, budgetId, bookedAtMs: 0, counted: {}, reported: null }
+    return {
+      outcome: toBudget(row),
+      changes: [put(budgets, row), put(budgetUsage, usage), put(auditEvents, event)],
+    }
   },
 })
 
