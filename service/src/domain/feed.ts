@@ -1,4 +1,4 @@
-import { idsFrom } from './id-time.ts'
+import { transactionsFrom } from './id-time.ts'
 
 /**
  * Max age of a transaction's id when it appears: the duration of an operation plus clock differences. Older
@@ -40,7 +40,7 @@ const stepMs = 1_000
 /** Ids below this text are settled at the given time. */
 export function settledAt(nowMs: number): string {
   const settledMs = nowMs - settledAfterMs
-  return idsFrom('txn', settledMs - (settledMs % stepMs))
+  return transactionsFrom(settledMs - (settledMs % stepMs))
 }
 
 /** The newest transactions that a reader has not received, and its next position. */

@@ -1,20 +1,14 @@
-const crockford = '0123456789abcdefghjkmnpqrstvwxyz'
+import { crockford, idText } from './type-id.ts'
 
 /** How many characters of an id's suffix hold its time: 48 bits of milliseconds. */
 const timeCharacters = 10
 
 /**
- * A text that sorts between ids created before and after a point in time. Ids begin with their time; only
+ * A text that sorts between ids of transactions created before and after a point in time. Ids begin with their time; only
  * this code may rely on that.
  */
-export function idsFrom(prefix: string, atMs: number): string {
-  let rest = Math.max(0, Math.floor(atMs))
-  let text = ''
-  for (let place = 0; place < timeCharacters; place++) {
-    text = crockford.charAt(rest % 32) + text
-    rest = Math.floor(rest / 32)
-  }
-  return `${prefix}_${text}`
+export function transactionsFrom(atMs: number): string {
+  return idText('transaction', bytesFrom(atMs)).slice(0, 'txn_'.length + timeCharacters)
 }
 
 /** The smallest 16 bytes of an id or a nonce created at a time, which may be infinite. */

@@ -59,7 +59,8 @@ export function idOfNonce(kind: IdKind, nonce: string, other = { byte: 15, bits:
  */
 const characters = Buffer.alloc(64)
 
-const crockford = '0123456789abcdefghjkmnpqrstvwxyz'
+/** The digits of Crockford's base32. */
+export const crockford = '0123456789abcdefghjkmnpqrstvwxyz'
 const suffixLength = 26
 
 /**

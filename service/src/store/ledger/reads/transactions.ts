@@ -2,7 +2,7 @@
 import type { TransactionStatus } from '@purser/wire/transactions'
 
 import { normalizeHostName } from '../../../domain/host-name.ts'
-import { idsFrom, timeOfId, timeOfNonce } from '../../../domain/id-time.ts'
+import { timeOfId, timeOfNonce, transactionsFrom } from '../../../domain/id-time.ts'
 import { formatSum, type MicroUsdc } from '../../../domain/money.ts'
 import type { Scope, Transaction } from '../../../domain/records.ts'
 import { idBytes } from '../../../domain/type-id.ts'
@@ -220,7 +220,7 @@ export function prepareTransactionReads(db: LedgerReader) {
     const waiting = waitingIn(rows, scope, { dimension, subjects: [subject], untilMs: beforeMs })
     const latestMs = Math.max(...kept, ...waiting.map(({ startsAtMs }) => startsAtMs))
     if (latestMs === -Infinity) return undefined
-    const end = idsFrom('txn', latestMs + quarterMs + clockSlackMs).padEnd(next.length, '0')
+    const end = transactionsFrom(latestMs + quarterMs + clockSlackMs).padEnd(next.length, '0')
     return end < next ? end : next
   }
 
@@ -371,7 +371,7 @@ const selectsAtOnce = 100
 /** Where a page starts that shows nothing after a point in time. */
 function earlier(olderThan: string | undefined, beforeMs: number | undefined): string | undefined {
   if (beforeMs === undefined) return olderThan
-  const start = idsFrom('txn', beforeMs + clockSlackMs)
+  const start = transactionsFrom(beforeMs + clockSlackMs)
   return olderThan === undefined || start < olderThan ? start : olderThan
 }
 
