@@ -101,7 +101,7 @@ export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): voi
     const account = sub === firstUserId ? undefined : await options.store.findAccount({ idpUserId: sub })
     if (!account) return sendPage(reply, 403, noAccountOf(sub))
     if (account.disabledAtMs !== null) return sendPage(reply, 403, disabled)
-    const { session } = await beginSession(options, {
+    const session = await beginSession(options, {
       kind: 'oidc',
       accountId: account.id,
       role: 'owner',

@@ -39,14 +39,14 @@ export function serveConsoleSession(serve: Serve, context: SessionContext): void
       if ((key === null) === (token === null)) return oneOfTwo(body)
       const found = key === null ? await fromSetUpLink(token ?? '') : await fromKey(key)
       if ('status' in found) return found
-      const started = await beginSession(context, found)
+      const session = await beginSession(context, found)
       const account = await store.findAccount({ id: found.accountId })
       if (!account) return refuse('invalid_api_key')
       const isSecure = isSecureRequest(header('x-forwarded-proto'), site)
       return {
         status: 201,
-        body: toWire(started.session, account),
-        headers: { 'set-cookie': sessionCookie(started.session.text, isSecure) },
+        body: toWire(session, account),
+        headers: { 'set-cookie': sessionCookie(session.text, isSecure) },
       }
     },
     { isSignIn: true },
@@ -97,7 +97,7 @@ export interface NewSignIn {
 export async function beginSession(
   context: Pick<RouteContext, 'store' | 'now' | 'ids' | 'randomBytes'>,
   signIn: NewSignIn,
-): Promise<{ readonly session: CallerSession }> {
+): Promise<CallerSession> {
   const nowMs = context.now()
   const { text, ...token } = mintSessionToken(signIn.accountId, context.randomBytes)
   const session = {
@@ -114,7 +114,7 @@ export async function beginSession(
     keyId: signIn.keyId ?? session.id,
   }
   await context.store.createSession(session, eventBy(context, caller, 'session.started', session.id))
-  return { session: { ...session, text } }
+  return { ...session, text }
 }
 
 function oneOfTwo(body: unknown): Answer {
