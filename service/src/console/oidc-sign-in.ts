@@ -6,7 +6,7 @@ import { firstUserId } from '../domain/records.ts'
 import type { RateLimits } from '../http/rate-limits.ts'
 import { keyOfError, RepeatedErrors } from '../http/repeated-errors.ts'
 import { withTraceOf } from '../http/request-trace.ts'
-import { isSecureRequest, sessionCookie, type SiteOptions } from '../http/session-cookie.ts'
+import { sessionCookie } from '../http/session-cookie.ts'
 import type { RouteContext } from '../routes/context.ts'
 import { beginSession } from '../routes/console/session.ts'
 import { page } from './pages.ts'
@@ -17,10 +17,7 @@ import { createSignInCookies, oidcPath, type SignInUnderWay } from './sign-in-co
 /** Where the identity provider sends the user back to. */
 const callbackPath = `${oidcPath}/callback`
 
-export interface OidcOptions
-  extends
-    Pick<RouteContext, 'store' | 'now' | 'ids' | 'randomBytes'>,
-    Required<{ readonly site: SiteOptions }> {
+export interface OidcOptions extends Pick<RouteContext, 'store' | 'now' | 'ids' | 'randomBytes' | 'site'> {
   readonly settings: OidcSettings
   /** The key that signs the state of a sign-in; the same in every process. */
   readonly signInKey: Buffer
@@ -39,12 +36,13 @@ const discoveryLifeMs = 3_600_000
  * `idp_user_id`; no account is created here.
  */
 export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): void {
-  const { settings, site, now } = options
-  const { publicUrl } = site
+  const { settings, now } = options
+  const { publicUrl } = options.site
   if (!publicUrl) throw new Error('OpenID Connect sign-in needs the public URL')
   const base = publicUrl
+  const isSecure = base.protocol === 'https:'
   const redirectUri = new URL(callbackPath, base).href
-  const cookies = createSignInCookies({ key: options.signInKey, isSecure: base.protocol === 'https:', now })
+  const cookies = createSignInCookies({ key: options.signInKey, isSecure, now })
   const provider = cacheDiscovery(settings, now)
   const repeated = new RepeatedErrors()
 
@@ -108,7 +106,6 @@ export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): voi
       keyId: null,
       environment: null,
     })
-    const isSecure = isSecureRequest(request.headers['x-forwarded-proto']?.toString(), site)
     return leave(reply, new URL(underWay.returnTo, base).href, sessionCookie(session.text, isSecure))
   })
 
