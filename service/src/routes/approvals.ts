@@ -18,7 +18,7 @@ import { timeIn } from '../domain/time/test-clock.ts'
 import { created, ok, refuse, unprocessable, type Answer } from '../http/answers.ts'
 import type { CallerSession } from '../http/authentication.ts'
 import { answerPage } from '../http/pagination.ts'
-import type { Serve } from '../http/serve.ts'
+import type { Call, Serve } from '../http/serve.ts'
 import { isSecureRequest, type SiteOptions } from '../http/session-cookie.ts'
 import type { AskedApproval, Requester } from '../store/store.ts'
 import { eventBy, isOwner, ownAgentOnly, speaksFor, toTimestamp, type RouteContext } from './context.ts'
@@ -43,25 +43,25 @@ export function serveApprovals(serve: Serve, { store, now, ids, site }: RouteCon
     return ok(toWire(approval, timeIn(caller, now), consoleUrl(site, header)))
   })
 
-  serve(approveRequest, ({ caller, session, params, body, header, changeLimits }) =>
-    decide({ caller, session, header, changeLimits }, params.approval_id, 'approved', body.note ?? null),
-  )
-  serve(denyRequest, ({ caller, session, params, body, header, changeLimits }) =>
-    decide({ caller, session, header, changeLimits }, params.approval_id, 'denied', body.note ?? null),
-  )
+  serve(approveRequest, (call) => decide(call, 'approved'))
+  serve(denyRequest, (call) => decide(call, 'denied'))
 
   async function decide(
-    { caller, session, header, changeLimits }: Deciding,
-    approvalId: string,
+    { caller, session, params, body, header, changeLimits }: Deciding,
     verdict: ApprovalVerdict,
-    note: string | null,
   ): Promise<Answer> {
+    const approvalId = params.approval_id
     const key = { ...caller, id: approvalId }
     const found = await store.findApproval(key)
     if (!found) return refuse('not_found')
     const record = async (): Promise<Answer> => {
       const nowMs = timeIn(caller, now)
-      const call = { ...requesterOf(caller, session), verdict, note, isOwner: isOwner(caller) }
+      const call = {
+        ...requesterOf(caller, session),
+        verdict,
+        note: body.note ?? null,
+        isOwner: isOwner(caller),
+      }
       const { mandateId } = found
       const outcome = await store.decideApproval({ ...key, mandateId }, call, {
         decided: eventBy({ ids, now }, caller, `approval.${verdict}`, approvalId, { atMs: nowMs }),
@@ -97,12 +97,11 @@ export function serveApprovals(serve: Serve, { store, now, ids, site }: RouteCon
   })
 }
 
-interface Deciding {
-  readonly caller: Caller
-  readonly session: CallerSession | undefined
-  readonly header: (name: string) => string | undefined
-  readonly changeLimits: (change: () => Promise<Answer>) => Promise<Answer>
-}
+type Deciding = Call<
+  NonNullable<typeof approveRequest.body>,
+  never,
+  NonNullable<typeof approveRequest.params>
+>
 
 /**
  * Who makes a request. A session that was started with a key is the person with that key; all others of an account are the
