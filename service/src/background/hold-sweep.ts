@@ -13,8 +13,6 @@ export function startHoldSweep({ store, now, observer }: HoldSweepOptions): Repe
     intervalMs: sweepIntervalMs,
     what: 'expired holds could not be released',
     observer,
-    work: async () => {
-      await store.releaseExpiredHolds(now(), sweepMandates)
-    },
+    work: () => store.releaseExpiredHolds(now(), sweepMandates),
   })
 }

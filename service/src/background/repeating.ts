@@ -11,7 +11,7 @@ export interface RepeatingOptions {
   readonly what: string
   readonly intervalMs: number
   /** Does a bounded piece of work; `true` means that more is left, to be done without waiting. */
-  readonly work: () => Promise<boolean | void>
+  readonly work: () => Promise<unknown>
   /** Work that fails is tried again after the interval. */
   readonly observer: Observer
 }
@@ -26,19 +26,20 @@ export interface Repeating {
 export function startRepeating({ what, intervalMs, work, observer }: RepeatingOptions): Repeating {
   const stopped = new AbortController()
 
-  async function workOnce(): Promise<boolean | void> {
+  async function workOnce(): Promise<boolean> {
     try {
-      const isMoreLeft = await work()
+      const isMoreLeft = (await work()) === true
       observer.worked(what)
       return isMoreLeft
     } catch (error) {
       observer.failed(what, error)
+      return false
     }
   }
 
   async function repeatUntilStopped(): Promise<void> {
     while (!stopped.signal.aborted) {
-      if ((await workOnce()) === true) continue
+      if (await workOnce()) continue
       await sleep(intervalMs, undefined, { signal: stopped.signal, ref: false }).catch(() => undefined)
     }
   }

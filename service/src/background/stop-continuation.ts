@@ -13,8 +13,6 @@ export function startStopContinuation({ store, now, observer }: StopContinuation
     intervalMs: stopIntervalMs,
     what: 'incomplete stops could not be continued',
     observer,
-    work: async () => {
-      await store.continueStops(now)
-    },
+    work: () => store.continueStops(now),
   })
 }
