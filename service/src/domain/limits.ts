@@ -297,14 +297,11 @@ export function committedAt(
 
 /** Which max of a limit a payment would exceed; undefined if it fits. */
 export function exceeds(
-  { maxAmountMicro, maxCount }: Pick<Limit, 'maxAmountMicro' | 'maxCount'>,
-  committed: Committed,
-  amountMicro: MicroUsdc,
-): 'amount' | 'count' | undefined {
-  if (maxAmountMicro !== null && !(committed.amountMicro + amountMicro <= BigInt(maxAmountMicro)))
-    return 'amount'
-  if (maxCount !== null && !(committed.count + 1 <= maxCount)) return 'count'
-  return undefined
+  limit: Pick<Limit, 'maxAmountMicro' | 'maxCount'>,
+  { amountMicro, count }: Committed,
+  ofPaymentMicro: MicroUsdc,
+): ExceededLimit['unit'] | undefined {
+  return exceedsMax(limit, { amountMicro: addMicro(amountMicro, ofPaymentMicro), count: count + 1 })
 }
 
 /** Whether a limit admits no payment at a time, however small. One `per` subject may admit others. */
@@ -313,13 +310,13 @@ export function isFull({ limit, tally }: CountedLimit, atMs: number): boolean {
   return exceeds(limit, committedAt(tally, limit, atMs), 1n as MicroUsdc) !== undefined
 }
 
-/** Whether what is committed is above a max of the limit. */
+/** Which max of a limit is below what is committed; undefined if none is. */
 export function exceedsMax(
   { maxAmountMicro, maxCount }: Pick<Limit, 'maxAmountMicro' | 'maxCount'>,
   { amountMicro, count }: Committed,
-): boolean {
-  if (maxAmountMicro !== null && !(amountMicro <= BigInt(maxAmountMicro))) return true
-  return maxCount !== null && !(count <= maxCount)
+): ExceededLimit['unit'] | undefined {
+  if (maxAmountMicro !== null && !(amountMicro <= BigInt(maxAmountMicro))) return 'amount'
+  return maxCount !== null && !(count <= maxCount) ? 'count' : undefined
 }
 
 /** When a limit has room for a payment that exceeds it, if nothing else is booked; null if never. */
