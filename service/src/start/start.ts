@@ -146,13 +146,12 @@ export async function startService(
     const sweep = startHoldSweep({ store, now, observer })
     const stops = startStopContinuation({ store, now, observer })
     const figures = startFiguresKeeper({ store, tally, observer })
+    const url = urlOf(app.server.address() as AddressInfo)
     return {
-      url: urlOf(app.server.address() as AddressInfo),
+      url,
       minted,
       metrics,
-      metricsUrl:
-        metricsServer?.url ??
-        (config.metrics ? `${urlOf(app.server.address() as AddressInfo)}/metrics` : undefined),
+      metricsUrl: metricsServer?.url ?? (config.metrics ? `${url}/metrics` : undefined),
       ended: ended.promise,
       stop: async (drainMs = 0) => {
         await stop(drainMs)
