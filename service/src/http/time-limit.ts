@@ -1,18 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { StoreUnavailableError } from '../store/store.ts'
+import type { MaybePromise } from './maybe-promise.ts'
 
 /**
  * Limits the time of a store call: throws a `StoreUnavailableError` when it is up, whatever the store's own
  * timeout.
  */
-export async function withinTimeLimit(answer: Promise<void>, limitMs: number): Promise<void> {
+export async function withinTimeLimit<Value>(answer: MaybePromise<Value>, limitMs: number): Promise<Value> {
   const answered = new AbortController()
-  const limit = sleep(limitMs, 'late', { signal: answered.signal }).catch(() => 'late')
+  const limit = sleep(limitMs, undefined, { signal: answered.signal }).then((): never => {
+    throw new StoreUnavailableError(`the store did not answer within ${limitMs} ms`, { retryAfterSeconds: 1 })
+  })
   try {
-    if ((await Promise.race([answer, limit])) !== 'late') return
+    return await Promise.race([answer, limit])
   } finally {
     answered.abort()
   }
-  throw new StoreUnavailableError(`the store did not answer within ${limitMs} ms`, { retryAfterSeconds: 1 })
 }

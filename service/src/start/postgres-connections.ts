@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 
 import { Client } from 'pg'
 
+import { withinTimeLimit } from '../http/time-limit.ts'
 import { codeOf } from '../store/error-code.ts'
 import { StoreOpenError } from '../store/open-error.ts'
+import { StoreUnavailableError } from '../store/store.ts'
 import { connectionConfig, withClient } from '../store/ledger/postgres/connection.ts'
 import { connectionCounts } from '../store/ledger/postgres/connection.ts'
 import { readDistribution } from '../store/ledger/postgres/distribution.ts'
@@ -135,13 +136,13 @@ async function open(url: string, clients: Client[]): Promise<Client> {
   client.on('error', () => undefined)
   clients.push(client)
   await client.connect()
-  await within(client.query('select 1'))
+  await withinTimeLimit(client.query('select 1'), probeMs)
   return client
 }
 
 async function close(client: Client): Promise<void> {
   // One that is still waiting would wait first.
-  await within(client.end()).catch(() => client.connection.stream.destroy())
+  await withinTimeLimit(client.end(), probeMs).catch(() => client.connection.stream.destroy())
 }
 
 /**
@@ -158,42 +159,22 @@ async function checkPreparedStatements(
   try {
     await first?.query(statement)
     for (const other of holding) {
-      await within(other.query('begin'))
-      await within(first?.query(statement))
+      await withinTimeLimit(other.query('begin'), probeMs)
+      await withinTimeLimit(first?.query(statement), probeMs)
     }
     return []
   } catch (error) {
     if (codeOf(error) === forgottenStatement) {
       throw new StoreOpenError('pool_forgets_statements', { place })
     }
-    if (!(error instanceof TooSlowError)) throw error
+    if (!(error instanceof StoreUnavailableError)) throw error
     return [
       `${place} is behind a pool that did not give ${comfortableTransactions} transactions at once a connection to the server within ${probeMs / 1_000} s; set default_pool_size of PgBouncer to ${comfortableTransactions} or more`,
     ]
   } finally {
-    await Promise.allSettled(holding.map((client) => within(client.query('rollback'))))
+    await Promise.allSettled(holding.map((client) => withinTimeLimit(client.query('rollback'), probeMs)))
   }
 }
 
 /** invalid_sql_statement_name */
 const forgottenStatement = '26000'
-
-class TooSlowError extends Error {
-  override readonly name = 'TooSlowError'
-}
-
-/** A promise's value, if it resolves in time. */
-async function within<Value>(work: Promise<Value> | undefined): Promise<Value | undefined> {
-  const stopped = new AbortController()
-  const timeout = sleep(probeMs, undefined, { signal: stopped.signal }).then(
-    () => {
-      throw new TooSlowError(`no answer within ${probeMs} ms`)
-    },
-    () => undefined,
-  )
-  try {
-    return await Promise.race([work, timeout])
-  } finally {
-    stopped.abort()
-  }
-}
