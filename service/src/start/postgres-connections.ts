@@ -6,25 +6,18 @@ import { withinTimeLimit } from '../http/time-limit.ts'
 import { codeOf } from '../store/error-code.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import { StoreUnavailableError } from '../store/store.ts'
-import { connectionConfig, withClient } from '../store/ledger/postgres/connection.ts'
-import { connectionCounts } from '../store/ledger/postgres/connection.ts'
+import { connectionConfig, connectionCounts, withClient } from '../store/ledger/postgres/connection.ts'
 import { readDistribution } from '../store/ledger/postgres/distribution.ts'
 import { neededVersion, readSchemaVersion } from '../store/ledger/postgres/migrate.ts'
 import { refuseMissingOwnership, refuseMissingRights } from '../store/ledger/postgres/rights.ts'
-
-/** The requirements of a service for its connections. */
-export interface ConnectionNeeds {
-  /** Number of service processes on this machine. */
-  readonly processes: number
-}
 
 /**
  * Checks whether a server, or the pooler in front of it, gives the service the rights and the connections that it needs,
  * and whether their commits are on disk when they are confirmed. Resolves to warnings, a sentence each, with the setting that helps.
  * Throws a `StoreOpenError` if the service could not work. Takes a few milliseconds, behind a pooler up to `probeMs`, and
- * leaves nothing behind.
+ * leaves nothing behind. `processes` is the number of service processes on this machine.
  */
-export function checkConnections(url: string, needs: ConnectionNeeds): Promise<string[]> {
+export function checkConnections(url: string, { processes }: Pick<Checked, 'processes'>): Promise<string[]> {
   return withClient(url, async (client, place) => {
     await refuseMissingRights(client, place)
     if ((await readSchemaVersion(client)) < neededVersion) await refuseMissingOwnership(client, place)
@@ -35,29 +28,31 @@ export function checkConnections(url: string, needs: ConnectionNeeds): Promise<s
     if (rows[0]?.commits === 'off') throw new StoreOpenError('commits_not_waited', { place })
     const isDirect = (client as unknown as { processID?: number | null }).processID === rows[0]?.pid
     const isDistributed = Boolean((await readDistribution(client))?.distributed.length)
-    const checked = { place, needs: { ...needs, isDistributed } }
+    const checked = { place, processes, ...countsOf(processes, isDistributed) }
     return isDirect ? checkServer(client, checked) : checkPool(url, checked)
   })
 }
 
 interface Checked {
   readonly place: string
-  readonly needs: ConnectionNeeds & { readonly isDistributed: boolean }
+  readonly processes: number
+  /** How many connections all processes open, and the minimum with which they still work. */
+  readonly most: number
+  readonly least: number
 }
 
-/** How many connections all processes open, and the minimum with which they still work. */
-function countsOf({ processes, isDistributed }: Checked['needs']) {
-  const counts = Object.values(connectionCounts(isDistributed))
-  const { read } = connectionCounts(isDistributed)
+function countsOf(processes: number, isDistributed: boolean): Pick<Checked, 'most' | 'least'> {
+  const ofPools = connectionCounts(isDistributed)
+  const counts = Object.values(ofPools)
   const most = counts.reduce((sum, count) => sum + count, 0)
   return {
     most: processes * most,
     // With fewer, payments of one process could use all connections, and no key could be looked up.
-    least: Math.max(most - read + 1, processes * counts.length),
+    least: Math.max(most - ofPools.read + 1, processes * counts.length),
   }
 }
 
-async function checkServer(client: Pick<Client, 'query'>, { place, needs }: Checked): Promise<string[]> {
+async function checkServer(client: Pick<Client, 'query'>, checked: Checked): Promise<string[]> {
   const { rows } = await client.query<{ server: number; role: number; database: number }>(`
     select
       current_setting('max_connections')::int - case when role.rolsuper then 0 else
@@ -69,7 +64,7 @@ async function checkServer(client: Pick<Client, 'query'>, { place, needs }: Chec
     where role.rolname = current_user and base.datname = current_database()`)
   const [found] = rows
   if (!found) return []
-  const { most } = countsOf(needs)
+  const { most } = checked
   const limits = [
     {
       limit: found.server,
@@ -79,7 +74,7 @@ async function checkServer(client: Pick<Client, 'query'>, { place, needs }: Chec
     { limit: found.database, remedy: `the connection limit of the database to ${most} (alter database)` },
   ].filter(({ limit }) => limit >= 0)
   const [lowest] = limits.sort((one, other) => one.limit - other.limit)
-  return lowest ? judge(lowest, { place, needs }) : []
+  return lowest ? judge(lowest, checked) : []
 }
 
 /** In addition to those of the service: for the server itself, a backup, and an administrator. */
@@ -87,11 +82,9 @@ const reserve = 10
 
 function judge(
   { limit, remedy }: { readonly limit: number; readonly remedy: string },
-  { place, needs }: Checked,
+  { place, processes, most, least }: Checked,
 ): string[] {
-  const { most, least } = countsOf(needs)
   if (limit >= most) return []
-  const { processes } = needs
   const ofAll = processes === 1 ? 'a process' : `${processes} processes`
   const fewer = processes === 1 ? '' : ', or PURSER_WORKERS to less'
   if (limit < least) {
@@ -116,15 +109,15 @@ const maxTried = 100
 /** How many concurrent transactions a pooler should support: the store is tested with four. */
 const comfortableTransactions = 4
 
-async function checkPool(url: string, { place, needs }: Checked): Promise<string[]> {
+async function checkPool(url: string, checked: Checked): Promise<string[]> {
   const clients: Client[] = []
   try {
-    const tried = Math.min(countsOf(needs).most, maxTried)
+    const tried = Math.min(checked.most, maxTried)
     const opened = await Promise.allSettled(Array.from({ length: tried }, () => open(url, clients)))
     const usable = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-    const remedy = `max_client_conn (of PgBouncer), and default_pool_size with pool_mode = session, to ${countsOf(needs).most + reserve}`
-    const warnings = usable.length < tried ? judge({ limit: usable.length, remedy }, { place, needs }) : []
-    return [...warnings, ...(await checkPreparedStatements(usable, place))]
+    const remedy = `max_client_conn (of PgBouncer), and default_pool_size with pool_mode = session, to ${checked.most + reserve}`
+    const warnings = usable.length < tried ? judge({ limit: usable.length, remedy }, checked) : []
+    return [...warnings, ...(await checkPreparedStatements(usable, checked.place))]
   } finally {
     await Promise.allSettled(clients.map(close))
   }
