@@ -23,10 +23,7 @@ const columns: readonly Column<Account>[] = [
 
 const recordColumns: readonly Column<Account>[] = [
   ...columns,
-  {
-    title: 'disabled (utc)',
-    cell: ({ disabled_at }) => (disabled_at === null ? '-' : timeCell(disabled_at)),
-  },
+  { title: 'disabled (utc)', cell: ({ disabled_at }) => timeCell(disabled_at) },
 ]
 
 export function accountsCommand(io: Io) {

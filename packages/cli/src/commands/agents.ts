@@ -21,7 +21,7 @@ const columns: readonly Column<Agent>[] = [
 
 const recordColumns: readonly Column<Agent>[] = [
   ...columns,
-  { title: 'revoked (utc)', cell: ({ revoked_at }) => (revoked_at === null ? '-' : timeCell(revoked_at)) },
+  { title: 'revoked (utc)', cell: ({ revoked_at }) => timeCell(revoked_at) },
   { title: 'description', cell: ({ description }) => optionalCell(description) },
   { title: 'budget', cell: ({ budget_id }) => optionalCell(budget_id) },
   { title: 'capabilities', cell: ({ capabilities }) => listCell(capabilities) },

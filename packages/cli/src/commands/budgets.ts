@@ -18,7 +18,7 @@ const columns: readonly Column<Budget>[] = [
   { title: 'name', cell: ({ name }) => name, canShrink: true },
   { title: 'parent', cell: ({ parent_id }) => optionalCell(parent_id), canDrop: true },
   { title: 'limits', cell: ({ limits }) => limitsCell(limits), canShrink: true },
-  { title: 'frozen (utc)', cell: ({ frozen_at }) => (frozen_at === null ? '-' : timeCell(frozen_at)) },
+  { title: 'frozen (utc)', cell: ({ frozen_at }) => timeCell(frozen_at) },
 ]
 
 const recordColumns: readonly Column<Budget>[] = [

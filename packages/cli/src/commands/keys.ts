@@ -24,7 +24,7 @@ const columns: readonly Column<ApiKey>[] = [
 
 const recordColumns: readonly Column<ApiKey>[] = [
   ...columns,
-  { title: 'revoked (utc)', cell: ({ revoked_at }) => (revoked_at === null ? '-' : timeCell(revoked_at)) },
+  { title: 'revoked (utc)', cell: ({ revoked_at }) => timeCell(revoked_at) },
   { title: 'agent', cell: ({ agent_id }) => optionalCell(agent_id) },
   { title: 'account', cell: ({ account_id }) => account_id },
 ]

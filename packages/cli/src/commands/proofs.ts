@@ -22,10 +22,7 @@ const recordColumns: readonly Column<ProofRecord>[] = [
   { title: 'mandate', cell: ({ mandate_id }) => mandate_id },
   { title: 'issued (utc)', cell: ({ issued_at }) => timeCell(issued_at) },
   { title: 'hold ends (utc)', cell: ({ expires_at }) => timeCell(expires_at) },
-  {
-    title: 'capture by (utc)',
-    cell: ({ capture_deadline: deadline }) => (deadline === null ? '-' : timeCell(deadline)),
-  },
+  { title: 'capture by (utc)', cell: ({ capture_deadline }) => timeCell(capture_deadline) },
   { title: 'transaction', cell: ({ transaction_id }) => optionalCell(transaction_id) },
 ]
 

@@ -20,8 +20,9 @@ export function statusCell(status: string): Cell {
   return { text: status, colour: statusColours[status] }
 }
 
-/** A time in UTC, to the second; the column title says so. */
-export function timeCell(time: string): string {
+/** A time in UTC, to the second; the column title says so. A dash for null. */
+export function timeCell(time: string | null): string {
+  if (time === null) return '-'
   const ms = Date.parse(time)
   return Number.isNaN(ms) ? time : new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
 }
