@@ -8,7 +8,7 @@ import { harmless } from '../output/harmless.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
-import { clientCommand, collect, listCommand } from './client-command.ts'
+import { clientCommand, collect, givenFields, listCommand } from './client-command.ts'
 import { listItems } from './list-items.ts'
 import { mayExist } from '../may-exist.ts'
 
@@ -48,11 +48,7 @@ function createCommand(io: Io) {
     .option('--capability <word>', 'what the agent can do; repeatable', collect)
     .action(async ({ name, description, capability, ...options }) => {
       const purser = await connect(options, io)
-      const body = {
-        name,
-        ...(description !== undefined && { description }),
-        ...(capability && { capabilities: capability }),
-      }
+      const body = { name, ...givenFields({ description, capabilities: capability }) }
       const agent = await purser.agents
         .create(body, { signal: io.interruption() })
         .catch(mayExist('agents list', io))

@@ -8,7 +8,7 @@ import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { approvalStatuses } from '../vocabularies.ts'
-import { clientCommand, listCommand, parseIdOf } from './client-command.ts'
+import { clientCommand, givenFields, listCommand, parseIdOf } from './client-command.ts'
 import { limitsCell } from './limit-options.ts'
 import { listItems } from './list-items.ts'
 
@@ -111,7 +111,7 @@ function listApprovalsCommand(io: Io) {
       const { approvals } = await connect(options, io)
       const filter = {
         ...(options.status !== 'all' && { status: options.status }),
-        ...(options.mandate !== undefined && { mandate_id: options.mandate }),
+        ...givenFields({ mandate_id: options.mandate }),
       }
       const list: typeof approvals.list = (query, call) => approvals.list({ ...query, ...filter }, call)
       const none = options.status === 'pending' ? 'Nothing waits for a decision.' : 'There are none.'

@@ -6,7 +6,7 @@ import { timeCell } from '../output/cells.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { auditEventTypes } from '../vocabularies.ts'
-import { listCommand } from './client-command.ts'
+import { givenFields, listCommand } from './client-command.ts'
 import { followItems, followOption, intervalOption } from './follow-items.ts'
 import { listItems } from './list-items.ts'
 
@@ -28,10 +28,7 @@ export function auditCommand(io: Io) {
     .addOption(intervalOption())
     .action(async (options) => {
       const { auditLog } = await connect(options, io)
-      const filter = {
-        ...(options.type !== undefined && { type: options.type }),
-        ...(options.subject !== undefined && { subject_id: options.subject }),
-      }
+      const filter = givenFields({ type: options.type, subject_id: options.subject })
       const list: typeof auditLog.list = (query, call) => auditLog.list({ ...filter, ...query }, call)
       if (options.follow) return followItems({ list, columns }, options, io)
       await listItems({ list, columns, none: 'No events match.' }, options, io)

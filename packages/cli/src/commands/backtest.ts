@@ -9,7 +9,7 @@ import type { Io } from '../io.ts'
 import { listCell, optionalCell, timeCell } from '../output/cells.ts'
 import { showList, showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
-import { clientCommand } from './client-command.ts'
+import { clientCommand, givenFields } from './client-command.ts'
 import { parsePastTime } from './when.ts'
 
 type Flips = Backtest['to_denied']
@@ -57,12 +57,10 @@ export function backtestCommand(io: Io) {
     .action(async (id, options) => {
       const draft = {
         ...(options.draft !== undefined && readDraft(options.draft, io)),
-        ...(options.total !== undefined && { max_spend_total: options.total }),
-        ...(options.perPayment !== undefined && { max_spend_per_transaction: options.perPayment }),
+        ...givenFields({ max_spend_total: options.total, max_spend_per_transaction: options.perPayment }),
       }
-      const { from, to } = options
       const { mandates } = await connect(options, io)
-      const body = { draft, ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
+      const body = { draft, ...givenFields({ from: options.from, to: options.to }) }
       const report = await mandates.backtest(id, body, { signal: io.interruption() })
       showRecord(summary, report, options, io)
       const shown = [...report.to_denied.examples, ...report.to_approved.examples]

@@ -7,7 +7,7 @@ import { optionalCell, timeCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
-import { clientCommand, listCommand } from './client-command.ts'
+import { clientCommand, givenFields, listCommand } from './client-command.ts'
 import { parseVersion } from './edit-mandate.ts'
 import { collectLimits, limitHelp, limitsCell, usageCell } from './limit-options.ts'
 import { listItems } from './list-items.ts'
@@ -56,7 +56,7 @@ function createCommand(io: Io) {
     .option('--limit <limit>', limitHelp, collectLimits)
     .action(async ({ name, parent, limit, ...options }) => {
       const { budgets } = await connect(options, io)
-      const body = { name, limits: limit ?? [], ...(parent !== undefined && { parent_id: parent }) }
+      const body = { name, limits: limit ?? [], ...givenFields({ parent_id: parent }) }
       const budget = await budgets
         .create(body, { signal: io.interruption() })
         .catch(mayExist('budgets list', io))
@@ -104,11 +104,7 @@ function changeCommand(io: Io) {
       const { budgets } = await connect(options, io)
       const signal = io.interruption()
       const version = ifVersion ?? (await budgets.get(id, { signal })).version
-      const changes = {
-        ...(name !== undefined && { name }),
-        ...(wanted !== undefined && { limits: wanted }),
-        ...(endHolds && { end_holds: true }),
-      }
+      const changes = givenFields({ name, limits: wanted, end_holds: endHolds })
       showRecord(recordColumns, await budgets.change(id, version, changes, { signal }), options, io)
     })
 }

@@ -18,9 +18,10 @@ export function anotherAccountOption() {
   return new Option('--account <account-id>', 'another account (operators only)')
 }
 
-/** What `--account` adds to a request. */
-export function inAccount(id: string | undefined): { readonly account_id?: string } {
-  return id === undefined ? {} : { account_id: id }
+/** The fields whose options were given: an omitted option adds nothing to a request. */
+export function givenFields<Fields extends object>(fields: Fields) {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given) as { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
 }
 
 /** Max items of a list; longer lists need --json and your own program. */

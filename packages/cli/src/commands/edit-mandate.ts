@@ -7,7 +7,7 @@ import { harmless } from '../output/harmless.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
-import { clientCommand, collect, collectMetadata, parseAmount } from './client-command.ts'
+import { clientCommand, collect, collectMetadata, givenFields, parseAmount } from './client-command.ts'
 import { collectLimits, limitHelp } from './limit-options.ts'
 import { warningsOf } from '../mandate-warnings.ts'
 import { parseWhen } from './when.ts'
@@ -69,7 +69,7 @@ export function editCommand(recordColumns: readonly Column<Mandate>[], io: Io) {
       const body = {
         ...given,
         ...editedApproval(options, before),
-        ...(options.endHolds && { end_holds: true }),
+        ...givenFields({ end_holds: options.endHolds }),
       }
       const mandate = await mandates.amend(id, version, body, { signal })
       showRecord(recordColumns, mandate, options, io)
@@ -85,12 +85,9 @@ export interface ApprovalOptions {
 
 /** When a person must approve a payment; undefined if no option says so. */
 export function approvalOf({ approveAbove, approveFirstPurchase, approvers }: ApprovalOptions) {
-  if (approveAbove === undefined && !approveFirstPurchase && approvers === undefined) return undefined
-  return {
-    ...(approveAbove !== undefined && { above: approveAbove }),
-    ...(approveFirstPurchase && { first_purchase_at_seller: true }),
-    ...(approvers !== undefined && { required: approvers }),
-  }
+  const terms = { above: approveAbove, first_purchase_at_seller: approveFirstPurchase, required: approvers }
+  const approval = givenFields(terms)
+  return Object.keys(approval).length === 0 ? undefined : approval
 }
 
 /** Whether an option changes a rule of approval, and leaves the others. */
@@ -109,9 +106,11 @@ function editedApproval(
   return {
     approval: {
       ...before?.approval,
-      ...(approveAbove !== undefined && { above: typeof approveAbove === 'string' ? approveAbove : null }),
-      ...(approveFirstPurchase !== undefined && { first_purchase_at_seller: approveFirstPurchase }),
-      ...(approvers !== undefined && { required: approvers }),
+      ...givenFields({
+        above: typeof approveAbove === 'boolean' ? null : approveAbove,
+        first_purchase_at_seller: approveFirstPurchase,
+        required: approvers,
+      }),
     },
   }
 }
@@ -141,23 +140,20 @@ interface EditOptions {
 }
 
 function changesOf(options: EditOptions): MandateAmendment {
-  const limits = options.limits ? options.limit : []
-  const { budget } = options
-  return {
-    ...(options.purpose !== undefined && { purpose: options.purpose }),
-    ...(options.total !== undefined && { max_spend_total: options.total }),
-    ...(options.perPayment !== undefined && { max_spend_per_transaction: options.perPayment }),
-    ...(options.expires !== undefined && { expires_at: options.expires }),
-    ...(options.seller && { allowed_sellers: options.seller }),
-    ...(options.category && { allowed_categories: options.category }),
-    ...(options.categoryCheck && { category_check: options.categoryCheck }),
-    ...(options.resource && { allowed_resources: options.resource }),
-    ...(options.metadata && { metadata: options.metadata }),
-    ...(limits && { limits }),
-    ...(typeof budget === 'string' && { budget_id: budget }),
-    ...(budget === false && { budget_id: null }),
-    ...(!options.approval && { approval: null }),
-  }
+  return givenFields({
+    purpose: options.purpose,
+    max_spend_total: options.total,
+    max_spend_per_transaction: options.perPayment,
+    expires_at: options.expires,
+    allowed_sellers: options.seller,
+    allowed_categories: options.category,
+    category_check: options.categoryCheck,
+    allowed_resources: options.resource,
+    metadata: options.metadata,
+    limits: options.limits ? options.limit : [],
+    budget_id: typeof options.budget === 'boolean' ? null : options.budget,
+    approval: options.approval ? undefined : null,
+  })
 }
 
 /** One or two people. */

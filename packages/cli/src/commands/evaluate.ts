@@ -14,7 +14,7 @@ import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { mayExist } from '../may-exist.ts'
-import { clientCommand, collectMetadata, parseAmount, parseIdOf } from './client-command.ts'
+import { clientCommand, collectMetadata, givenFields, parseAmount, parseIdOf } from './client-command.ts'
 
 const decisionColumns: readonly Column<Approval | Denial>[] = [
   {
@@ -68,7 +68,7 @@ export function evaluateCommand(io: Io) {
         merchant_domain: options.merchant,
         amount: options.amount,
         resource_url: options.resource,
-        ...(options.category !== undefined && { category: options.category }),
+        ...givenFields({ category: options.category }),
       }
       if (options.dryRun) {
         const report = await dryRun(purser, payment, call)
@@ -76,7 +76,7 @@ export function evaluateCommand(io: Io) {
         if (!report.authorized) io.exitWith(exitCodes.denied)
         return
       }
-      const body = { ...payment, ...(options.metadata && { metadata: options.metadata }) }
+      const body = { ...payment, ...givenFields({ metadata: options.metadata }) }
       const list = `transactions list --mandate ${options.mandate}`
       // A retry would be recorded as another evaluation.
       const answer = await purser.policy
@@ -114,7 +114,7 @@ async function dryRun(
     const evaluation = await purser.policy.evaluate({ ...payment, dry_run: true }, call)
     if (evaluation.decision === 'approved') return report
     const { reason_detail, limit, budget } = evaluation
-    return { ...report, reason_detail, ...(limit && { limit }), ...(budget && { budget }) }
+    return { ...report, reason_detail, ...givenFields({ limit, budget }) }
   } catch (error) {
     // A merchant is told only the code.
     if (error instanceof PermissionError) return report

@@ -3,7 +3,7 @@ import { Command, Option } from '@commander-js/extra-typings'
 import { connect } from '../connection.ts'
 import type { Io } from '../io.ts'
 import { saveCsv } from '../output/save-csv.ts'
-import { clientCommand } from './client-command.ts'
+import { clientCommand, givenFields } from './client-command.ts'
 import { parsePastTime } from './when.ts'
 
 export function journalCommand(io: Io) {
@@ -19,11 +19,7 @@ function exportCommand(io: Io) {
     .option('--output <file>', 'write to a new file, atomically')
     .action(async (options) => {
       const { journal } = await connect(options, io)
-      const { from, to } = options
-      const query = {
-        ...(from !== undefined && { created_from: from }),
-        ...(to !== undefined && { created_to: to }),
-      }
+      const query = givenFields({ created_from: options.from, created_to: options.to })
       const signal = io.interruption()
       await saveCsv(() => journal.exportCsv(query, { signal }), options, io)
     })

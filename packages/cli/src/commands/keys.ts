@@ -9,7 +9,7 @@ import { issueOperatorKey } from '../service-commands.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { environments, roles } from '../vocabularies.ts'
-import { anotherAccountOption, clientCommand, inAccount, listCommand } from './client-command.ts'
+import { anotherAccountOption, clientCommand, givenFields, listCommand } from './client-command.ts'
 import { listItems } from './list-items.ts'
 import { mayExist } from '../may-exist.ts'
 
@@ -67,9 +67,7 @@ function createCommand(io: Io) {
       const body = {
         role: options.role,
         environment: options.environment ?? environment ?? 'sandbox',
-        ...(options.label !== undefined && { label: options.label }),
-        ...(options.agent !== undefined && { agent_id: options.agent }),
-        ...(options.account !== undefined && { account_id: options.account }),
+        ...givenFields({ label: options.label, agent_id: options.agent, account_id: options.account }),
       }
       const key = await purser.apiKeys
         .create(body, { signal: io.interruption() })
@@ -113,7 +111,7 @@ function listKeysCommand(io: Io) {
     .action(async ({ account, ...options }) => {
       const { apiKeys } = await connect(options, io)
       const list: typeof apiKeys.list = (query, call) =>
-        apiKeys.list({ ...query, ...inAccount(account) }, call)
+        apiKeys.list({ ...query, ...givenFields({ account_id: account }) }, call)
       await listItems({ list, columns, none: 'There are no keys.' }, options, io)
     })
 }
@@ -125,7 +123,10 @@ function revokeCommand(io: Io) {
     .addOption(anotherAccountOption())
     .action(async (id, { account, ...options }) => {
       const { apiKeys } = await connect(options, io)
-      const key = await apiKeys.revoke(id, { signal: io.interruption(), ...inAccount(account) })
+      const key = await apiKeys.revoke(id, {
+        signal: io.interruption(),
+        ...givenFields({ account_id: account }),
+      })
       showRecord(recordColumns, key, options, io)
     })
 }

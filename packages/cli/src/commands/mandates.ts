@@ -12,6 +12,7 @@ import {
   clientCommand,
   collect,
   collectMetadata,
+  givenFields,
   listCommand,
   parseAmount,
   parseIdOf,
@@ -144,21 +145,22 @@ function createCommand(io: Io) {
     .option('--approvers <count>', 'how many people must approve: 1 or 2', parseApprovers)
     .action(async (options) => {
       const { mandates } = await connect(options, io)
-      const approval = approvalOf(options)
       const body = {
         agent_id: options.agent,
         purpose: options.purpose,
         max_spend_total: options.total,
         max_spend_per_transaction: options.perPayment,
         expires_at: options.expires,
-        ...(options.seller && { allowed_sellers: options.seller }),
-        ...(options.category && { allowed_categories: options.category }),
-        ...(options.enforceCategories && { category_check: 'enforced' as const }),
-        ...(options.resource && { allowed_resources: options.resource }),
-        ...(options.metadata && { metadata: options.metadata }),
-        ...(options.limit && { limits: options.limit }),
-        ...(options.budget !== undefined && { budget_id: options.budget }),
-        ...(approval && { approval }),
+        ...givenFields({
+          allowed_sellers: options.seller,
+          allowed_categories: options.category,
+          category_check: options.enforceCategories && ('enforced' as const),
+          allowed_resources: options.resource,
+          metadata: options.metadata,
+          limits: options.limit,
+          budget_id: options.budget,
+          approval: approvalOf(options),
+        }),
       }
       const mandate = await mandates
         .create(body, { signal: io.interruption() })
@@ -186,7 +188,7 @@ function listMandatesCommand(io: Io) {
               isMeant: ({ agent_id }: Mandate) => agent_id === agent,
             }
       const list: typeof mandates.list = (query, call) =>
-        mandates.list({ ...query, ...(metadata && { metadata }) }, call)
+        mandates.list({ ...query, ...givenFields({ metadata }) }, call)
       const listed = await listItems({ list, columns, ...listing }, options, io)
       warnOfExpired(listed, io)
       if (agent !== undefined) return warnOfRevoked(agent, purser, io)

@@ -11,7 +11,7 @@ import { mayBe } from '../may-exist.ts'
 import { amountCell, statusCell, timeCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
-import { clientCommand, parseAmount, parseCount } from './client-command.ts'
+import { clientCommand, givenFields, parseAmount, parseCount } from './client-command.ts'
 
 const authorizationColumns: readonly Column<Authorization>[] = [
   { title: 'nonce', cell: ({ nonce }) => nonce },
@@ -62,7 +62,7 @@ function authorizeCommand(io: Io) {
         proof: await readProof(options.proof, io),
         merchant_domain: options.merchant,
         expected_amount: options.amount,
-        ...(options.captureSeconds !== undefined && { capture_seconds: options.captureSeconds }),
+        ...givenFields({ capture_seconds: options.captureSeconds }),
       }
       const decision = await payments
         .authorize(request, { signal: io.interruption(), idempotencyKey })

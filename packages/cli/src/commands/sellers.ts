@@ -7,7 +7,7 @@ import { timeCell } from '../output/cells.ts'
 import { showList, showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
-import { clientCommand, listCommand } from './client-command.ts'
+import { clientCommand, givenFields, listCommand } from './client-command.ts'
 import { listItems } from './list-items.ts'
 
 const columns: readonly Column<Seller>[] = [
@@ -96,9 +96,8 @@ function settlementsCommand(io: Io) {
     .option('--to <day>', 'last day; today by default')
     .action(async (seller, options) => {
       const { sellers } = await connect(options, io)
-      const { from, to } = options
       const id = await idOf(seller, sellers, io)
-      const query = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
+      const query = givenFields({ from: options.from, to: options.to })
       const settlement = await sellers.settlements(id, query, { signal: io.interruption() })
       if (options.json) return showRecord([], settlement, options, io)
       const total = { day: 'total', ...settlement.total }

@@ -5,7 +5,7 @@ import { connect } from '../connection.ts'
 import { listCell, optionalCell, timeCell } from '../output/cells.ts'
 import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
-import { anotherAccountOption, clientCommand, inAccount, listCommand } from './client-command.ts'
+import { anotherAccountOption, clientCommand, givenFields, listCommand } from './client-command.ts'
 import { listItems } from './list-items.ts'
 
 const columns: readonly Column<AccountSession>[] = [
@@ -39,7 +39,7 @@ function listSessionsCommand(io: Io) {
     .action(async ({ account, ...options }) => {
       const { sessions } = await connect(options, io)
       const list: typeof sessions.list = (query, call) =>
-        sessions.list({ ...query, ...inAccount(account) }, call)
+        sessions.list({ ...query, ...givenFields({ account_id: account }) }, call)
       await listItems({ list, columns, none: 'Nobody is signed in.' }, options, io)
     })
 }
@@ -51,7 +51,7 @@ function endCommand(io: Io) {
     .addOption(anotherAccountOption())
     .action(async (id, { account, ...options }) => {
       const { sessions } = await connect(options, io)
-      await sessions.end(id, { signal: io.interruption(), ...inAccount(account) })
+      await sessions.end(id, { signal: io.interruption(), ...givenFields({ account_id: account }) })
       io.print(options.json ? JSON.stringify({ id, ended: true }, null, 2) : `${id} has ended.`)
     })
 }

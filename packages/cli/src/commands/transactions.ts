@@ -9,7 +9,14 @@ import type { Column } from '../output/table.ts'
 import type { Io } from '../io.ts'
 import { mayBe } from '../may-exist.ts'
 import { transactionStatuses } from '../vocabularies.ts'
-import { clientCommand, collectMetadata, listCommand, parseAmount, parseIdOf } from './client-command.ts'
+import {
+  clientCommand,
+  collectMetadata,
+  givenFields,
+  listCommand,
+  parseAmount,
+  parseIdOf,
+} from './client-command.ts'
 import { followItems, followOption, intervalOption } from './follow-items.ts'
 import { listItems } from './list-items.ts'
 import { parsePastTime } from './when.ts'
@@ -128,24 +135,16 @@ interface FilterOptions {
   readonly to?: string | undefined
 }
 
-function filterOf({
-  agent,
-  mandate,
-  status,
-  merchant,
-  metadata,
-  from,
-  to,
-}: FilterOptions): TransactionsQuery {
-  return {
-    ...(agent !== undefined && { agent_id: agent }),
-    ...(mandate !== undefined && { mandate_id: mandate }),
-    ...(status !== undefined && { status }),
-    ...(merchant !== undefined && { merchant_domain: merchant }),
-    ...(metadata && { metadata }),
-    ...(from !== undefined && { created_from: from }),
-    ...(to !== undefined && { created_to: to }),
-  }
+function filterOf(options: FilterOptions): TransactionsQuery {
+  return givenFields({
+    agent_id: options.agent,
+    mandate_id: options.mandate,
+    status: options.status,
+    merchant_domain: options.merchant,
+    metadata: options.metadata,
+    created_from: options.from,
+    created_to: options.to,
+  })
 }
 
 function showCommand(io: Io) {
@@ -168,7 +167,7 @@ function refundCommand(io: Io) {
     .option('--idempotency-key <key>', 'for a retry: the same key refunds once')
     .action(async (id, { amount, reason, idempotencyKey = crypto.randomUUID(), ...options }) => {
       const { transactions } = await connect(options, io)
-      const body = { amount, ...(reason !== undefined && { reason }) }
+      const body = { amount, ...givenFields({ reason }) }
       const call = { signal: io.interruption(), idempotencyKey }
       const refund = await transactions.refund(id, body, call).catch(mayBe('refunded', idempotencyKey, io))
       showRecord(recordColumns, refund, options, io)

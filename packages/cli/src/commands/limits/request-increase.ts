@@ -5,7 +5,7 @@ import { CommandError } from '../../exit-codes.ts'
 import { showRecord } from '../../output/show.ts'
 import type { Io } from '../../io.ts'
 import { recordColumns } from '../approvals.ts'
-import { clientCommand, parseAmount } from '../client-command.ts'
+import { clientCommand, givenFields, parseAmount } from '../client-command.ts'
 import { collectLimits, limitHelp } from '../limit-options.ts'
 import { parseWhen } from '../when.ts'
 
@@ -24,13 +24,12 @@ export function requestIncreaseCommand(io: Io) {
     .option('--limit <limit>', limitHelp, collectLimits)
     .addOption(new Option('--no-limits', 'remove all limits over time').conflicts('limit'))
     .action(async (id, options) => {
-      const limits = options.limits ? options.limit : []
-      const terms = {
-        ...(options.total !== undefined && { max_spend_total: options.total }),
-        ...(options.perPayment !== undefined && { max_spend_per_transaction: options.perPayment }),
-        ...(options.expires !== undefined && { expires_at: options.expires }),
-        ...(limits && { limits }),
-      }
+      const terms = givenFields({
+        max_spend_total: options.total,
+        max_spend_per_transaction: options.perPayment,
+        expires_at: options.expires,
+        limits: options.limits ? options.limit : [],
+      })
       if (Object.keys(terms).length === 0) {
         throw new CommandError('name at least one term to widen, such as --total', 'usage')
       }
