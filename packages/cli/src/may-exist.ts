@@ -1,5 +1,6 @@
 import { ApiError } from '@purser/client'
 
+import { codeOf } from './error-code.ts'
 import type { Io } from './io.ts'
 import { harmless } from './output/harmless.ts'
 
@@ -40,7 +41,5 @@ function isCertain(error: unknown): boolean {
 /** Whether no connection was made; the client passes on the error of fetch, whose cause has the code. */
 function isUnreached(error: unknown): boolean {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause.cause : undefined
-  return (
-    cause instanceof Error && 'code' in cause && ['ECONNREFUSED', 'ENOTFOUND'].includes(String(cause.code))
-  )
+  return ['ECONNREFUSED', 'ENOTFOUND'].includes(codeOf(cause))
 }

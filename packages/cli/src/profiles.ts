@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
+import { codeOf } from './error-code.ts'
 import { CommandError } from './exit-codes.ts'
 import type { Io } from './io.ts'
 
@@ -124,8 +125,4 @@ function isProfile(value: unknown): value is Profile {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
 }

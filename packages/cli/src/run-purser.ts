@@ -2,6 +2,7 @@ import { CommanderError } from '@commander-js/extra-typings'
 
 import { explainClientError } from './client-errors.ts'
 import { calledCommand, pathOf, type CalledCommand } from './command-tree.ts'
+import { codeOf } from './error-code.ts'
 import { CommandError, exitCodes } from './exit-codes.ts'
 import { harmlessLines } from './output/harmless.ts'
 import { createProgram } from './program.ts'
@@ -35,7 +36,7 @@ function tellFailure(error: unknown, called: CalledCommand, io: Io): number {
     return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
   }
   // A reader that closes the pipe, like `head` does, wants no more results.
-  if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return exitCodes.done
+  if (codeOf(error) === 'EPIPE') return exitCodes.done
   const explained = explain(error, io)
   if (!explained) throw error
   const { message, exitCode } = explained

@@ -2,6 +2,7 @@ import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings'
 
 import type { Environment } from '@purser/client'
 
+import { codeOf } from './error-code.ts'
 import { CommandError } from './exit-codes.ts'
 import type { Io } from './io.ts'
 
@@ -45,12 +46,7 @@ export async function importService() {
 
 /** Whether the service itself is missing, not one of its dependencies. */
 function isMissing(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    'code' in error &&
-    error.code === 'ERR_MODULE_NOT_FOUND' &&
-    /'@purser\/service'/.test(error.message)
-  )
+  return codeOf(error) === 'ERR_MODULE_NOT_FOUND' && /'@purser\/service'/.test(String(error))
 }
 
 const remedy =

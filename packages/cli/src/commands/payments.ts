@@ -5,6 +5,7 @@ import { Command } from '@commander-js/extra-typings'
 import type { Authorization, Captured, NotAuthorized, Proof } from '@purser/client'
 
 import { connect } from '../connection.ts'
+import { codeOf } from '../error-code.ts'
 import { CommandError, exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { mayBe } from '../may-exist.ts'
@@ -120,7 +121,6 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    throw new CommandError(`${path} cannot be read (${code})`, 'usage')
+    throw new CommandError(`${path} cannot be read (${codeOf(error)})`, 'usage')
   }
 }

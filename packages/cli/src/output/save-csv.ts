@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
+import { codeOf } from '../error-code.ts'
 import { CommandError } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { harmless, harmlessJson, harmlessLines } from './harmless.ts'
@@ -58,8 +59,7 @@ function create(path: string): number {
   try {
     return openSync(path, 'wx', 0o600)
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    throw new CommandError(`${path} cannot be written (${code}); choose another --output`)
+    throw new CommandError(`${path} cannot be written (${codeOf(error)}); choose another --output`)
   }
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
+import { codeOf } from '../error-code.ts'
 import { CommandError } from '../exit-codes.ts'
 import { harmlessLines } from '../output/harmless.ts'
 import type { Io } from '../io.ts'
@@ -53,8 +54,7 @@ function create(path: string, partial: string): number {
   try {
     return openSync(partial, 'wx', 0o666)
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    throw new CommandError(`${path} cannot be written (${code}). Nothing was paid`)
+    throw new CommandError(`${path} cannot be written (${codeOf(error)}). Nothing was paid`)
   }
 }
 
@@ -67,7 +67,7 @@ function toStandardOutput({ isTerminal, write, folder }: Io): Delivery {
           for await (const bytes of body) await write(bytes)
         } catch (error) {
           // A reader that closes the pipe wants no more, but the payment is still reported.
-          if (!(error instanceof Error && 'code' in error && error.code === 'EPIPE')) throw error
+          if (codeOf(error) !== 'EPIPE') throw error
         }
         return undefined
       }
