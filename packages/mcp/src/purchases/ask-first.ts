@@ -13,7 +13,8 @@ import { headersOf, type Order } from './order.ts'
 import type { Bill } from './purchase-records.ts'
 import { resultOf, type PurchaseResult } from './purchase-result.ts'
 
-interface AskingParts {
+/** What a purchase needs until the merchant has named its price. */
+export interface AskingParts {
   readonly client: Purser
   readonly secrets: Secrets
   readonly guard: AddressGuard

@@ -1,18 +1,9 @@
-import {
-  NotFoundError,
-  requestApprovedProof,
-  type Agent,
-  type Mandate,
-  type Purser,
-  type Sleep,
-} from '@purser/client'
+import { NotFoundError, requestApprovedProof, type Sleep } from '@purser/client'
 
 import type { Reason } from '../reason.ts'
-import type { Secrets } from '../secrets.ts'
-import type { AddressGuard } from '../web/addresses.ts'
 import { partOf } from '../web/content.ts'
 import type { Approval } from './approval.ts'
-import { askFirst } from './ask-first.ts'
+import { askFirst, type AskingParts } from './ask-first.ts'
 import { ResultCache } from './result-cache.ts'
 import { fingerprintOf, type Order } from './order.ts'
 import type { Bill, PurchaseRecord, PurchaseRecords } from './purchase-records.ts'
@@ -36,17 +27,9 @@ import { resultOf, type PurchaseResult } from './purchase-result.ts'
 import { showProof, type ProofInHand } from './show-proof.ts'
 
 /** What a purchase needs. */
-export interface PurchaseParts {
-  readonly client: Purser
-  readonly secrets: Secrets
-  readonly guard: AddressGuard
+export interface PurchaseParts extends AskingParts {
   readonly sleep?: Sleep | undefined
   readonly openRecords: (signal?: AbortSignal) => Promise<PurchaseRecords>
-  readonly agent: (signal?: AbortSignal) => Promise<Agent>
-  readonly chooseMandate: (
-    mandateId: string | undefined,
-    signal?: AbortSignal,
-  ) => Promise<{ readonly mandate: Mandate } | { readonly reason: Reason }>
 }
 
 /**
