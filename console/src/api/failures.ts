@@ -84,7 +84,7 @@ export function formFaults<const Field extends string>(
 }
 
 /** What is wrong with a value: `Value is …`. */
-function inWords({ type, msg, ctx }: ValidationItem): string {
+export function inWords({ type, msg, ctx }: ValidationItem): string {
   const words = type === 'value_error' && typeof ctx?.['error'] === 'string' ? ctx['error'] : msg
   return words.charAt(0).toUpperCase() + words.slice(1)
 }

@@ -1,5 +1,6 @@
 import { ValidationError, type Limit, type NewLimit } from '@purser/client'
 
+import { inWords } from '../../api/failures.ts'
 import { invalidAmount, readMicro } from '../../text/amounts.ts'
 import type { LimitWindow } from '../../text/limits.ts'
 
@@ -147,12 +148,11 @@ function isTimeZone(name: string): boolean {
 export function refusedLimits(error: unknown): Readonly<Record<number, LimitFaults>> {
   if (!(error instanceof ValidationError)) return {}
   const faults: Record<number, LimitFaults> = {}
-  for (const { loc, msg, ctx } of error.items) {
-    const [, list, index, field] = loc
+  for (const item of error.items) {
+    const [, list, index, field] = item.loc
     if (list !== 'limits' || typeof index !== 'number') continue
-    const words = typeof ctx?.['error'] === 'string' ? ctx['error'] : msg
     const name = field === 'max_amount' ? 'amount' : field === 'max_count' ? 'count' : 'window'
-    faults[index] = { ...faults[index], [name]: words.charAt(0).toUpperCase() + words.slice(1) }
+    faults[index] = { ...faults[index], [name]: inWords(item) }
   }
   return faults
 }
