@@ -106,7 +106,7 @@ export function watchBody(answer: Response, signal: AbortSignal, paid: Reported)
 }
 
 /** If a layer above discards the body unread, its end would never be reported. */
-const dropped = new FinalizationRegistry<() => void>((onGone) => onGone())
+export const dropped = new FinalizationRegistry<() => void>((onGone) => onGone())
 
 /**
  * A copy with the receipt, because some responses have immutable headers. Its body is passed on unread; the handler's

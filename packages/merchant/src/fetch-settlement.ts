@@ -1,4 +1,4 @@
-import { statusOf, toNobody, toResponse, watchBody, withReceipt } from './fetch-delivery.ts'
+import { dropped, statusOf, toNobody, toResponse, watchBody, withReceipt } from './fetch-delivery.ts'
 import type { Answer, Authorized, HandlerResponse } from './gate.ts'
 import { inTime } from './deliveries/in-time.ts'
 import { settleInTime } from './settle-in-time.ts'
@@ -153,9 +153,6 @@ function meterBody(answer: Response, signal: AbortSignal, authorized: Authorized
  */
 const pauseMs = 100
 const blamedForMs = 1_000
-
-/** If a layer above discards the body unread, its end would never be reported. */
-const dropped = new FinalizationRegistry<() => void>((onGone) => onGone())
 
 /** How long the handler may take to end a cancelled stream: half of what is left when a stalled one is cut off. */
 function cancelMs(settleWithinMs: number): number {
