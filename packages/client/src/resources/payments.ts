@@ -2,7 +2,7 @@ import { errorOf } from '../error-answers.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
 import { randomKey } from '../random-key.ts'
-import type { Reply, Send } from '../send.ts'
+import type { Reply, Request, Send } from '../send.ts'
 import type {
   AuthorizeRequest,
   Authorization,
@@ -54,6 +54,17 @@ export type Capture = Captured & { readonly replayed: boolean }
 export type Payments = ReturnType<typeof payments>
 
 export function payments(send: Send) {
+  /** Sends a request that takes effect once for its idempotency key, so it is retried. */
+  function sendOnce(
+    asked: string,
+    body: object,
+    { idempotencyKey = randomKey(), ...call }: VerifyOptions,
+    refusal?: Request['refusal'],
+  ): Promise<Reply> {
+    const headers = { 'idempotency-key': idempotencyKey }
+    return send({ method: 'POST', path: asked, body, headers, isRepeatable: true, refusal }, call)
+  }
+
   return {
     /**
      * Requests a signed proof, which holds its amount; sandbox only. Retried with the same key, so a lost
@@ -64,18 +75,8 @@ export function payments(send: Send) {
      * if (granted.decision === 'approved') console.log(granted.proof.nonce, granted.replayed)
      */
     requestProof: async (body: ProofRequest, options: ProofOptions = {}): Promise<ProofDecision> => {
-      const { idempotencyKey = randomKey(), ...call } = options
-      const { body: answer, headers } = await send(
-        {
-          method: 'POST',
-          path: '/v1/payments/proof',
-          body,
-          headers: { 'idempotency-key': idempotencyKey },
-          isRepeatable: true,
-          refusal: { status: 402, field: 'decision' },
-        },
-        call,
-      )
+      const refusal = { status: 402, field: 'decision' }
+      const { body: answer, headers } = await sendOnce('/v1/payments/proof', body, options, refusal)
       if (!('proof' in (answer as object))) return answer as ProofDenial
       const { proof } = answer as { proof: Proof }
       return { decision: 'approved', proof, replayed: isReplayed(headers) }
@@ -92,24 +93,14 @@ export function payments(send: Send) {
      * if (charge.verified) console.log(charge.transaction_id)
      */
     verify: async (body: VerifyRequest, options: VerifyOptions = {}): Promise<Verification> => {
-      const { idempotencyKey = randomKey(), ...call } = options
-      const asked = { method: 'POST', path: '/v1/payments/verify' } as const
-      const reply = await send(
-        {
-          ...asked,
-          body,
-          headers: { 'idempotency-key': idempotencyKey },
-          isRepeatable: true,
-          refusal: { status: 402, field: 'verified' },
-        },
-        call,
-      )
+      const asked = '/v1/payments/verify'
+      const reply = await sendOnce(asked, body, options, { status: 402, field: 'verified' })
       if (isCharge(reply)) {
         return { ...reply.body, replayed: isReplayed(reply.headers) }
       }
       const answer = reply.body as NotVerified | { readonly verified?: unknown }
       if (reply.status === 402 && answer.verified === false) return answer as NotVerified
-      throw errorOf(reply, `${asked.method} ${asked.path}`)
+      throw errorOf(reply, `POST ${asked}`)
     },
 
     /**
@@ -127,24 +118,14 @@ export function payments(send: Send) {
       body: AuthorizeRequest,
       options: VerifyOptions = {},
     ): Promise<AuthorizationDecision> => {
-      const { idempotencyKey = randomKey(), ...call } = options
-      const asked = { method: 'POST', path: '/v1/payments/authorize' } as const
-      const reply = await send(
-        {
-          ...asked,
-          body,
-          headers: { 'idempotency-key': idempotencyKey },
-          isRepeatable: true,
-          refusal: { status: 402, field: 'authorized' },
-        },
-        call,
-      )
+      const asked = '/v1/payments/authorize'
+      const reply = await sendOnce(asked, body, options, { status: 402, field: 'authorized' })
       const answer = reply.body as Authorized | NotAuthorized | { readonly authorized?: unknown }
       if (reply.status === 200 && answer.authorized === true) {
         return { ...(answer as Authorized), replayed: isReplayed(reply.headers) }
       }
       if (reply.status === 402 && answer.authorized === false) return answer as NotAuthorized
-      throw errorOf(reply, `${asked.method} ${asked.path}`)
+      throw errorOf(reply, `POST ${asked}`)
     },
 
     /**
@@ -160,12 +141,10 @@ export function payments(send: Send) {
       body: CaptureRequest = {},
       options: VerifyOptions = {},
     ): Promise<Capture> => {
-      const { idempotencyKey = randomKey(), ...call } = options
-      const asked = { method: 'POST', path: path`/v1/payments/${nonce}/capture` } as const
-      const headers = { 'idempotency-key': idempotencyKey }
-      const reply = await send({ ...asked, body, headers, isRepeatable: true }, call)
+      const asked = path`/v1/payments/${nonce}/capture`
+      const reply = await sendOnce(asked, body, options)
       if (isCharge(reply)) return { ...(reply.body as Captured), replayed: isReplayed(reply.headers) }
-      throw errorOf(reply, `${asked.method} ${asked.path}`)
+      throw errorOf(reply, `POST ${asked}`)
     },
 
     /**
