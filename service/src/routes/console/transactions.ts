@@ -4,7 +4,7 @@ import {
   listConsoleTransactions,
   namedCsvColumns,
 } from '@purser/wire/console/transactions'
-import type { Environment } from '@purser/wire/fields'
+import type { Static } from '@purser/wire/schema/type'
 
 import { formatSum } from '../../domain/money.ts'
 import type { Scope } from '../../domain/records.ts'
@@ -71,20 +71,7 @@ export function serveConsoleTransactions(
   })
 }
 
-interface FilterQuery {
-  readonly environment?: Environment
-  readonly agent_id?: string
-  readonly mandate_id?: string
-  readonly status?: ConsoleFilter['status']
-  readonly merchant_domain?: string
-  readonly direction?: ConsoleFilter['direction']
-  readonly reason_code?: string
-  readonly created_from?: string
-  readonly created_before?: string
-  readonly metadata?: Readonly<Record<string, string>>
-}
-
-function filterOf(query: FilterQuery): ConsoleFilter {
+function filterOf(query: Static<NonNullable<typeof exportTransactions.query>>): ConsoleFilter {
   return {
     agentId: query.agent_id,
     mandateId: query.mandate_id,
