@@ -172,13 +172,22 @@ export class BatchFacts implements Facts {
   }
 
   rows<Of extends Table>(range: RangeRead<Of>): readonly TableRow<Of>[] {
-    const places = this.#ranges.get(readText(range))?.found ?? this.#stopFor(range)
+    const places = this.#placesIn(range)
     const added = [...this.#changed].filter(({ table, before }) => table === range.table && !before)
     const found = [...new Set([...places, ...added])]
     const rows = found.flatMap(({ now }) => (now && isWithin(range, now) ? [now] : []))
     // Rows that the batch adds are sorted in, and may push others beyond the limit.
     if (added.length > 0) rows.sort((one, other) => compare(one[range.orderBy], other[range.orderBy]))
     return rows.slice(0, range.limit) as TableRow<Of>[]
+  }
+
+  /** The places of a range. If the batch has removed some of its first rows, as many more are read. */
+  #placesIn(range: RangeRead, removed = 0): readonly Place[] {
+    const read = removed === 0 ? range : { ...range, limit: range.limit + removed }
+    const places = this.#ranges.get(readText(read))?.found ?? this.#stopFor(read)
+    const gone = places.filter(({ now }) => !now).length
+    // Others may follow in the database.
+    return places.length === read.limit && gone > removed ? this.#placesIn(range, gone) : places
   }
 
   /** Makes the changes of an operation visible to the next. */
