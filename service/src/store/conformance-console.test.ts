@@ -59,6 +59,26 @@ storeConformance(({ open, openEmpty }) => {
     await assertActivityAddsUp(ledger, caller, mandates)
   })
 
+  test('A denied proof for a host that is longer than any domain counts in the sums, for nobody', async (context) => {
+    const ledger = await open(context)
+    const { sandbox } = await ledger.tenant()
+    const mandate = await ledger.mandate(sandbox)
+    // In ASCII, as IDNA writes it, the host is longer than this URL.
+    const host = Array.from({ length: 680 }, (_, index) =>
+      String.fromCodePoint(0x3300 + (((index * 31) ^ (index >> 3)) % 88)),
+    ).join('')
+    const hold = ledger.newHold(mandate, '999.00', { resourceUrl: `https://${host}/` })
+    assert.equal((await ledger.store.issueProof(hold)).decision, 'denied')
+    while (await ledger.store.addUpActivity());
+    const { items } = await ledger.store.listTransactions(sandbox, {}, { limit: 10 })
+    assert.deepEqual(
+      items.map(({ merchantDomain }) => merchantDomain),
+      [''],
+    )
+    const [all] = await total(ledger, sandbox, { dimension: 'all', subjects: [''] })
+    assert.equal(all?.deniedCount, 1)
+  })
+
   test('Mandates are listed below a shared budget, and a denial keeps the budget that refused it', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()

@@ -117,7 +117,14 @@ function minuteOf(nowMs: number): number {
   return nowMs - (nowMs % minuteMs)
 }
 
-/** A proof names no seller: the payee is the host of its resource. */
+/** The longest name that fits the wire format of DNS. */
+const maxHostLength = 253
+
+/**
+ * A proof names no seller: the payee is the host of its resource. A URL can have a longer host than DNS, in IDNA even longer
+ * than the URL; it belongs to nobody, and would not fit into every index.
+ */
 function hostOf(resourceUrl: string): string | null {
-  return URL.canParse(resourceUrl) ? new URL(resourceUrl).hostname : null
+  const host = URL.canParse(resourceUrl) ? new URL(resourceUrl).hostname : ''
+  return host === '' || host.length > maxHostLength ? null : host
 }
