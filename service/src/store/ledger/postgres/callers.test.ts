@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 
+import type { Pool } from 'pg'
+
 import { createIdsOfTimes } from '../../../ids.ts'
 import { postgres18 } from '../../../../testing/postgres.ts'
 import { lookUpCallers, lookUpDistributedCallers, prepareCallers } from './callers.ts'
@@ -21,36 +23,8 @@ test('Keys that arrive together share one query, and while it hangs another key 
     await pool.end()
     await drop()
   })
-  const nextId = createIdsOfTimes()
-  const [accountId, keyId] = [nextId('account', 0), nextId('apiKey', 0)]
   assert(first && second && third)
-  await inTransaction(createPostgresDriver(pool), ({ commit }) =>
-    commit([
-      add(accounts, {
-        id: accountId,
-        name: '',
-        email: '',
-        idpUserId: '',
-        createdAtMs: 0,
-        disabledAtMs: null,
-        ownerKeys: 1,
-        clockOffsetMs: null,
-      }),
-      add(keyHashes, { secretHash: third, accountId, keyId }),
-      add(apiKeys, {
-        accountId,
-        id: keyId,
-        environment: 'sandbox',
-        role: 'owner',
-        agentId: null,
-        label: null,
-        hint: '…',
-        secretHash: third,
-        createdAtMs: 0,
-        revokedAtMs: null,
-      }),
-    ]),
-  )
+  const keyId = await addKey(pool, third)
   const asked: number[] = []
   const hangs = Promise.withResolvers<void>()
   const callers = prepareCallers(pool, {
@@ -75,6 +49,57 @@ test('Keys that arrive together share one query, and while it hangs another key 
   hangs.resolve()
   assert.deepEqual(await Promise.all(together), [undefined, undefined])
 })
+
+test('A known key is found also when the cache of keys overflows', async (context) => {
+  const { url, drop } = await postgres18.createDatabase()
+  const pool = openPool(url, { max: 2 })
+  context.after(async () => {
+    await pool.end()
+    await drop()
+  })
+  assert(first && second)
+  await addKey(pool, first)
+  await addKey(pool, second)
+  const lookUp = lookUpDistributedCallers(() => 0, 1)
+  const hashes = [first, second].map((hash) => hash.toString('hex'))
+  assert.equal((await lookUp(pool, hashes.slice(0, 1))).size, 1)
+  assert.deepEqual(await lookUp(pool, hashes), await lookUpCallers(pool, hashes))
+})
+
+const nextId = createIdsOfTimes()
+
+/** Adds an account with one key; returns the id of the key. */
+async function addKey(pool: Pool, secretHash: Buffer): Promise<string> {
+  const [accountId, keyId] = [nextId('account', 0), nextId('apiKey', 0)]
+  await inTransaction(createPostgresDriver(pool), ({ commit }) =>
+    commit([
+      add(accounts, {
+        id: accountId,
+        name: '',
+        email: '',
+        idpUserId: '',
+        createdAtMs: 0,
+        disabledAtMs: null,
+        ownerKeys: 1,
+        clockOffsetMs: null,
+      }),
+      add(keyHashes, { secretHash, accountId, keyId }),
+      add(apiKeys, {
+        accountId,
+        id: keyId,
+        environment: 'sandbox',
+        role: 'owner',
+        agentId: null,
+        label: null,
+        hint: '…',
+        secretHash,
+        createdAtMs: 0,
+        revokedAtMs: null,
+      }),
+    ]),
+  )
+  return keyId
+}
 
 function add<Of extends Table>(table: Of, now: TableRow<Of>) {
   return { table, before: undefined, now }

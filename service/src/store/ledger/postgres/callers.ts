@@ -63,17 +63,18 @@ export const lookUpCallers: LookUpCallers = async (pool, hashes) => {
  * Like `lookUpCallers`, for accounts that are distributed over machines: every machine has the keys of the hashes, which never
  * change and are cached, and then the keys are looked up shard by shard.
  */
-export function lookUpDistributedCallers(shardOf: ShardOfAccount): LookUpCallers {
+export function lookUpDistributedCallers(shardOf: ShardOfAccount, maxCached = maxCachedKeys): LookUpCallers {
   const keys = new Map<string, TableRow<typeof keyHashes>>()
   return async (pool, hashes) => {
     const unknown = hashes.filter((hash) => !keys.has(hash))
+    const found = hashes.flatMap((hash) => keys.get(hash) ?? [])
     if (unknown.length > 0) {
-      if (keys.size + unknown.length > maxCachedKeys) keys.clear()
+      if (keys.size + unknown.length > maxCached) keys.clear()
       const asked = sql.join(unknown.map((hash) => Buffer.from(hash, 'hex')))
       const rows = await findRows(readerOn(pool), keyHashes, sql`secret_hash in (${asked})`)
       for (const key of rows) keys.set(key.secretHash.toString('hex'), key)
+      found.push(...rows)
     }
-    const found = hashes.flatMap((hash) => keys.get(hash) ?? [])
     if (found.length === 0) return new Map()
     const byShard = Map.groupBy(found, (key) => shardOf(key.accountId))
     const answers = await askOnce(
