@@ -297,6 +297,27 @@ export const captureScenarios: readonly Scenario[] = [
     },
   },
   {
+    title: 'After a lost capture reply for the whole price, a request that meters less gets the goods for it',
+    options: after,
+    spent: price,
+    play: async ({ proofFor, pay, proxy, shop }) => {
+      const path = '/waiting/measured'
+      const proof = await proofFor(path)
+      shop.amount = null
+      const buying = pay(path, proof)
+      await shop.entered.promise
+      proxy.set('cut answers')
+      shop.open.resolve()
+      assert.equal((await buying).status, 503)
+      proxy.set('pass')
+      shop.amount = '0.01'
+      const again = await pay(path, proof)
+      assert.deepEqual([again.status, again.receipt?.amount], [200, price])
+      assert.equal((await pay(path, proof)).status, 402)
+      assert.equal(shop.runs, 2)
+    },
+  },
+  {
     title: 'If the service is down at the capture, nothing is delivered, and the same proof is charged later',
     options: after,
     spent: price,

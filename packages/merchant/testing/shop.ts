@@ -26,8 +26,8 @@ export class Shop {
   /** Resolves when such a handler waits. */
   entered = Promise.withResolvers<void>()
 
-  /** What `/measured` meters. */
-  amount = '0'
+  /** What `/measured` meters; nothing if it is null. */
+  amount: string | null = '0'
   /** The payment of the last run. */
   payment: Payment | undefined
 
@@ -39,7 +39,7 @@ export class Shop {
     if (status !== undefined) return { status: Number(status) }
     const amount = /\/metered-([\d.]+)$/.exec(path)?.[1]
     if (amount !== undefined) payment?.meter(amount)
-    if (path.endsWith('/measured')) payment?.meter(this.amount)
+    if (path.endsWith('/measured') && this.amount !== null) payment?.meter(this.amount)
     if (path.endsWith('/chapters')) return this.pages(undefined)
     if (path.endsWith('/pages')) return this.pages(payment)
     if (path.endsWith('/relayed-pages')) return this.relayedPages(payment)

@@ -49,6 +49,7 @@ interface HoldFacts {
 export function holdOf(facts: HoldFacts): Hold {
   const { client, authorization, claim, timeout, reportsDelivery, onError } = facts
   const { nonce, capture_deadline: captureDeadline, capture_seconds_left: captureSecondsLeft } = authorization
+  const { amount: price } = authorization
   const { payments } = client
   // An earlier run may have been charged and its goods cut off.
   let isCaptured = authorization.status === 'captured'
@@ -72,17 +73,17 @@ export function holdOf(facts: HoldFacts): Hold {
     }
   }
 
-  async function capture(metered?: string): Promise<Capture> {
+  async function capture(cost = price): Promise<Capture> {
     try {
-      const { isOwn, amount } = await claim.confirm(metered)
+      // An earlier run may have captured another amount.
+      const { isOwn, amount = cost } = await claim.confirm(cost)
       if (!isOwn) return { outcome: 'in progress' }
-      if (isLess(amount, metered)) {
+      if (microOf(amount) < microOf(cost)) {
         await notDelivered()
         return { outcome: 'refused', reason: 'amount_mismatch', howToPay: howToPayForOtherPrice }
       }
-      const body = amount === undefined ? {} : { amount }
       const idempotencyKey = claim.key
-      const charge = await payments.capture(nonce, body, { ...callOptions(timeout), idempotencyKey })
+      const charge = await payments.capture(nonce, { amount }, { ...callOptions(timeout), idempotencyKey })
       isCaptured = true
       if (!reportsDelivery) await claim.forget()
       return { outcome: 'captured', transactionId: charge.transaction_id, amount: charge.amount }
@@ -117,11 +118,6 @@ export function holdOf(facts: HoldFacts): Hold {
     notDelivered,
     notStarted: claim.notStarted,
   }
-}
-
-/** Whether an amount that an earlier run may have captured is less than this run costs; undefined is the whole price. */
-function isLess(stored: string | undefined, metered: string | undefined): boolean {
-  return stored !== undefined && (metered === undefined || microOf(stored) < microOf(metered))
 }
 
 function callOptions(timeout: number) {
