@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { test } from 'node:test'
 
+import type { Purser } from '@purser/client'
+import type { PaymentOptions } from '@purser/merchant'
+import express, { type ErrorRequestHandler } from 'express'
 import { Hono } from 'hono'
 
+import { requirePayment as forExpress } from '@purser/merchant/express'
 import { requirePayment as forFetch } from '@purser/merchant/fetch'
 import { requirePayment as forHono } from '@purser/merchant/hono'
 import { paymentOf, requirePayment as forNode } from '@purser/merchant/node'
@@ -114,3 +118,50 @@ test('A response that a Fetch-style handler throws is one, and is charged', asyn
     assert.equal((await pay('/data', proof)).challenge.reason, 'nonce_reused')
   }
 })
+
+for (const name of ['node:http', 'Express']) {
+  for (const capture of ['after', 'metered'] as const) {
+    test(
+      `A response that a handler ends before it fails is charged once and sent (${name}, capture ${capture})`,
+      { timeout: 10_000 },
+      async (context) => {
+        const charged = Promise.withResolvers<void>()
+        const failed = Promise.withResolvers<void>()
+        const handler = async (_request: object, response: ServerResponse) => {
+          response.end('the goods')
+          await charged.promise
+          throw new Error('the log is full')
+        }
+        const adapter = {
+          name,
+          open: (options: PaymentOptions) => {
+            const { payments } = options.client as Purser
+            // The answer arrives after the error.
+            const capture: typeof payments.capture = async (...args) => {
+              const charge = await payments.capture(...args)
+              charged.resolve()
+              await failed.promise
+              return charge
+            }
+            const client = { ...options.client, payments: { ...payments, capture } }
+            const late = { ...options, client, onError: () => failed.resolve() }
+            if (name === 'node:http') return listen(createServer(forNode(late, handler)))
+            const app = express().set('env', 'test')
+            app.get('/data', forExpress(late), handler)
+            app.use(((error, _request, _response, next) => {
+              next(error)
+              setImmediate(failed.resolve)
+            }) as ErrorRequestHandler)
+            return listen(createServer(app as RequestListener))
+          },
+        }
+        const { proofFor, pay, spent } = await openShop(context, service, adapter, { capture })
+        const proof = await proofFor('/data')
+        const { status, text } = await pay('/data', proof)
+        assert.deepEqual([status, text], [200, 'the goods'])
+        assert.equal(await spent(), '4.00')
+        assert.equal((await pay('/data', proof)).challenge.reason, 'nonce_reused')
+      },
+    )
+  }
+}

@@ -26,6 +26,27 @@ export function isClosedFromOutside(response: ServerResponse, socket: ServerResp
   return socket === null || socket.readableEnded || socket.errored !== null
 }
 
+/**
+ * Keeps the connection of a complete response that has not left yet, although it is destroyed without an error: Express
+ * does so when a handler fails after it has ended its response. Returns how to stop; then the connection is closed once
+ * the response has left.
+ */
+export function keepConnection(response: ServerResponse): () => void {
+  const { socket } = response
+  if (!socket || streamOf(response)) return () => undefined
+  const { destroy } = socket
+  let isDestroyed = false
+  socket.destroy = (error) => {
+    if (error || isClosedFromOutside(response, socket)) return destroy.call(socket, error)
+    isDestroyed = true
+    return socket
+  }
+  return () => {
+    socket.destroy = destroy
+    if (isDestroyed) response.once('finish', () => socket.destroy())
+  }
+}
+
 /** The stream of a response over HTTP/2, which has neither `destroyed` nor `closed`. */
 export function streamOf(response: ServerResponse): ServerHttp2Stream | undefined {
   return (response as { readonly stream?: ServerHttp2Stream }).stream

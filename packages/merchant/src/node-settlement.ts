@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeader, ServerResponse } from 'node:http'
 
 import type { Answer, Authorized, Settlement } from './gate.ts'
-import { isClosed, isClosedFromOutside, isWhole, streamOf } from './node-response.ts'
+import { isClosed, isClosedFromOutside, isWhole, keepConnection, streamOf } from './node-response.ts'
 import { settleInTime } from './settle-in-time.ts'
 
 /**
@@ -38,6 +38,7 @@ export function holdResponse(
   let isHeadHeld = false
   let isEndHeld = false
   let settling: Promise<Settlement> | undefined
+  let letConnectionGo: (() => void) | undefined
   let hasAllLeft = false
   let isCut = false
   let isDestroyedByHandler = false
@@ -86,9 +87,11 @@ export function holdResponse(
     if (typeof args[0] !== 'function' && args[0] !== undefined && args[0] !== null) assertChunk(args[0])
     hold(() => real.end(...args))
     isEndHeld = true
+    letConnectionGo = keepConnection(response)
     return response
   }
   response.destroy = (error?: Error) => {
+    letConnectionGo?.()
     isStalled ||= response.writableNeedDrain
     // A handler may also destroy a response because the customer has left.
     isDestroyedByHandler ||= !isClosed(response) && !isClosedFromOutside(response, socket)
@@ -139,6 +142,7 @@ export function holdResponse(
   function release(settlement: Settlement): void {
     Reflect.deleteProperty(response, 'headersSent')
     Reflect.deleteProperty(response, 'writableEnded')
+    letConnectionGo?.()
     if (settlement.outcome === 'withheld') return withhold(settlement.answer)
     state = 'passing'
     if (!response.headersSent) {

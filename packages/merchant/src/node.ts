@@ -32,6 +32,8 @@ export function requirePayment(
     try {
       await handler(request, response)
     } catch (error) {
+      // A response that has ended is charged and sent like any other.
+      if (response.writableEnded) return onError(error)
       // A metered response that was closed midway is settled for what it has sent.
       const isSettled =
         decision.outcome === 'authorized' && decision.capture === 'metered' && isClosed(response)
