@@ -165,3 +165,26 @@ for (const name of ['node:http', 'Express']) {
     )
   }
 }
+
+for (const capture of ['before', 'after'] as const) {
+  test(`A payment gets its answer, and later its goods, if onError throws or rejects (capture ${capture})`, async (context) => {
+    for (const onError of [
+      () => assert.fail('the log is full'),
+      async () => assert.fail('the log is full'),
+    ] as readonly (() => void)[]) {
+      const adapter = {
+        name: 'node:http',
+        open: (options: Parameters<typeof forNode>[0]) =>
+          listen(createServer(forNode(options, (_request, response) => response.end('the goods')))),
+      }
+      const purchase = await openShop(context, service, adapter, { capture, onError })
+      const proof = await purchase.proofFor('/data')
+      purchase.proxy.set('down')
+      assert.equal((await purchase.pay('/data', proof)).status, 503)
+      purchase.proxy.set('pass')
+      const { status, text } = await purchase.pay('/data', proof)
+      assert.deepEqual([status, text], [200, 'the goods'])
+      assert.equal(await purchase.spent(), '4.00')
+    }
+  })
+}

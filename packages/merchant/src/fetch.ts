@@ -1,6 +1,7 @@
 import { deliver, readRequest, toResponse, withReceipt } from './fetch-delivery.ts'
 import { deliverAuthorized } from './fetch-settlement.ts'
 import { createPaymentGate, type PaymentOptions } from './gate.ts'
+import { safely } from './options.ts'
 
 export type * from './gate.ts'
 export { paymentOf } from './payment.ts'
@@ -18,7 +19,7 @@ export function requirePayment<Rest extends unknown[]>(
   handler: (request: Request, ...rest: Rest) => Response | Promise<Response>,
 ) {
   const decide = createPaymentGate(options)
-  const onError = options.onError ?? console.error
+  const onError = safely(options.onError ?? console.error)
 
   // Below it there is only the server, whose answer to an error could not say that nothing was charged.
   function answerTo(error: unknown): Response {

@@ -3,6 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { createPaymentGate, type PaymentOptions, type Refund } from './gate.ts'
 import { letPass, readHeaders, settleUpgrade } from './node-delivery.ts'
 import { isClosed } from './node-response.ts'
+import { safely } from './options.ts'
 
 export type * from './gate.ts'
 export { paymentOf } from './payment.ts'
@@ -20,7 +21,7 @@ export function requirePayment(
   handler: (request: IncomingMessage, response: ServerResponse) => unknown,
 ): RequestListener & { readonly refund: Refund } {
   const decide = createPaymentGate(options)
-  const onError = options.onError ?? console.error
+  const onError = safely(options.onError ?? console.error)
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     // Frameworks that mount a listener below a path, such as Express and connect, store the full target in

@@ -132,9 +132,15 @@ export function readOptions<Request>(options: PaymentOptions<Request>) {
     leaseTimeout: options.leaseTimeout ?? 15_000,
     deliveries,
     redeliverUnfinished: redeliverUnfinished ?? true,
-    onError,
+    onError: safely(onError),
     findTerms,
   }
+}
+
+/** Calls `onError`; if that fails itself, the request and its payment must still come to an end. */
+export function safely(onError: (error: unknown) => unknown): (error: unknown) => void {
+  const call = async (cause: unknown) => onError(cause)
+  return (cause) => void call(cause).catch((failure: unknown) => console.error('onError failed:', failure))
 }
 
 /**
