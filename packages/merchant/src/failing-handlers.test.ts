@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { test } from 'node:test'
 
@@ -14,7 +15,7 @@ import { paymentOf, requirePayment as forNode } from '@purser/merchant/node'
 
 import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { listenWithFetch } from '../testing/adapters.ts'
-import { openShop } from '../testing/purchase.ts'
+import { encode, openShop } from '../testing/purchase.ts'
 import { listen } from '../testing/shop.ts'
 
 const service = await shareTestService()
@@ -187,4 +188,36 @@ for (const capture of ['before', 'after'] as const) {
       assert.equal(await purchase.spent(), '4.00')
     }
   })
+}
+
+for (const capture of ['after', 'metered'] as const) {
+  test(
+    `The response for a customer who has left is cancelled (capture ${capture})`,
+    { timeout: 10_000 },
+    async (context) => {
+      const entered = Promise.withResolvers<void>()
+      const cancelled = Promise.withResolvers<void>()
+      const body = new ReadableStream({ cancel: () => cancelled.resolve() })
+      const adapter = {
+        name: 'Fetch style',
+        open: (options: Parameters<typeof forFetch>[0]) =>
+          listenWithFetch(
+            forFetch(options, async ({ signal }) => {
+              entered.resolve()
+              await once(signal, 'abort')
+              return new Response(body)
+            }),
+          ),
+      }
+      const { proofFor, urlOf, spent } = await openShop(context, service, adapter, { capture })
+      const headers = { 'x-payment-proof': encode(await proofFor('/data')) }
+      const customer = new AbortController()
+      const leaving = fetch(urlOf('/data'), { headers, signal: customer.signal })
+      await entered.promise
+      customer.abort()
+      await assert.rejects(leaving)
+      await cancelled.promise
+      assert.equal(await spent(), '0.00')
+    },
+  )
 }

@@ -32,7 +32,10 @@ export async function deliverAuthorized(
   let answer: Response
   try {
     answer = sendable(await handle())
-    if (signal.aborted) return toNobody()
+    if (signal.aborted) {
+      discard(answer)
+      return toNobody()
+    }
   } catch (thrown) {
     const status = statusOfThrown?.(thrown)
     if (status === undefined || signal.aborted) {
@@ -54,8 +57,7 @@ export async function deliverAuthorized(
   if (isMetered && answer.body) return meterBody(answer, signal, authorized)
   const settlement = await authorized.settle(headOf(answer))
   if (settlement.outcome === 'withheld') {
-    // Its end is not awaited: the handler's own code runs in it.
-    void answer.body?.cancel().catch(() => undefined)
+    discard(answer)
     return refuse(settlement.answer)
   }
   const settled = withReceipt(answer, settlement)
@@ -162,6 +164,11 @@ function cancelMs(settleWithinMs: number): number {
 /** A copy, made before the charge: a response that cannot be sent, such as a used one, is a failure of the handler. */
 function sendable(answer: Response): Response {
   return answer.status < 200 ? answer : new Response(answer.body, answer)
+}
+
+/** Cancels the body of a response that is not sent, without waiting: the handler's own code runs in it. */
+function discard({ body }: Response): void {
+  void body?.cancel().catch(() => undefined)
 }
 
 function headOf(answer: Response): HandlerResponse {
