@@ -46,11 +46,19 @@ export async function startRegistry(context: {
 
 /** A package's metadata in a registry. */
 function describe(name: string, releases: readonly InstalledRelease[], url: string): object {
-  const versions = releases.map(({ release }) => [
+  const versions = releases.map(({ folder, release }) => [
     release.version,
-    { ...release, name, dist: { tarball: `${url}${name}/-/${release.version}` } },
+    { ...release, ...shownOf(folder), name, dist: { tarball: `${url}${name}/-/${release.version}` } },
   ])
   return { name, 'dist-tags': {}, versions: Object.fromEntries(versions) }
+}
+
+/** What a registry shows of a package and the lock file does not: whether npm must not compile it. */
+function shownOf(folder: string): { readonly gypfile?: boolean } {
+  const path = join(folder, 'package.json')
+  if (!existsSync(path)) return {}
+  const { gypfile } = JSON.parse(readFileSync(path, 'utf8')) as { readonly gypfile?: boolean }
+  return gypfile === undefined ? {} : { gypfile }
 }
 
 /** Packs a package from its folder, without what npm added. */
