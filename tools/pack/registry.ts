@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { basename, dirname, join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 
 import { projectFolder } from '../source-files.ts'
 
@@ -31,7 +32,10 @@ export async function startRegistry(context: {
     const [name = '', version] = decodeURIComponent((request.url ?? '/').slice(1)).split('/-/')
     const releases = packages.get(name) ?? []
     const asked = releases.find(({ release }) => release.version === version)
-    if (asked && existsSync(asked.folder)) return sendTarball(asked, response)
+    if (asked && existsSync(asked.folder)) {
+      void sendTarball(asked, response)
+      return
+    }
     const isKnown = version === undefined && releases.length > 0
     response.writeHead(isKnown ? 200 : 404, { 'content-type': 'application/json' })
     response.end(JSON.stringify(isKnown ? describe(name, releases, url) : { error: 'not found' }))
@@ -61,8 +65,17 @@ function shownOf(folder: string): { readonly gypfile?: boolean } {
   return gypfile === undefined ? {} : { gypfile }
 }
 
+const tarballs = new Map<string, Promise<Buffer>>()
+
+/** Sends a package, which is packed once for all registries of the process. */
+async function sendTarball({ folder }: InstalledRelease, response: ServerResponse): Promise<void> {
+  const tarball = tarballs.get(folder) ?? pack(folder)
+  tarballs.set(folder, tarball)
+  response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(await tarball)
+}
+
 /** Packs a package from its folder, without what npm added. */
-function sendTarball({ folder }: InstalledRelease, response: ServerResponse): void {
+async function pack(folder: string): Promise<Buffer> {
   const parameters = [
     '-C',
     dirname(folder),
@@ -70,8 +83,7 @@ function sendTarball({ folder }: InstalledRelease, response: ServerResponse): vo
     '-c',
     basename(folder),
   ]
-  const tar = spawn('tar', parameters, { stdio: ['ignore', 'pipe', 'inherit'] })
-  tar.stdout.pipe(response.writeHead(200, { 'content-type': 'application/octet-stream' }))
+  return buffer(spawn('tar', parameters, { stdio: ['ignore', 'pipe', 'inherit'] }).stdout)
 }
 
 /** All external packages in the lock file. */
