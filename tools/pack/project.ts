@@ -24,23 +24,15 @@ export async function installInto(
   return folder
 }
 
-/**
- * The names of everything that npm would install with packages into an empty project. Throws if a dependency is
- * missing.
- */
-export async function resolveAlone(
-  context: Context,
-  packed: readonly Packed[],
-  registry: string,
-): Promise<string[]> {
-  const folder = makeProject(context)
-  await npmInstall(folder, registry, packed, ['--package-lock-only'])
+/** The names of our packages that npm installed into a project, with those that others bundle, sorted. */
+export function ownPackagesIn(folder: string): string[] {
   const lock = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')) as {
     readonly packages: Readonly<Record<string, unknown>>
   }
-  return Object.keys(lock.packages)
+  const names = Object.keys(lock.packages)
     .filter((path) => path !== '')
     .map(nameOf)
+  return names.filter((name) => name.startsWith('@purser/')).sort()
 }
 
 function makeProject(context: Context): string {
@@ -50,17 +42,12 @@ function makeProject(context: Context): string {
   return folder
 }
 
-async function npmInstall(
-  folder: string,
-  registry: string,
-  packed: readonly Packed[],
-  flags: readonly string[] = [],
-): Promise<void> {
+async function npmInstall(folder: string, registry: string, packed: readonly Packed[]): Promise<void> {
   const quiet = ['--no-audit', '--no-fund', '--loglevel=error', '--fetch-retries=0']
   // With its own cache, npm reuses nothing.
   const where = [`--registry=${registry}`, `--cache=${join(folder, '.npm-cache')}`]
   const tarballs = packed.map(({ tarball }) => tarball)
-  await run('npm', ['install', ...quiet, ...where, ...flags, ...tarballs], { cwd: folder })
+  await run('npm', ['install', ...quiet, ...where, ...tarballs], { cwd: folder })
 }
 
 /** Copies a program into a project. */

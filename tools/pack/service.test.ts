@@ -16,7 +16,7 @@ import { labelOf, makePurchase, openLoadClient } from '../../service/testing/loa
 import { postgres18 } from '../../service/testing/postgres.ts'
 import { projectFolder } from '../source-files.ts'
 import { packOnce } from './packed.ts'
-import { installInto } from './project.ts'
+import { installInto, ownPackagesIn } from './project.ts'
 import { startRegistry } from './registry.ts'
 import { olderNode, run } from './run.ts'
 
@@ -95,6 +95,10 @@ describe('The package of the service', () => {
       [],
     )
     for (const kind of kinds) assert.ok(files.some((path) => kind.test(path)))
+  })
+
+  test('npm finds all its dependencies outside the project', () => {
+    assert.deepEqual(ownPackagesIn(project), [...needed, ...service.carried].sort())
   })
 
   test('has one command, which npx finds, and the purser next to it detects npx', async () => {
