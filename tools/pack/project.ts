@@ -1,6 +1,6 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 import ts from 'typescript'
 
@@ -67,7 +67,7 @@ export async function compile(project: string, files: readonly string[], setting
  */
 export function compileWithOlder(project: string, files: readonly string[], settings: object): string[] {
   const { options, fileNames } = ts.parseJsonConfigFileContent(configOf(files, settings), ts.sys, project)
-  const program = ts.createProgram(fileNames, options)
+  const program = ts.createProgram(fileNames, options, hostOf(options))
   const own = program
     .getSourceFiles()
     .filter(({ fileName }) => !fileName.includes('/node_modules/') || fileName.includes('/@purser/'))
@@ -82,6 +82,21 @@ export function compileWithOlder(project: string, files: readonly string[], sett
   return diagnostics.map(
     ({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`,
   )
+}
+
+const libraries = new Map<string, ts.SourceFile | undefined>()
+
+/** Parses TypeScript's own declarations once for all programs: they are large, and the same for all. */
+function hostOf(options: ts.CompilerOptions): ts.CompilerHost {
+  const host = ts.createCompilerHost(options)
+  const folder = dirname(host.getDefaultLibFileName(options))
+  const parse = host.getSourceFile
+  host.getSourceFile = (path, ...how) => {
+    if (dirname(path) !== folder) return parse(path, ...how)
+    if (!libraries.has(path)) libraries.set(path, parse(path, ...how))
+    return libraries.get(path)
+  }
+  return host
 }
 
 function configOf(files: readonly string[], settings: object) {
