@@ -12,7 +12,7 @@ import { encode, openShop, price, type Purchase } from '../../testing/purchase.t
 import { keepInProcess, type DeliveryStore } from './delivery-store.ts'
 
 const service = await shareTestService()
-const purchases = 80
+const purchases = 20
 const total = `${purchases * 4}.00`
 const atOnce = 10
 
