@@ -202,7 +202,7 @@ test('Navigation: fast, by filters, by typing, by keyboard alone, without motion
   })
 
   await chapter('A screen whose files are missing says so, and the others stay reachable', async () => {
-    await visitor.go('sandbox')
+    await visitor.show('sandbox')
     await page.route('**/assets/developers-*.js', (route) => route.fulfill({ status: 404 }))
     await page.getByRole('link', { name: 'Developers' }).click()
     await page.getByText('This screen could not be shown').waitFor()
@@ -220,7 +220,7 @@ test('Navigation: fast, by filters, by typing, by keyboard alone, without motion
         })
         return Math.max(...longest)
       })
-    await visitor.go('sandbox')
+    await visitor.show('sandbox')
     await page.getByText('Spent today').waitFor()
     assert.ok((await moving()) < 0.001, 'seconds')
     await page.emulateMedia({ reducedMotion: 'no-preference' })

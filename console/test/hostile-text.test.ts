@@ -38,7 +38,7 @@ test('Text from others is shown as plain text on every screen and in the export'
   }
   assert.deepEqual(found, [])
 
-  await visitor.go('sandbox/transactions')
+  await visitor.show('sandbox/transactions')
   await page.getByRole('table', { name: 'Transactions' }).waitFor()
   const exported = readCsv(await downloadCsv(page))
   const purser = new Purser({ apiKey: records.key, baseUrl: service.url })

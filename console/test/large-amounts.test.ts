@@ -34,7 +34,7 @@ test('The largest amounts next to the longest names are not clipped, and no scre
     [`agents/${agent}`, 'spent, 99,999,999,999.999999 held'],
     ['sellers', domain],
   ] as const) {
-    await visitor.go(`sandbox/${path}`)
+    await visitor.show(`sandbox/${path}`)
     await page.getByRole('main').getByText(ready).first().waitFor()
     for (const width of [1280, 360]) {
       await page.setViewportSize({ width, height: 800 })

@@ -67,7 +67,7 @@ test('An agent with many mandates: its transactions are near, and a choice of ma
     await mandate.getByRole('option', { name: 'Maps' }).nth(199).waitFor({ state: 'attached' })
     assert.equal(await mandate.getByRole('option').count(), 201)
   }
-  await visitor.go('sandbox/transactions')
+  await visitor.show('sandbox/transactions')
   await offered()
   assert.equal(await lacking.count(), 0)
   await create(1)
@@ -75,7 +75,7 @@ test('An agent with many mandates: its transactions are near, and a choice of ma
   await lacking.waitFor()
   await offered()
 
-  await visitor.go(`sandbox/agents/${agent.id}`)
+  await visitor.show(`sandbox/agents/${agent.id}`)
   const table = page.getByRole('table', { name: 'Mandates of this agent' })
   await table.waitFor()
   assert.equal(await table.getByRole('row').count(), 11)

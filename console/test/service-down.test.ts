@@ -69,7 +69,7 @@ test('When the service is down every screen says so, none says that all is well,
   )
 
   await chapter('A list that failed to load shows its rows when the service is back', async () => {
-    await visitor.go('sandbox/transactions')
+    await visitor.show('sandbox/transactions')
     await page.getByRole('table', { name: 'Transactions' }).waitFor()
     await wire.cut()
     await banner.waitFor()
@@ -81,7 +81,7 @@ test('When the service is down every screen says so, none says that all is well,
   })
 
   await chapter('A service that accepts requests and never answers is down, too', async () => {
-    await visitor.go('sandbox')
+    await visitor.show('sandbox')
     await page.getByText('No problems.').waitFor()
     await page.route('**/v1/**', () => undefined)
     await banner.getByText('The service does not answer.').waitFor()

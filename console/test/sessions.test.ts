@@ -88,7 +88,7 @@ test('The sessions of an account: who is signed in, one of them ended, and all o
     async () => {
       const more = [await signIn(service, laptopKey), await signIn(service, service.sandboxKey)]
       await page.setViewportSize({ width: 375, height: 740 })
-      await visitor.go('sandbox/sessions')
+      await visitor.show('sandbox/sessions')
       await endOthers.click()
       const dialog = page.getByRole('dialog', { name: 'End all other sessions?' })
       await dialog.getByText('3 other sessions').waitFor()

@@ -65,7 +65,7 @@ test('Signing in by OpenID Connect and by the set-up link, and signing out perma
       await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
       const strip = page.getByRole('region', { name: 'Environment' })
       await strip.getByText('Sandbox', { exact: true }).waitFor()
-      await visitor.go('sandbox/agents?new')
+      await visitor.show('sandbox/agents?new')
       await page.getByLabel('Name').fill('only-in-the-sandbox')
       await page.getByRole('button', { name: 'Create agent' }).click()
       await page.getByRole('heading', { level: 1, name: 'only-in-the-sandbox' }).waitFor()
@@ -73,7 +73,7 @@ test('Signing in by OpenID Connect and by the set-up link, and signing out perma
       await strip.getByText('Production', { exact: true }).waitFor()
       await page.getByRole('heading', { name: 'Your first mandate' }).waitFor()
       assert.equal(await page.title(), 'Overview · production · Purser')
-      await visitor.go('production/agents')
+      await visitor.show('production/agents')
       await page.getByText('No agents yet').waitFor()
     },
   )
