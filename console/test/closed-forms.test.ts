@@ -3,13 +3,14 @@ import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
 
-import { preparePurchase, startTestService } from '../../service/testing/service.ts'
+import { preparePurchase } from '../../service/testing/service.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
 test('Forms: what fails after they are closed, two clicks, and a key that is shown once', async (context) => {
-  const service = await startTestService(context)
+  const service = await shareTestService()
   service.clock.nowMs = Date.now()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const { mandateId } = await preparePurchase(service)

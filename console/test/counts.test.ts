@@ -3,13 +3,14 @@ import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
 
-import { issueKey, startTestService } from '../../service/testing/service.ts'
+import { issueKey } from '../../service/testing/service.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 import { factOf } from './fact.ts'
 import { shareBrowser } from './shared-browser.ts'
 import { visit } from './visitor.ts'
 
-test('Tile, verdict and list count the same denials of the last 24 hours, proofs beyond ten in a minute apart, and authorized payments as held; a mandate and its agent show both, also once it is revoked', async (context) => {
-  const service = await startTestService(context)
+test('Tile, verdict and list count the same denials of the last 24 hours, proofs beyond ten in a minute apart, and authorized payments as held; a mandate and its agent show both, also once it is revoked', async () => {
+  const service = await shareTestService()
   const nowMs = Date.now()
   service.clock.nowMs = nowMs
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
@@ -113,8 +114,8 @@ test('Tile, verdict and list count the same denials of the last 24 hours, proofs
   await visitor.leave()
 })
 
-test('A filter that does not exist is explained in a sentence, and a filter is removed by its chip', async (context) => {
-  const service = await startTestService(context)
+test('A filter that does not exist is explained in a sentence, and a filter is removed by its chip', async () => {
+  const service = await shareTestService()
   const visitor = await visit(await shareBrowser(), service)
   const { page } = visitor
   await visitor.signIn(service.sandboxKey)

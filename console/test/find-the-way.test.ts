@@ -3,14 +3,14 @@ import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
 
-import { startTestService } from '../../service/testing/service.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 import { seedSandbox } from './seeded-sandbox.ts'
 import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
 test('Navigation: fast, by filters, by typing, by keyboard alone, without motion, and when a file is missing', async (context) => {
-  const service = await startTestService(context)
+  const service = await shareTestService()
   await seedSandbox(service, Date.now())
   const chapter = storyOf(context)
   const visitor = await visit(await shareBrowser(), service)

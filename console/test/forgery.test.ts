@@ -12,6 +12,7 @@ import {
   type SampleRecords,
 } from '../../service/testing/sample-records.ts'
 import { createTenant, startTestService, type TestService } from '../../service/testing/service.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 import { shareBrowser } from './shared-browser.ts'
 import { visit } from './visitor.ts'
 
@@ -65,7 +66,7 @@ test('A page of another port of the same host, whose requests carry the cookie, 
 })
 
 test('No page can frame the console, or keep a reference to its window', async (context) => {
-  const service = await startTestService(context)
+  const service = await shareTestService()
   const visitor = await visit(await shareBrowser(), service)
   await visitor.signIn(service.sandboxKey)
   const forger = await visitor.page.context().newPage()
@@ -93,8 +94,8 @@ test('No page can frame the console, or keep a reference to its window', async (
   await visitor.leave()
 })
 
-test('A cookie that was planted before the sign-in is not valid after it', async (context) => {
-  const service = await startTestService(context)
+test('A cookie that was planted before the sign-in is not valid after it', async () => {
+  const service = await shareTestService()
   const browser = await shareBrowser()
   const stranger = await visit(browser, service)
   await stranger.signIn(service.sandboxKey)

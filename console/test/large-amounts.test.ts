@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { Purser } from '@purser/client'
 import type { Page } from 'playwright-core'
 
-import { startTestService } from '../../service/testing/service.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 import { shareBrowser } from './shared-browser.ts'
 import { visit } from './visitor.ts'
 
@@ -15,8 +15,8 @@ const longName =
 const longWord = 'donaudampfschifffahrtselektrizitaetenhauptbetriebswerkbauunterbeamtengesellschaft'
 const domain = `${'a-rather-long-name.'.repeat(4)}example`
 
-test('The largest amounts next to the longest names are not clipped, and no screen scrolls sideways', async (context) => {
-  const service = await startTestService(context)
+test('The largest amounts next to the longest names are not clipped, and no screen scrolls sideways', async () => {
+  const service = await shareTestService()
   service.clock.nowMs = Date.now()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const { agent, mandate, denied } = await spendTheLargestAmount(purser)

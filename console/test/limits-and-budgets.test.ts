@@ -3,13 +3,13 @@ import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
 
-import { startTestService } from '../../service/testing/service.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
 test('A daily cap fills and resets, a mandate is edited with before and after, and a frozen budget stops it', async (context) => {
-  const service = await startTestService(context)
+  const service = await shareTestService()
   service.clock.nowMs = Date.now()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const agent = await purser.agents.create({ name: 'research-bot' })

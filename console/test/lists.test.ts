@@ -5,6 +5,7 @@ import { Purser } from '@purser/client'
 
 import { readCsv } from '../../service/testing/http/read-csv.ts'
 import { issueProof, preparePurchase, startTestService, verifyProof } from '../../service/testing/service.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 import { downloadCsv } from './download.ts'
 import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
@@ -271,8 +272,8 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
   await visitor.leave()
 })
 
-test('The lists of mandates, agents and payments show what others change', async (context) => {
-  const service = await startTestService(context)
+test('The lists of mandates, agents and payments show what others change', async () => {
+  const service = await shareTestService()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const purchase = await preparePurchase(service)
   const { agentId, mandateId } = purchase

@@ -3,14 +3,14 @@ import { test } from 'node:test'
 
 import { Purser, type Environment } from '@purser/client'
 
-import { startTestService } from '../../service/testing/service.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 import { layWire } from './wire.ts'
 
 test('A lost connection is shown, and afterwards nothing is missing or shown twice', async (context) => {
-  const service = await startTestService(context)
+  const service = await shareTestService()
   service.clock.nowMs = Date.now()
   const wire = await layWire(context, service)
   const chapter = storyOf(context)

@@ -3,12 +3,12 @@ import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
 
-import { startTestService } from '../../service/testing/service.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 import { shareBrowser } from './shared-browser.ts'
 import { visit } from './visitor.ts'
 
-test('A choice of agents skips revoked ones, says when it lacks some, and has the one that was chosen elsewhere', async (context) => {
-  const service = await startTestService(context)
+test('A choice of agents skips revoked ones, says when it lacks some, and has the one that was chosen elsewhere', async () => {
+  const service = await shareTestService()
   service.clock.nowMs = Date.now()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const first = await purser.agents.create({ name: 'first-bot' })
@@ -39,8 +39,8 @@ test('A choice of agents skips revoked ones, says when it lacks some, and has th
   await visitor.leave()
 })
 
-test('An agent with many mandates: its transactions are near, and a choice of mandates says what it lacks', async (context) => {
-  const service = await startTestService(context)
+test('An agent with many mandates: its transactions are near, and a choice of mandates says what it lacks', async () => {
+  const service = await shareTestService()
   service.clock.nowMs = Date.now()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const agent = await purser.agents.create({ name: 'busy-bot' })

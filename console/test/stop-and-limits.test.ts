@@ -4,13 +4,8 @@ import { test } from 'node:test'
 import { Purser } from '@purser/client'
 
 import { readCsv } from '../../service/testing/http/read-csv.ts'
-import {
-  issueKey,
-  issueProof,
-  preparePurchase,
-  startTestService,
-  verifyProof,
-} from '../../service/testing/service.ts'
+import { issueKey, issueProof, preparePurchase, verifyProof } from '../../service/testing/service.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 import { downloadCsv } from './download.ts'
 import { shareBrowser } from './shared-browser.ts'
 import { storyOf } from './story.ts'
@@ -19,8 +14,8 @@ import { askForApproval } from './waiting-requests.ts'
 
 const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }
 
-test('A stop is confirmed as a phone types it, fits above its keyboard, and is one entry in the audit log with what it covered', async (context) => {
-  const service = await startTestService(context)
+test('A stop is confirmed as a phone types it, fits above its keyboard, and is one entry in the audit log with what it covered', async () => {
+  const service = await shareTestService()
   service.clock.nowMs = Date.now()
   const { mandateId } = await preparePurchase(service)
   const visitor = await visit(await shareBrowser(), service, phone)
@@ -51,8 +46,8 @@ test('A stop is confirmed as a phone types it, fits above its keyboard, and is o
   await visitor.leave()
 })
 
-test('The form, the mandate and the ladder say that a category limit is not checked at payment', async (context) => {
-  const service = await startTestService(context)
+test('The form, the mandate and the ladder say that a category limit is not checked at payment', async () => {
+  const service = await shareTestService()
   service.clock.nowMs = Date.now()
   const purchase = await preparePurchase(service)
   const paid = await verifyProof(service, await issueProof(service, purchase))
@@ -84,7 +79,7 @@ test('The form, the mandate and the ladder say that a category limit is not chec
 })
 
 test('A payment above the threshold is refused, its owner approves it in the inbox with one key, and it is paid', async (context) => {
-  const service = await startTestService(context)
+  const service = await shareTestService()
   service.clock.nowMs = Date.now()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const agent = await purser.agents.create({ name: 'research-bot' })

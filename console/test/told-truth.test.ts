@@ -3,13 +3,8 @@ import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
 
-import {
-  issueProof,
-  merchantDomain,
-  preparePurchase,
-  startTestService,
-  verifyProof,
-} from '../../service/testing/service.ts'
+import { issueProof, merchantDomain, preparePurchase, verifyProof } from '../../service/testing/service.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 import { factOf } from './fact.ts'
 import { chooseFromMenu } from './menu.ts'
 import { shareBrowser } from './shared-browser.ts'
@@ -17,7 +12,7 @@ import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
 test('Refunds and authorized payments: what the screens say about them is true', async (context) => {
-  const service = await startTestService(context)
+  const service = await shareTestService()
   service.clock.nowMs = Date.now()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   await purser.sellers.create({ name: 'Shop', domain: merchantDomain, price_config: {} })
