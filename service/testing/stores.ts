@@ -7,8 +7,7 @@ import { after, describe } from 'node:test'
 import { createIdsOfTimes } from '../src/ids.ts'
 import { openPostgresLedgerStore } from '../src/store/ledger/postgres/postgres-ledger-store.ts'
 import { openSqliteLedgerStore } from '../src/store/ledger/sqlite/sqlite-ledger-store.ts'
-import type { PostgresDatabase } from './postgres-databases.ts'
-import { postgresServers } from './postgres.ts'
+import { postgresServers, type PostgresServer } from './postgres.ts'
 import { StoreLedger, type OpenedStore } from './store-ledger.ts'
 
 /** A store for the conformance suite. */
@@ -16,7 +15,12 @@ interface StoreUnderTest {
   readonly name: string
   /** Why it cannot be tested here, if it cannot. */
   readonly missing?: string | undefined
-  readonly open: () => Promise<OpenedStore>
+  readonly open: () => Promise<StoreOfTests>
+}
+
+type StoreOfTests = OpenedStore & {
+  /** Empties its ledger for the next test; absent for a store that is closed instead. */
+  readonly empty?: () => Promise<void>
 }
 
 const stores: readonly StoreUnderTest[] = [
@@ -35,16 +39,22 @@ export type OpenLedger = (context: {
 
 /**
  * Declares the tests of a chapter for every store. Most tests create accounts of their own in a store that all tests of the
- * process share, because opening one takes longer than most tests; `openEmpty` is for those that need it for themselves.
+ * process share, because opening one takes longer than most tests. `openEmpty` is for those that need an empty ledger, and
+ * `openOwn` for those that also close their store.
  */
 export function storeConformance(
-  declareTests: (stores: { readonly open: OpenLedger; readonly openEmpty: OpenLedger }) => void,
+  declareTests: (stores: Record<'open' | 'openEmpty' | 'openOwn', OpenLedger>) => void,
 ): void {
   for (const { name, missing, open } of stores) {
     describe(name, { skip: missing ?? false }, () =>
       declareTests({
         open: async () => new StoreLedger(await openShared(name, open), ++ledgers),
         openEmpty: async (context) => {
+          const opened = emptied.get(name)?.pop() ?? (await open())
+          context.after(() => emptyOrClose(name, opened))
+          return new StoreLedger({ store: opened.store, close: refuse, reopen: refuse }, ++ledgers)
+        },
+        openOwn: async (context) => {
           const ledger = new StoreLedger(await open(), ++ledgers)
           context.after(() => ledger.close())
           return ledger
@@ -65,10 +75,20 @@ async function openShared(name: string, open: StoreUnderTest['open']): Promise<O
   return { store, close: refuse, reopen: refuse }
 }
 
-const refuse = () => assert.fail('other tests use this store too: open an empty one')
+/** Stores with an empty ledger, which earlier tests have used. */
+const emptied = new Map<string, StoreOfTests[]>()
+
+async function emptyOrClose(name: string, opened: StoreOfTests): Promise<void> {
+  if (!opened.empty) return opened.close()
+  await opened.empty()
+  emptied.set(name, [...(emptied.get(name) ?? []), opened])
+}
+
+const refuse = () => assert.fail('other tests use this store too: call openOwn')
 
 after(async () => {
   for (const opened of shared.values()) await (await opened).close()
+  for (const opened of [...emptied.values()].flat()) await opened.close()
 })
 
 function newFolder(): string {
@@ -90,10 +110,13 @@ function openSqliteIn(folder: string): OpenedStore {
   }
 }
 
-async function openPostgresOn(database: PostgresDatabase): Promise<OpenedStore> {
+async function openPostgresOn(
+  database: Awaited<ReturnType<PostgresServer['createDatabase']>>,
+): Promise<StoreOfTests> {
   const store = await openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes() })
   return {
     store,
+    empty: database.empty,
     close: async () => {
       await store.close()
       await database.drop()

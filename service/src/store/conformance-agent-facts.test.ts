@@ -8,7 +8,7 @@ import { storeConformance } from '../../testing/stores.ts'
 
 // What verify-agent reports: which callers it answers, for which agents, and which facts its risk signals
 // use.
-storeConformance(({ open, openEmpty }) => {
+storeConformance(({ open, openOwn }) => {
   test("verify-agent answers the agent's own account whatever the seller", async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
@@ -137,7 +137,7 @@ storeConformance(({ open, openEmpty }) => {
   })
 
   test('A seller that was paid before a thousand other payments is still known [verify-agent.risk]', async (context) => {
-    const ledger = await openEmpty(context)
+    const ledger = await openOwn(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { allowedSellers: ['*'] })
     await ledger.pay(owner.sandbox, await ledger.hold(mandate, '0.01'))

@@ -7,7 +7,7 @@ import { holdLifeMs, type StoreLedger } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
 
 // How holds end without a payment: they expire, or an owner stops them.
-storeConformance(({ open, openEmpty }) => {
+storeConformance(({ open, openEmpty, openOwn }) => {
   test("A hold outlives the proof's window by 60 s, to the millisecond", async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
@@ -191,7 +191,7 @@ storeConformance(({ open, openEmpty }) => {
   })
 
   test('Holds that expired while the store was closed release their amounts', async (context) => {
-    const ledger = await openEmpty(context)
+    const ledger = await openOwn(context)
     const owner = await ledger.tenant()
     const swept = await ledger.mandate(owner.sandbox, { maxTotalText: '5.00' })
     const used = await ledger.mandate(owner.sandbox, { maxTotalText: '5.00' })

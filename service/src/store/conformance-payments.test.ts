@@ -12,7 +12,7 @@ import type { Capture } from './store.ts'
 const proofExpired = { outcome: 'failed', reason: 'proof_expired' }
 
 // Proofs and captures: what is held, what is paid, and what a refusal leaves unchanged.
-storeConformance(({ open, openEmpty }) => {
+storeConformance(({ open, openEmpty, openOwn }) => {
   test('An approved proof holds its amount and spends nothing [endpoint.proof]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
@@ -307,7 +307,7 @@ storeConformance(({ open, openEmpty }) => {
   })
 
   test('A retry of a proof with the same key and idempotency key gets the first answer', async (context) => {
-    const ledger = await openEmpty(context)
+    const ledger = await openOwn(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
     const hold = await ledger.hold(mandate)

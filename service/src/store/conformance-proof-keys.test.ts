@@ -6,7 +6,7 @@ import type { StoreLedger } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
 
 // Requests for a proof that carry an Idempotency-Key.
-storeConformance(({ open, openEmpty }) => {
+storeConformance(({ open, openOwn }) => {
   test('A repeated request gets the first proof, and nothing more is held', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
@@ -121,7 +121,7 @@ storeConformance(({ open, openEmpty }) => {
   })
 
   test('A repeated request gets the first proof after a restart', async (context) => {
-    const ledger = await openEmpty(context)
+    const ledger = await openOwn(context)
     const { sandbox: caller } = await ledger.tenant()
     const mandate = await ledger.mandate(caller)
     const first = ledger.newHold(mandate)

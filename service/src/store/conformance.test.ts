@@ -12,9 +12,9 @@ import { storeConformance } from '../../testing/stores.ts'
 import { StoreUnavailableError } from './store.ts'
 
 // Accounts, keys, agents, mandates and sellers. The rest of the suite is in the other conformance-* files.
-storeConformance(({ open, openEmpty }) => {
+storeConformance(({ open, openOwn }) => {
   test('A store is empty until it has its first account', async (context) => {
-    const ledger = await openEmpty(context)
+    const ledger = await openOwn(context)
     await ledger.store.checkReady()
     assert.equal(await ledger.store.isEmpty(), true)
     await ledger.tenant()
@@ -22,7 +22,7 @@ storeConformance(({ open, openEmpty }) => {
   })
 
   test('Acknowledged writes are there after the store is reopened', async (context) => {
-    const ledger = await openEmpty(context)
+    const ledger = await openOwn(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
     const transactionId = await ledger.pay(owner.sandbox, await ledger.hold(mandate))
@@ -36,7 +36,7 @@ storeConformance(({ open, openEmpty }) => {
   })
 
   test('A closed store rejects everything as unavailable, and can be closed again', async (context) => {
-    const ledger = await openEmpty(context)
+    const ledger = await openOwn(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
     const hold = ledger.newHold(mandate)
@@ -58,7 +58,7 @@ storeConformance(({ open, openEmpty }) => {
   })
 
   test('A closing store writes what it accepted and rejects later calls', async (context) => {
-    const ledger = await openEmpty(context)
+    const ledger = await openOwn(context)
     const owner = await ledger.tenant()
     const agents = Array.from({ length: 140 }, () => ledger.newAgent(owner.sandbox))
     const accepted = agents.map(async (agent) => {
