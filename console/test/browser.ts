@@ -30,6 +30,9 @@ const quietFlags = [
   '--no-first-run',
 ]
 
+/** Pages do not live long enough for code that the optimizing compiler makes to be worth its processor time. */
+const leanFlags = ['--js-flags=--no-opt']
+
 /**
  * A headless Chromium: Debian's where it is installed, else the one that npm brought. There is no test of the
  * console without a browser, so one that cannot be started is an error that says what is missing.
@@ -37,7 +40,8 @@ const quietFlags = [
 export async function startBrowser(): Promise<Browser> {
   const executablePath = existsSync(debianChromium) ? debianChromium : await unpackedChromium()
   // Chromium's own sandbox does not work for root; the pages are ours.
-  const args = process.getuid?.() === 0 ? [...quietFlags, '--no-sandbox'] : quietFlags
+  const sandboxFlags = process.getuid?.() === 0 ? ['--no-sandbox'] : []
+  const args = [...quietFlags, ...leanFlags, ...sandboxFlags]
   try {
     return await chromium.launch({ executablePath, args, timeout: 30_000 })
   } catch (error) {
