@@ -275,16 +275,12 @@ export const captureScenarios: readonly Scenario[] = [
     title: 'After a lost capture reply, a request that costs more gets nothing for the same proof',
     options: after,
     spent: '0.01',
-    play: async ({ proofFor, pay, proxy, shop }) => {
+    play: async (purchase) => {
+      const { proofFor, pay, shop } = purchase
       const path = '/waiting/measured'
       const proof = await proofFor(path)
       shop.amount = '0.01'
-      const buying = pay(path, proof)
-      await shop.entered.promise
-      proxy.set('cut answers')
-      shop.open.resolve()
-      assert.equal((await buying).status, 503)
-      proxy.set('pass')
+      assert.equal((await payWithoutCaptureReply(purchase, path, proof)).status, 503)
       shop.amount = '3.00'
       const dearer = await pay(path, proof)
       assert.deepEqual([dearer.status, dearer.challenge.reason], [402, 'amount_mismatch'])
@@ -300,16 +296,12 @@ export const captureScenarios: readonly Scenario[] = [
     title: 'After a lost capture reply for the whole price, a request that meters less gets the goods for it',
     options: after,
     spent: price,
-    play: async ({ proofFor, pay, proxy, shop }) => {
+    play: async (purchase) => {
+      const { proofFor, pay, shop } = purchase
       const path = '/waiting/measured'
       const proof = await proofFor(path)
       shop.amount = null
-      const buying = pay(path, proof)
-      await shop.entered.promise
-      proxy.set('cut answers')
-      shop.open.resolve()
-      assert.equal((await buying).status, 503)
-      proxy.set('pass')
+      assert.equal((await payWithoutCaptureReply(purchase, path, proof)).status, 503)
       shop.amount = '0.01'
       const again = await pay(path, proof)
       assert.deepEqual([again.status, again.receipt?.amount], [200, price])
@@ -436,4 +428,19 @@ async function fateOf(service: TestService, { nonce }: Proof): Promise<string> {
 async function voidBy(key: string, service: TestService, { nonce }: Proof): Promise<void> {
   const { status } = await service.call('POST', `/v1/payments/${nonce}/void`, { key })
   assert.equal(status, 200)
+}
+
+/** Pays for a waiting handler; the reply of the capture is lost. */
+async function payWithoutCaptureReply(
+  { pay, proxy, shop }: Pick<Purchase, 'pay' | 'proxy' | 'shop'>,
+  path: string,
+  proof: Proof,
+): Promise<ShopAnswer> {
+  const buying = pay(path, proof)
+  await shop.entered.promise
+  proxy.set('cut answers')
+  shop.open.resolve()
+  const answer = await buying
+  proxy.set('pass')
+  return answer
 }
