@@ -107,6 +107,17 @@ test('A worker that dies is restarted on the same port, whatever ended it; no cl
   assert.deepEqual(reasons, ['SIGKILL', 'SIGKILL', 'code 0', 'code 0', 'SIGKILL'])
 })
 
+test('The port stays the same if the last worker dies while its replacement starts', async (context) => {
+  const service = await startWorkers(context, { workers: 2, settings: { PURSER_LOG_LEVEL: 'info' } })
+  const [first = 0, last = 0] = workersOf(service)
+  process.kill(first, 'SIGKILL')
+  await until(() => workersOf(service).some((pid) => pid !== first && pid !== last))
+  process.kill(last, 'SIGKILL')
+  await until(() => service.stderr().split('A worker was restarted and is ready.').length === 3)
+  await everyWorkerAnswers(service)
+  assert.equal((await service.kill('SIGTERM')).code, 0)
+})
+
 test('A worker that cannot be started is retried, and the others answer meanwhile', async (context) => {
   const node = join(makeFolder(context), 'node')
   copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE)

@@ -58,8 +58,8 @@ export function restartDelayMs(failuresInARow: number): number {
 class Crew {
   #config: Config
   readonly #calledAs: string
-  /** The service's URL; known once a worker is ready. */
-  #url: string | undefined
+  /** Whether the first worker has started. */
+  #isReady = false
   #isStopping = false
   readonly #metrics: WorkerMetrics
 
@@ -84,7 +84,6 @@ class Crew {
 
   /** Starts a worker; resolves to its first message, or to a failure if it exits before. */
   start(failuresInARow = 0): Promise<FromStart> {
-    this.#keepPort()
     const worker = fork()
     if (worker instanceof Error) return this.#couldNotStart(worker, failuresInARow)
     closeUntakenConnections(worker)
@@ -129,7 +128,9 @@ class Crew {
   }
 
   async startOthers(first: FromStart & { kind: 'ready' }): Promise<void> {
-    this.#url = first.url
+    this.#isReady = true
+    // The first one may have picked a port.
+    this.#config = { ...this.#config, port: Number(new URL(first.url).port) }
     await Promise.all(Array.from({ length: this.#config.workers - 1 }, () => this.start()))
   }
 
@@ -168,7 +169,7 @@ class Crew {
 
   #startAgain(what: string, failuresInARow: number): void {
     // Before the service is ready, this is a startup failure.
-    if (this.#isStopping || this.#url === undefined) return
+    if (this.#isStopping || !this.#isReady) return
     const delayMs = restartDelayMs(failuresInARow)
     this.#log(`${what}; the next attempt is in ${delayMs} ms.`)
     setTimeout(() => {
@@ -179,12 +180,6 @@ class Crew {
   async #startInstead(failuresInARow: number): Promise<void> {
     const { kind } = await this.start(failuresInARow)
     if (kind === 'ready') this.#log('A worker was restarted and is ready.', 'info')
-  }
-
-  /** A port picked by the system is released with its last worker, so the next one requests the same number. */
-  #keepPort(): void {
-    if (this.#url === undefined || liveWorkers().length > 0) return
-    this.#config = { ...this.#config, port: Number(new URL(this.#url).port) }
   }
 
   #log(msg: string, level: LogLine['level'] = 'error'): void {

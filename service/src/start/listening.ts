@@ -1,3 +1,7 @@
+import cluster from 'node:cluster'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+
 import type { Config } from '../settings/config.ts'
 import type { MetricsServer } from '../metrics/metrics-server.ts'
 import type { Scrape } from '../metrics/scrape.ts'
@@ -22,6 +26,20 @@ export async function listenForMetrics(
   } catch (error) {
     throw explainListenFailure(error, { host, port, setting: 'PURSER_METRICS_PORT' })
   }
+}
+
+/**
+ * The port to listen on. A worker picks a free one itself: if workers shared a port of the system's choice, the port
+ * would change when the last of them dies.
+ */
+export async function numberOfPort({ host, port }: Pick<Config, 'host' | 'port'>): Promise<number> {
+  if (port !== 0 || !cluster.isWorker) return port
+  const server = createServer().listen({ host, port, exclusive: true })
+  await once(server, 'listening')
+  const free = (server.address() as AddressInfo).port
+  server.close()
+  await once(server, 'close')
+  return free
 }
 
 /** Why a port is unavailable, as a sentence. */

@@ -20,7 +20,7 @@ import { startHoldSweep } from '../background/hold-sweep.ts'
 import { startStopContinuation } from '../background/stop-continuation.ts'
 import { createIds } from '../ids.ts'
 import { connectionLimits } from '../limits.ts'
-import { explainListenFailure, listenForMetrics } from './listening.ts'
+import { explainListenFailure, listenForMetrics, numberOfPort } from './listening.ts'
 import { explainStoreFailure, openStore, placeOfLedger } from './open-store.ts'
 import type { MetricsRoute } from '../metrics/metrics-route.ts'
 import type { MetricsServer } from '../metrics/metrics-server.ts'
@@ -187,7 +187,7 @@ async function warnAboutUnknownKeys(
 async function listen(app: FastifyInstance, config: Config): Promise<void> {
   app.log.level = 'silent'
   try {
-    await app.listen({ host: config.host, port: config.port })
+    await app.listen({ host: config.host, port: await numberOfPort(config) })
   } catch (error) {
     throw explainListenFailure(error, config)
   } finally {
