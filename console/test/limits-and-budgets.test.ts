@@ -230,12 +230,14 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
       await visitor.show(`sandbox/agents/${agent.id}`)
       await page.getByRole('button', { name: 'Change budget' }).click()
       await dialog.getByLabel('Shared budget').selectOption('')
-      // The screen does not notice by itself.
-      await page.route('**/v1/console/agents/*', (route) => route.abort())
-      await purser.agents.update(agent.id, { budget_id: other.id })
+      // While it is being saved, so that the screen cannot notice before.
+      await page.route(`**/v1/agents/${agent.id}`, async (route) => {
+        await purser.agents.update(agent.id, { budget_id: other.id })
+        await route.continue()
+      })
       await dialog.getByRole('button', { name: 'Save' }).click()
       await dialog.getByText('Somebody else has changed the shared budget of this agent').waitFor()
-      await page.unroute('**/v1/console/agents/*')
+      await page.unroute(`**/v1/agents/${agent.id}`)
       await dialog.getByText('It is in “Travel desk” now.').waitFor()
       assert.equal((await purser.agents.get(agent.id)).budget_id, other.id)
       await dialog.getByRole('button', { name: 'Continue with my choice' }).click()
