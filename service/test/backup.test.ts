@@ -268,6 +268,22 @@ const refusals: readonly Refusal[] = [
   },
 ]
 
+test('A backup and a restore work at a lower priority than their own', (context) => {
+  const folder = makeFolder(context)
+  const command = [process.execPath, join(projectFolder, 'packages/cli/bin/purser.js')]
+  // Root may raise a priority, so it gives that up.
+  const setpriv = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-sys_nice'] : []
+  for (const words of [
+    ['migrate', 'up'],
+    ['backup', 'backup.db'],
+    ['restore', 'backup.db'],
+  ]) {
+    const args = ['-n', '15', ...setpriv, ...command, ...words]
+    const { status, stderr } = spawnSync('nice', args, { cwd: folder, encoding: 'utf8' })
+    assert.deepEqual([status, stderr], [0, ''], words.join(' '))
+  }
+})
+
 test('Anything that would harm a ledger or a backup is refused with one sentence, and changes nothing', async (context) => {
   const { folder, service } = await startWithPurchases(context)
   assert.equal((await service.kill('SIGTERM')).code, 0)

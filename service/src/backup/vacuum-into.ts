@@ -3,15 +3,15 @@
  * file for the copy, and the application id of the copy. Writes the code of an error to standard error.
  */
 
-import { setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
 
 import Database from 'better-sqlite3'
 
 import { codeOf } from '../store/error-code.ts'
 
 const [from = '', to = '', applicationId] = process.argv.slice(2)
-// Payments have priority.
-setPriority(10)
+// Payments have priority. Only root may raise a lower priority.
+setPriority(Math.max(10, getPriority()))
 try {
   const database = new Database(from, { readonly: true, timeout: 5_000 })
   database.prepare('vacuum into ?').run(to)

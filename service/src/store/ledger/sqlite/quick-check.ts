@@ -4,7 +4,7 @@
  */
 
 import { existsSync } from 'node:fs'
-import { setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
 
 import Database from 'better-sqlite3'
 
@@ -14,8 +14,8 @@ import { codeOf } from '../../error-code.ts'
 const maxLines = 3
 
 const [path = ''] = process.argv.slice(2)
-// Payments have priority.
-setPriority(10)
+// Payments have priority. Only root may raise a lower priority.
+setPriority(Math.max(10, getPriority()))
 try {
   // A read-only connection would leave behind the files that SQLite creates next to an unopened database.
   const database = new Database(path, { readonly: existsSync(`${path}-wal`), timeout: 5_000 })
