@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -267,6 +268,35 @@ const refusals: readonly Refusal[] = [
     says: /spoiled\.db (is damaged \(SQLITE_CORRUPT|does not add up)/,
   },
 ]
+
+test('A restore in place of a lost ledger is not changed by the log that is left of that one', async (context) => {
+  const { folder, service, client } = await startWithPurchases(context)
+  const [early, late] = await issueProofs(client, await makePurchase(client), 2)
+  assert.equal(labelOf(await client.verify(early as Proof)), '200 ok')
+  assert.equal((await purser(context, folder, 'backup', 'backup.db')).code, 0)
+  assert.equal(labelOf(await client.verify(late as Proof)), '200 ok')
+  await service.kill('SIGKILL')
+  renameSync(join(folder, 'data/purser.db'), join(folder, 'lost.db'))
+  assert.ok(existsSync(join(folder, 'data/purser.db-wal')))
+
+  const restored = JSON.parse(
+    (await purser(context, folder, 'restore', 'backup.db', '--json')).stdout,
+  ) as Sums
+  assert.deepEqual([restored.agrees, restored.payments, restored.ended_proofs], [true, 1, 1])
+  const checked = JSON.parse((await purser(context, folder, 'ledger', 'check', '--json')).stdout) as Sums
+  assert.deepEqual([checked.agrees, checked.payments], [true, 1])
+  const names = readdirSync(join(folder, 'data'))
+  assert.ok(
+    names.some((name) => /^purser\.db\.before-restore-.*-wal$/.test(name)),
+    names.join(),
+  )
+})
+
+interface Sums {
+  readonly agrees: boolean
+  readonly payments: number
+  readonly ended_proofs?: number
+}
 
 test('A backup and a restore work at a lower priority than their own', (context) => {
   const folder = makeFolder(context)

@@ -63,7 +63,7 @@ export async function restoreFile({
     const canCompare = existsSync(place) && realpathSync(backup) !== place
     const revived = canCompare ? await compare(place, draft) : undefined
     renewProofSecret(path)
-    const keptPath = existsSync(place) ? keepAside(place, nowMs) : undefined
+    const keptPath = keepAside(place, nowMs)
     renameSync(draft, place)
     syncFile(place)
     return { sums, endedProofs, keptPath, revived }
@@ -112,14 +112,18 @@ async function compare(place: string, restored: string): Promise<Revived | undef
   }
 }
 
-/** Renames a ledger and the rest of its log; the ledger also keeps its old name until it is replaced. */
-function keepAside(place: string, nowMs: number): string {
+/**
+ * Renames the rest of a ledger's log, also if the ledger itself is lost; a ledger also keeps its old name until it is replaced.
+ * Returns where it is kept, if there is one.
+ */
+function keepAside(place: string, nowMs: number): string | undefined {
   const time = new Date(nowMs).toISOString().replaceAll(/[-:.]/g, '')
   const kept = `${place}.before-restore-${time}`
-  linkSync(place, kept)
-  // An uncopied log belongs to the replaced file, never to the restored one.
-  for (const suffix of ['-wal', '-shm']) {
+  const isThere = existsSync(place)
+  if (isThere) linkSync(place, kept)
+  // SQLite would apply what is left next to the replaced file to the restored one.
+  for (const suffix of ['-journal', '-wal', '-shm']) {
     if (existsSync(`${place}${suffix}`)) renameSync(`${place}${suffix}`, `${kept}${suffix}`)
   }
-  return kept
+  return isThere ? kept : undefined
 }
