@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { test } from 'node:test'
 
 import { testCommand } from '../../packages/cli/testing/command.ts'
 import { makePurchase, openLoadClient } from '../testing/load.ts'
-import { makeFolder, startProcess } from './process.ts'
+import { makeFolder, runProcess, startProcess } from './process.ts'
 
 const key = 'svc_sand_chosen-for-this-test'
 const settings = {
@@ -58,6 +58,33 @@ test('A service whose folder is removed while it runs ends, and says why', async
     stderr,
     /^Purser exits: the ledger can no longer be written \(.*purser\.db was moved, overwritten, replaced or removed while the service ran: put .*purser\.db and its -wal file back, or restore a backup with purser restore\)\. A restart/m,
   )
+})
+
+test('No service starts without the ledger of a log, and nothing is lost if the ledger is put back', async (context) => {
+  const folder = makeFolder(context)
+  const first = await startProcess(context, { folder, settings })
+  const client = openLoadClient(first.url, key, 2)
+  const purchase = await makePurchase(client)
+  assert.equal((await client.verify((await client.askForProof(purchase)).body.proof)).status, 200)
+  client.close()
+  const path = join(folder, 'data/purser.db')
+  renameSync(path, join(folder, 'moved.db'))
+  assert.equal((await first.ended).code, 1)
+
+  const says = `${path} is missing or empty, but its log ${path}-wal is there; put the ledger back, restore a backup with`
+  const { purser } = testCommand(context, { PURSER_DATABASE: `sqlite:${path}` })
+  for (const command of ['doctor', 'migrate up']) {
+    const { code, output, errors } = await purser(...command.split(' '))
+    assert.ok(code === 1 && `${output}${errors}`.includes(says), `${command}: ${output}${errors}`)
+  }
+  const refused = await runProcess(context, { folder, settings })
+  assert.ok(refused.code === 1 && refused.stderr.includes(says), refused.stderr)
+  renameSync(join(folder, 'moved.db'), path)
+  const second = await startProcess(context, { folder, settings })
+  const again = openLoadClient(second.url, key, 2)
+  const mandate = await again.send('GET', `/mandates/${purchase.mandateId}`)
+  assert.equal(mandate.body.spent_total, '1.00')
+  again.close()
 })
 
 for (const [what, overwrite] of [

@@ -111,6 +111,10 @@ const sentences = {
     '{place} is a symbolic link to {target}, which does not exist',
     'restore that file, or remove the link to create a new ledger',
   ],
+  log_alone: [
+    '{place} is missing or empty, but its log {place}-wal is there',
+    'put the ledger back, restore a backup with {purser} restore, or move the log away for a new ledger',
+  ],
   path_unusable: [
     '{place} is not a path that can be followed ({cause})',
     'name a file with {file}/path/purser.db',

@@ -66,11 +66,12 @@ export function openSqliteFile(path: string): OpenedFile {
 
 /**
  * Where the file is, or will be. A file's lock and log are next to its name, so it may have only one name and not be
- * mounted apart from its folder, and a link must lead to a file. Throws a `StoreOpenError` otherwise.
+ * mounted apart from its folder, a link must lead to a file, and a log must have a ledger. Throws a `StoreOpenError` otherwise.
  */
 export function placeOf(path: string): string {
   const file = findFile(path)
   if (file?.isDirectory()) throw new StoreOpenError('file_is_folder', { place: path })
+  if (!file?.size) refuseLogAlone(file ? realpathSync(path) : path)
   if (file?.isFile() && file.nlink > 1) {
     throw new StoreOpenError('hard_links', { place: path, names: file.nlink })
   }
@@ -82,6 +83,12 @@ export function placeOf(path: string): string {
   const link = lstatSync(path, { throwIfNoEntry: false })
   if (!link) return path
   throw new StoreOpenError('dangling_link', { place: path, target: readlinkSync(path) })
+}
+
+/** SQLite would delete the log of a ledger that was moved away, with the payments that only the log has. */
+function refuseLogAlone(place: string): void {
+  if (!findFile(`${place}-wal`)?.size) return
+  throw new StoreOpenError('log_alone', { place })
 }
 
 export function createFolder(folder: string): void {
