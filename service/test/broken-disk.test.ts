@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { test } from 'node:test'
@@ -106,6 +106,37 @@ for (const [what, overwrite] of [
     )
   })
 }
+
+test('A backup that is copied over a running ledger is not changed, and no service starts on it', async (context) => {
+  const folder = makeFolder(context)
+  const path = join(folder, 'data/purser.db')
+  const { purser } = testCommand(context, { PURSER_DATABASE: `sqlite:${path}` })
+  const service = await startProcess(context, { folder, settings })
+  const backup = join(folder, 'backup.db')
+  assert.equal((await purser('backup', backup)).code, 0)
+  const client = openLoadClient(service.url, key, 2)
+  await makePurchase(client)
+  copyFileSync(backup, path)
+  assert.equal((await service.ended).code, 1)
+  client.close()
+  assert.ok(readFileSync(path).equals(readFileSync(backup)))
+
+  const says = `${path} is a backup, which lacks later payments, revocations and stops`
+  for (const command of ['doctor', 'migrate up', 'migrate status', 'backup again.db']) {
+    const { code, output, errors } = await purser(...command.split(' '))
+    assert.ok(code === 1 && `${output}${errors}`.includes(says), `${command}: ${output}${errors}`)
+  }
+  const refused = await runProcess(context, { folder, settings })
+  assert.ok(refused.code === 1 && refused.stderr.includes(says), refused.stderr)
+  assert.ok(readFileSync(path).equals(readFileSync(backup)))
+  const mixed = await purser('restore', path)
+  assert.equal(mixed.code, 1)
+  assert.match(
+    mixed.errors,
+    /is a backup, and .*-wal is the log of another ledger; copy the backup to another folder/,
+  )
+  assert.equal((await purser('restore', backup)).code, 0)
+})
 
 /** Node's syncs, which fail as soon as a file exists. */
 function diskThatFails(whenThere: string): string {

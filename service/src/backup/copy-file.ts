@@ -1,7 +1,7 @@
 import { rmSync, statSync } from 'node:fs'
 import { extname, join } from 'node:path'
 
-import { applicationIds } from '../store/ledger/sqlite/open.ts'
+import { applicationIds } from '../store/ledger/sqlite/file-header.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import { createPrivateFile, syncFile } from './private-file.ts'
 import { runToEnd } from './run-program.ts'

@@ -95,7 +95,7 @@ function readBackupVersion(backup: string): number | undefined {
   try {
     return readSqliteVersion(backup, { mayBeBackup: true })
   } catch (error) {
-    if (!(error instanceof StoreOpenError)) throw error
+    if (!(error instanceof StoreOpenError) || error.code === 'backup_beside_log') throw error
     const { cause } = error.values
     const fault = cause === undefined ? 'is not a backup of Purser' : `cannot be read (${cause})`
     throw new CommandError(`${backup} ${fault}; name another backup`)

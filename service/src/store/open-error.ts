@@ -221,6 +221,10 @@ const sentences = {
   /** The program's own message. */
   program_failed: ['{cause}'],
   no_backup: ['There is no file at {place}', 'name a backup'],
+  backup_beside_log: [
+    '{place} is a backup, and {place}-wal is the log of another ledger',
+    'copy the backup to another folder, and name that copy',
+  ],
   backup_empty: ['{place} does not contain a ledger', 'name a backup'],
   backup_too_new: [
     '{place} was written by a newer Purser (schema {found}, this release supports {needed})',

@@ -1,7 +1,6 @@
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs'
 
-import { applicationIds } from './open.ts'
-import { readHeader } from './schema-version.ts'
+import { applicationIds, readHeader } from './file-header.ts'
 
 /** How often the files are checked: what is written in between may be lost. */
 const intervalMs = 100

@@ -19,13 +19,11 @@ import Database from 'better-sqlite3'
 
 import { codeOf } from '../../error-code.ts'
 import { explainFailedStep, StoreOpenError } from '../../open-error.ts'
+import { applicationIds, isBackup } from './file-header.ts'
 import { findFile } from './find-file.ts'
 import { isMountedFile } from './mounted-file.ts'
 import { refuseOtherTables } from './other-tables.ts'
 import { ledgerSteps } from './schema.ts'
-
-/** What SQLite's application id says a file is: a ledger (`PURS`), or a backup of one (`PURB`), which no service may use. */
-export const applicationIds = { ledger: 0x50555253, backup: 0x50555242 }
 
 export type SqliteDatabase = Database.Database
 
@@ -35,6 +33,8 @@ export interface OpenedFile {
   readonly path: string
   /** Closes the file and releases the lock against other processes. */
   readonly close: () => void
+  /** Releases only the lock: closing would write the log into whatever the file is now. */
+  readonly abandon: () => void
 }
 
 /**
@@ -57,6 +57,7 @@ export function openSqliteFile(path: string): OpenedFile {
         database.close()
         lock.close()
       },
+      abandon: () => lock.close(),
     }
   } catch (error) {
     lock.close()
@@ -206,6 +207,7 @@ function configure(database: SqliteDatabase): SqliteDatabase {
  */
 function checkOwnershipOfLog(path: string): void {
   if (!existsSync(`${realpathSync(path)}-wal`)) return
+  if (isBackup(path)) throw new StoreOpenError('is_backup', { place: path })
   const reader = new Database(path, { readonly: true, timeout: 5_000 })
   try {
     checkOwnership(reader, path)

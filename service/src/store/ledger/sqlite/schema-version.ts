@@ -1,18 +1,16 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync } from 'node:fs'
 
 import Database from 'better-sqlite3'
 
 import { explainUnreachable, findFile } from './find-file.ts'
-import { applicationIds, explainOpenFailure, refuseForeign } from './open.ts'
+import { applicationIds, isBackup, readHeader, type Header } from './file-header.ts'
+import { explainOpenFailure, refuseForeign } from './open.ts'
 import { refuseOtherTables } from './other-tables.ts'
 import { ledgerSteps } from './schema.ts'
 import { StoreOpenError } from '../../open-error.ts'
 
 /** The schema version of this release, which is its number of steps. */
 export const neededVersion = ledgerSteps.length
-
-/** Where the header of a SQLite file stores its schema version and its application id. */
-const header = { length: 100, magic: 'SQLite format 3\0', versionAt: 60, applicationIdAt: 68 }
 
 /**
  * How many schema steps a ledger has, or also a backup of one, 0 if the file is empty; undefined if there is no file. Only
@@ -22,8 +20,12 @@ const header = { length: 100, magic: 'SQLite format 3\0', versionAt: 60, applica
 export function readSqliteVersion(path: string, { mayBeBackup = false } = {}): number | undefined {
   if (!findFile(path)) return undefined
   try {
+    const hasLog = existsSync(`${path}-wal`)
+    if (hasLog && isBackup(path)) {
+      throw new StoreOpenError(mayBeBackup ? 'backup_beside_log' : 'is_backup', { place: path })
+    }
     // A log next to the file may have a newer first page, which only SQLite can read.
-    const found = existsSync(`${path}-wal`) ? readThroughSqlite(path) : readThroughFile(path)
+    const found = hasLog ? readThroughSqlite(path) : readThroughFile(path)
     if (!found) return 0
     if (found.applicationId === applicationIds.backup) {
       if (!mayBeBackup) throw new StoreOpenError('is_backup', { place: path })
@@ -63,11 +65,6 @@ function readLedger<Result>(path: string, read: (database: Database.Database) =>
   }
 }
 
-interface Header {
-  readonly applicationId: number
-  readonly version: number
-}
-
 function readThroughSqlite(path: string): Header {
   const reader = new Database(path, { readonly: true, timeout: 5_000 })
   try {
@@ -87,16 +84,5 @@ function readThroughFile(path: string): Header | undefined {
     return readHeader(file) ?? refuseForeign(path)
   } finally {
     closeSync(file)
-  }
-}
-
-/** The header of an open file; undefined if it is not a SQLite file. */
-export function readHeader(file: number): Header | undefined {
-  const bytes = Buffer.alloc(header.length)
-  readSync(file, bytes, 0, bytes.length, 0)
-  if (!bytes.toString('latin1').startsWith(header.magic)) return undefined
-  return {
-    applicationId: bytes.readUInt32BE(header.applicationIdAt),
-    version: bytes.readUInt32BE(header.versionAt),
   }
 }

@@ -63,13 +63,17 @@ function createStore(
   const queries = new QueryThread({ path, timeoutMs: consoleQueryMs, maxWaiting: maxConsoleQueries })
   const commitTimes = new CommitTimes(() => ledger.waiting, metrics)
   const health = new CommitHealth(() => ledger.probe())
+  let hasEnded = false
   const ledger = new SqliteLedger({
     path,
     maxBatch,
     maxWaiting,
     onWritten: (batch) => commitTimes.add(batch),
     onUnavailable: () => health.failed(),
-    onEnd,
+    onEnd: (cause) => {
+      hasEnded = true
+      onEnd?.(cause)
+    },
   })
   const indexed = new IndexedMandates<KnownFacts>(ledger)
   let closing: Promise<void> | undefined
@@ -157,7 +161,8 @@ function createStore(
     await operations.close()
     await queries.close()
     await ledger.close()
-    file.close()
+    if (hasEnded) file.abandon()
+    else file.close()
   }
 
   return {
