@@ -464,6 +464,14 @@ test('All errors are reported at once', (context) => {
   ])
 })
 
+test('A value of .env that a # would cut is an error, which does not show it', (context) => {
+  const folder = folderFor(context)
+  writeFileSync(join(folder, '.env'), 'PURSER_METRICS_PORT=9464\nPURSER_METRICS_TOKEN=#hush-hush-hush-hush\n')
+  assert.deepEqual(faults([], {}, folder), [
+    `${join(folder, '.env')}: the value in line 2 has a #, which begins a comment; put the value in quotes`,
+  ])
+})
+
 test('A misspelled setting is reported with the others, wherever it is', (context) => {
   const folder = folderFor(context)
   const [portt, databse] = ['PORTT', 'DATABSE'].map((name) => `PURSER_${name}`) as [string, string]

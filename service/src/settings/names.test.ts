@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
-import { nameFaults, namesOfOthers, settingNames, strayLines } from './names.ts'
+import { cutLines, nameFaults, namesOfOthers, settingNames, strayLines } from './names.ts'
 
 const projectFolder = join(import.meta.dirname, '../../..')
 
@@ -73,5 +73,20 @@ const files: readonly (readonly [what: string, text: string, stray: readonly num
 for (const [what, text, stray] of files) {
   test(`Of an .env file with ${what}, the lines ${JSON.stringify(stray)} set nothing`, () => {
     assert.deepEqual(strayLines(text), stray)
+  })
+}
+
+const values: readonly (readonly [value: string, isCut: boolean])[] = [
+  ['abc#def', true],
+  ['#abc', true],
+  ['a"b#c"', true],
+  ['abc # a comment', false],
+  [' # only a comment', false],
+  ['"abc#def" # quoted', false],
+  ["'one\nPURSER_PORT=x#y'", false],
+]
+for (const [value, isCut] of values) {
+  test(`An .env file with the value ${JSON.stringify(value)} ${isCut ? 'loses' : 'keeps'} what follows a #`, () => {
+    assert.deepEqual(cutLines(`# A=b#c\n\nexport PURSER_HOST=${value}\nOTHER=x#y\n`), isCut ? [3] : [])
   })
 }

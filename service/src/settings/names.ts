@@ -77,16 +77,35 @@ function lettersBetween(one: string, other: string): number {
 
 /** The line numbers of an `.env` file that set nothing, and are neither empty nor comments. */
 export function strayLines(text: string): number[] {
+  return [...linesOf(text)].flatMap(({ line, value }) => (value === undefined ? [line] : []))
+}
+
+/** The line numbers of settings whose value ends before a # that follows it directly, and would be read as a comment. */
+export function cutLines(text: string): number[] {
+  return [...linesOf(text)].flatMap(({ line, name, value = '' }) => {
+    const isQuoted = /^[ \t]*["'`]/.test(value)
+    const isCut = !isQuoted && /(?:^|[^\s#])#/.test(value.slice(0, value.indexOf('#') + 1))
+    return isCut && name?.startsWith('PURSER_') ? [line] : []
+  })
+}
+
+interface Line {
+  readonly line: number
+  readonly name: string | undefined
+  /** What follows the equals sign on this line; undefined if it sets nothing. */
+  readonly value: string | undefined
+}
+
+/** The lines of an `.env` file, except empty ones, comments, and further lines of a quoted value. */
+function* linesOf(text: string): Iterable<Line> {
   const lines = text.split('\n')
-  const stray: number[] = []
   for (let index = 0; index < lines.length; index++) {
     const line = lines[index] ?? ''
     if (/^\s*(#|$)/.test(line)) continue
-    const value = /^[ \t]*(?:export[ \t]+)?[A-Za-z_][\w.-]*[ \t]*=[ \t]*(.*)$/s.exec(line)?.[1]
-    if (value === undefined) stray.push(index + 1)
-    else index += linesToQuote(value, lines.slice(index + 1))
+    const [, name, value] = /^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*=(.*)$/s.exec(line) ?? []
+    yield { line: index + 1, name, value }
+    if (value !== undefined) index += linesToQuote(value.trimStart(), lines.slice(index + 1))
   }
-  return stray
 }
 
 /** How many more lines a quoted value spans; 0 if its quote is closed on the line, or never. */

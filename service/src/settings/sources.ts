@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs, parseEnv } from 'node:util'
 
 import { codeOf } from '../store/error-code.ts'
-import { nameFaults, strayLines } from './names.ts'
+import { cutLines, nameFaults, strayLines } from './names.ts'
 import { settings, type SettingKey } from './settings.ts'
 
 /** The sources of settings. */
@@ -63,6 +63,11 @@ function readEnvFile(path: string, faults: string[]): Record<string, string | un
     // The line may contain a secret, so it is not echoed.
     for (const line of strayLines(text)) {
       faults.push(`${path}: line ${line} sets nothing; write NAME=value, or start a comment with #`)
+    }
+    for (const line of cutLines(text)) {
+      faults.push(
+        `${path}: the value in line ${line} has a #, which begins a comment; put the value in quotes`,
+      )
     }
     return parseEnv(text)
   } catch (error) {
