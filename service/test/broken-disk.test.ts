@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { test } from 'node:test'
@@ -135,7 +143,10 @@ test('A backup that is copied over a running ledger is not changed, and no servi
     mixed.errors,
     /is a backup, and .*-wal is the log of another ledger; copy the backup to another folder/,
   )
-  assert.equal((await purser('restore', backup)).code, 0)
+  const restored = await purser('restore', backup)
+  assert.equal(restored.code, 0, restored.errors)
+  assert.match(restored.output, /These keys work; revoke again those that were revoked since the backup/)
+  assert.ok(readdirSync(join(folder, 'data')).some((name) => /\.before-restore-\w+-wal$/.test(name)))
 })
 
 /** Node's syncs, which fail as soon as a file exists. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, linkSync, readdirSync, realpathSync, renameSync } from 'node:fs'
+import { existsSync, linkSync, readdirSync, realpathSync, renameSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 import { renewProofSecret } from '../start/proof-secret.ts'
@@ -7,6 +7,7 @@ import { syncFile } from '../backup/private-file.ts'
 import { findRevived, type Revived } from '../backup/revived.ts'
 import { copySqliteFile, removeSqliteFile } from '../backup/copy-file.ts'
 import { absorbLog, forgetOpen } from '../backup/forget-open.ts'
+import { isBackup } from '../store/ledger/sqlite/file-header.ts'
 import { createFolder, lockFile } from '../store/ledger/sqlite/open.ts'
 import { neededVersion, readSqliteVersion } from '../store/ledger/sqlite/schema-version.ts'
 import { StoreOpenError } from '../store/open-error.ts'
@@ -59,8 +60,9 @@ export async function restoreFile({
     if (sums.faults.length > 0) {
       throw new StoreOpenError('backup_unsound', { place: backup, faults: sums.faults.length })
     }
-    // Compared with itself, a ledger would say that nothing was revoked.
-    const canCompare = existsSync(place) && realpathSync(backup) !== place
+    // Compared with itself, a ledger would say that nothing was revoked. A log next to an empty file, or to a backup that was
+    // copied there, is that of a lost ledger.
+    const canCompare = sizeOf(place) > 0 && !isBackup(place) && realpathSync(backup) !== place
     const revived = canCompare ? await compare(place, draft) : undefined
     renewProofSecret(path)
     const keptPath = keepAside(place, nowMs)
@@ -100,6 +102,10 @@ function readBackupVersion(backup: string): number | undefined {
     const fault = cause === undefined ? 'is not a backup of Purser' : `cannot be read (${cause})`
     throw new CommandError(`${backup} ${fault}; name another backup`)
   }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
 
 /** What works again; undefined if the replaced ledger cannot be read. */
