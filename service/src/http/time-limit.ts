@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 
 import { StoreUnavailableError } from '../store/store.ts'
 import type { MaybePromise } from './maybe-promise.ts'
@@ -9,7 +9,9 @@ import type { MaybePromise } from './maybe-promise.ts'
  */
 export async function withinTimeLimit<Value>(answer: MaybePromise<Value>, limitMs: number): Promise<Value> {
   const answered = new AbortController()
-  const limit = sleep(limitMs, undefined, { signal: answered.signal }).then((): never => {
+  const limit = sleep(limitMs, undefined, { signal: answered.signal }).then(async (): Promise<never> => {
+    // An answer that has arrived while this thread was busy is read in the rest of the turn.
+    await turn()
     throw new StoreUnavailableError(`the store did not answer within ${limitMs} ms`, { retryAfterSeconds: 1 })
   })
   try {
