@@ -35,3 +35,12 @@ test('Headers of more than 32 KiB and a slow body end the exchange', async (cont
   const dripping = exchange(guard, { ...request, url: new URL('/drip', url), timeoutMs: 200 })
   await assert.rejects(dripping, { message: 'aborted' })
 })
+
+test('A merchant that switches protocols ends the exchange', { timeout: 10_000 }, async (context) => {
+  const url = new URL(
+    await startServer(context, (_request, response) => {
+      response.writeHead(101, { connection: 'upgrade', upgrade: 'other' }).end()
+    }),
+  )
+  await assert.rejects(exchange(guard, { ...request, url }), /without a response/)
+})

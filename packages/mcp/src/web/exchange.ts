@@ -51,6 +51,8 @@ export async function exchange(guard: AddressGuard, request: WebRequest): Promis
     const send = url.protocol === 'https:' ? tlsRequest : plainRequest
     const sent = send(url, options, resolve)
     sent.on('error', reject)
+    // Also after a 101, which Node answers by closing the connection without an error.
+    sent.on('close', () => reject(new Error('the connection was closed without a response')))
     sent.end(body)
   })
   try {
