@@ -17,13 +17,24 @@ export interface Delivery {
 
 /** A new file, or standard output. Throws a `CommandError` if the file exists or cannot be created. */
 export function openDelivery(output: string | undefined, io: Io): Delivery {
-  return output === undefined ? toStandardOutput(io) : toFile(resolve(io.folder, output))
+  return output === undefined ? toStandardOutput(io) : toNamedFile(resolve(io.folder, output))
+}
+
+function toNamedFile(path: string): Delivery {
+  if (existsSync(path)) {
+    throw new CommandError(`${path} already exists; choose another --output. Nothing was paid`)
+  }
+  try {
+    return toFile(path)
+  } catch (error) {
+    throw new CommandError(`${path} cannot be written (${codeOf(error)}). Nothing was paid`)
+  }
 }
 
 /** The file gets its name when it is complete, so that an interrupted purchase can be continued into it. */
 function toFile(path: string): Delivery {
   const partial = `${path}.${randomBytes(4).toString('hex')}.part`
-  const file = create(path, partial)
+  const file = openSync(partial, 'wx', 0o666)
   let isTaken = false
   return {
     take: async (body) => {
@@ -47,18 +58,8 @@ function toFile(path: string): Delivery {
   }
 }
 
-function create(path: string, partial: string): number {
-  if (existsSync(path)) {
-    throw new CommandError(`${path} already exists; choose another --output. Nothing was paid`)
-  }
-  try {
-    return openSync(partial, 'wx', 0o666)
-  } catch (error) {
-    throw new CommandError(`${path} cannot be written (${codeOf(error)}). Nothing was paid`)
-  }
-}
-
-function toStandardOutput({ isTerminal, write, folder }: Io): Delivery {
+function toStandardOutput(io: Io): Delivery {
+  const { isTerminal, write } = io
   return {
     take: async (body) => {
       if (!body) return undefined
@@ -71,7 +72,7 @@ function toStandardOutput({ isTerminal, write, folder }: Io): Delivery {
         }
         return undefined
       }
-      return showOnTerminal(body, { write, folder })
+      return showOnTerminal(body, io)
     },
     discard: () => undefined,
   }
@@ -83,12 +84,12 @@ function toStandardOutput({ isTerminal, write, folder }: Io): Delivery {
  */
 async function showOnTerminal(
   body: ReadableStream<Uint8Array>,
-  { write, folder }: Pick<Io, 'write' | 'folder'>,
+  io: Pick<Io, 'write' | 'folder' | 'homeFolder'>,
 ): Promise<string | undefined> {
   const reader = body.getReader()
   const first = await reader.read()
   const isText = first.value === undefined || isTextual(first.value)
-  const file = isText ? undefined : toFile(freshPath(folder))
+  const file = isText ? undefined : toFreshFile(io)
   const rest = new ReadableStream<Uint8Array>({
     start: (controller) => {
       if (first.value) controller.enqueue(first.value)
@@ -106,9 +107,9 @@ async function showOnTerminal(
   for await (const bytes of rest) {
     const text = decoder.decode(bytes, { stream: true }).replaceAll('\r\n', '\n')
     last = text || last
-    await write(encoder.encode(harmlessLines(text)))
+    await io.write(encoder.encode(harmlessLines(text)))
   }
-  if (last !== '' && !last.endsWith('\n')) await write(encoder.encode('\n'))
+  if (last !== '' && !last.endsWith('\n')) await io.write(encoder.encode('\n'))
   return undefined
 }
 
@@ -122,6 +123,12 @@ function isTextual(bytes: Uint8Array): boolean {
   }
 }
 
-function freshPath(folder: string): string {
-  return join(folder, `purser-${new Date().toISOString().replaceAll(/[:.]/g, '-')}.bin`)
+/** A new file here, or in the home folder if none can be created here. */
+function toFreshFile({ folder, homeFolder }: Pick<Io, 'folder' | 'homeFolder'>): Delivery {
+  const name = `purser-${new Date().toISOString().replaceAll(/[:.]/g, '-')}.bin`
+  try {
+    return toFile(join(folder, name))
+  } catch {
+    return toFile(join(homeFolder, name))
+  }
 }

@@ -282,6 +282,25 @@ test('If a merchant interrupts the response, pay reports what was charged', asyn
   assert.match(readdirSync(folder).join(), /^goods\.[0-9a-f]{8}\.part$/)
 })
 
+test('Binary goods for a terminal are saved in the home folder if not here, or reported as unsaved', async (context) => {
+  const goods = Buffer.from([0x50, 0x4b, 3, 4, 0, 0xff, 0xfe])
+  const { merchant, purserWith, folder } = await prepareMarket(context, {
+    deliver: (_, response) => void response.end(goods),
+  })
+  const nowhere = { isTerminal: true, folder: join(folder, 'none') }
+  const { code, errors } = await purserWith(nowhere, 'pay', merchant.url)
+  const [, path = ''] = /\nThe body is in (.*)\.$/.exec(errors) ?? []
+  assert.deepEqual([code, readFileSync(path)], [0, goods], errors)
+  const unsaved = await purserWith({ ...nowhere, homeFolder: nowhere.folder }, 'pay', merchant.url)
+  assert.equal(unsaved.code, 7, unsaved.errors)
+  assert.match(
+    unsaved.errors,
+    /\(transaction txn_\w+\) and the goods arrived, but they could not be saved\.\n/,
+  )
+  assert.match(unsaved.errors, /\npurser pay: the body could not be written \(ENOENT: .*\)\.$/)
+  assert.doesNotMatch(unsaved.errors, /Nothing was paid/)
+})
+
 test('If the goods cannot be written, pay exits with 7 and reports what was charged', async (context) => {
   const { merchant, purserWith, sums } = await prepareMarket(context)
   const full = { code: 'ENOSPC', syscall: 'write' }
