@@ -71,13 +71,13 @@ export function createSend(client: PurserOptions): Send {
 }
 
 /**
- * Sends a request once, and returns its response as soon as it begins, for streaming. The timeout applies
- * only until then. Throws the errors of `errors.ts`.
+ * Sends a request once, and returns the body of its response as soon as it begins. The timeout applies only
+ * until then. Throws the errors of `errors.ts`.
  */
 export type Open = (
   request: Pick<Request, 'method' | 'path' | 'query' | 'headers'>,
   options?: { readonly signal?: AbortSignal | undefined },
-) => Promise<Response>
+) => Promise<ReadableStream<Uint8Array>>
 
 export function createOpen(client: PurserOptions): Open {
   const { apiKey, timeout = 10_000 } = client
@@ -97,7 +97,7 @@ export function createOpen(client: PurserOptions): Open {
       const sent = { ...authorization, ...headers }
       const init = { method, headers: sent, redirect: 'manual', signal: controller.signal } as const
       const response = await fetch(base + path + queryText(query), init)
-      if (response.ok) return response
+      if (response.ok) return response.body ?? new ReadableStream({ start: (body) => body.close() })
       throw errorOf(await replyOf(response), asked)
     } catch (error) {
       if (controller.signal.aborted) throw controller.signal.reason

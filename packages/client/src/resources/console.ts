@@ -3,7 +3,6 @@ import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
 import { randomKey } from '../random-key.ts'
-import { bodyOf } from '../response-body.ts'
 import type { Open, Send } from '../send.ts'
 import type {
   AgentSummary,
@@ -135,7 +134,7 @@ export function consoleOf(send: Send, open: Open) {
         options?: { readonly signal?: AbortSignal | undefined },
       ): Promise<ReadableStream<Uint8Array>> => {
         const request = { method: 'GET', path: '/v1/console/transactions.csv', query } as const
-        return bodyOf(await open({ ...request, headers: { accept: 'text/csv' } }, options))
+        return open({ ...request, headers: { accept: 'text/csv' } }, options)
       },
     },
     agents: {
@@ -170,7 +169,7 @@ async function* feed(
   const headers: Record<string, string> = { accept: 'text/event-stream' }
   if (lastEventId !== undefined) headers['last-event-id'] = lastEventId
   const request = { method: 'GET', path: '/v1/console/feed', query, headers } as const
-  for await (const { event, id, data } of readEvents(bodyOf(await open(request, { signal })))) {
+  for await (const { event, id, data } of readEvents(await open(request, { signal }))) {
     if (event === 'transactions') yield { type: event, id, ...(JSON.parse(data) as FeedEvent) }
     if (event === 'end') {
       yield { type: event, ...(JSON.parse(data) as { reason: FeedEnd }) }

@@ -1,4 +1,3 @@
-import { bodyOf } from '../response-body.ts'
 import type { Open } from '../send.ts'
 import type { JournalQuery } from '../wire-types.ts'
 
@@ -18,7 +17,7 @@ export function journal(open: Open) {
       options?: { readonly signal?: AbortSignal | undefined },
     ): Promise<ReadableStream<Uint8Array>> => {
       const request = { method: 'GET', path: '/v1/journal.csv', query } as const
-      return bodyOf(await open({ ...request, headers: { accept: 'text/csv' } }, options))
+      return open({ ...request, headers: { accept: 'text/csv' } }, options)
     },
   }
 }

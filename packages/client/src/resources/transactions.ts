@@ -2,7 +2,6 @@ import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
 import { randomKey } from '../random-key.ts'
-import { bodyOf } from '../response-body.ts'
 import type { Open, Send } from '../send.ts'
 import type { ListTransactionsQuery, RefundRequest, Transaction, TransactionsQuery } from '../wire-types.ts'
 
@@ -63,7 +62,7 @@ export function transactions(send: Send, open: Open) {
       options?: { readonly signal?: AbortSignal | undefined },
     ): Promise<ReadableStream<Uint8Array>> => {
       const request = { method: 'GET', path: '/v1/transactions.csv', query } as const
-      return bodyOf(await open({ ...request, headers: { accept: 'text/csv' } }, options))
+      return open({ ...request, headers: { accept: 'text/csv' } }, options)
     },
   }
 }
