@@ -233,15 +233,21 @@ test('An id stays in its place in the path, and a base path is kept', async (con
 })
 
 test('The key appears in no error, and not when the client is logged', async (context) => {
-  const baseUrl = await startServer(context, (request) => void request.socket.destroy())
+  const sent: unknown[] = []
+  const baseUrl = await startServer(context, ({ headers, socket }) => {
+    sent.push(headers.authorization)
+    socket.destroy()
+  })
   const apiKey = 'svc_sand_secret'
-  const purser = new Purser({ apiKey, baseUrl, maxRetries: 0 })
+  // A secret often comes from a file, with line ends around it.
+  const purser = new Purser({ apiKey: `\n${apiKey}\n`, baseUrl, maxRetries: 0 })
   const error = await purser.agents
     .list()
     .page()
     .catch((error: unknown) => error)
   assert(error instanceof ConnectionError)
   assert.ok(!inspect(error, { depth: 9 }).includes(apiKey))
+  assert.deepEqual(sent, [`Bearer ${apiKey}`])
   assert.ok(!inspect(purser, { depth: 9, showHidden: true }).includes(apiKey))
   assert.ok(!JSON.stringify(purser).includes(apiKey))
 })

@@ -29,19 +29,12 @@ export interface Request {
 export type Send = (request: Request, options?: CallOptions) => Promise<Reply>
 
 export function createSend(client: PurserOptions): Send {
-  const { apiKey, random = Math.random } = client
+  const { random = Math.random } = client
   // Looked up on each call, so that an instrumented global fetch is used.
   const fetch: typeof globalThis.fetch = client.fetch ?? ((input, init) => globalThis.fetch(input, init))
   const pause = client.sleep ?? sleep
   const base = baseOf(client.baseUrl)
-  if (apiKey !== null && (typeof apiKey !== 'string' || apiKey.trim() === '')) {
-    throw new PurserError(
-      'apiKey is missing (is its variable set?); pass an API key, or null to call without one',
-    )
-  }
-  if (apiKey !== null && !/^[\x21-\x7e]+$/.test(apiKey.trim())) {
-    throw new PurserError('apiKey has characters that no key has; pass the whole key')
-  }
+  const authorization = authorizationOf(client.apiKey)
 
   return async (request, options = {}) => {
     const { method, body, isRepeatable = method !== 'POST' } = request
@@ -49,8 +42,11 @@ export function createSend(client: PurserOptions): Send {
     const timeoutMs = options.timeout ?? client.timeout ?? 10_000
     const maxRetries = Math.min(options.maxRetries ?? client.maxRetries ?? 2, maxRetriesLimit)
     const url = base + request.path + queryText(request.query)
-    const headers: Record<string, string> = { accept: 'application/json', ...request.headers }
-    if (apiKey !== null) headers['authorization'] = `Bearer ${apiKey}`
+    const headers: Record<string, string> = {
+      accept: 'application/json',
+      ...authorization,
+      ...request.headers,
+    }
     if (body) headers['content-type'] = 'application/json'
     const init: RequestInit = { method, headers, redirect: 'manual' }
     if (body) init.body = JSON.stringify(body)
@@ -80,9 +76,10 @@ export type Open = (
 ) => Promise<ReadableStream<Uint8Array>>
 
 export function createOpen(client: PurserOptions): Open {
-  const { apiKey, timeout = 10_000 } = client
+  const { timeout = 10_000 } = client
   const fetch: typeof globalThis.fetch = client.fetch ?? ((input, init) => globalThis.fetch(input, init))
   const base = baseOf(client.baseUrl)
+  const authorization = authorizationOf(client.apiKey)
 
   return async ({ method, path, query, headers }, { signal } = {}) => {
     const asked = `${method} ${path}`
@@ -92,7 +89,6 @@ export function createOpen(client: PurserOptions): Open {
     signal?.addEventListener('abort', stop, { once: true })
     const late = notAnsweredWithin(timeout, asked)
     const timer = setTimeout(() => controller.abort(late), timerMs(timeout))
-    const authorization: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }
     try {
       const sent = { ...authorization, ...headers }
       const init = { method, headers: sent, redirect: 'manual', signal: controller.signal } as const
@@ -126,6 +122,21 @@ function baseOf(baseUrl = 'http://127.0.0.1:8080'): string {
     throw new PurserError(`baseUrl must be an http or https URL, but is ${JSON.stringify(baseUrl)}`)
   }
   return base.origin + base.pathname.replace(/\/+$/, '')
+}
+
+/** The header with the key, without whitespace around it: `fetch` may refuse it, with an error that repeats the key. */
+function authorizationOf(apiKey: PurserOptions['apiKey']): { readonly authorization?: string } {
+  if (apiKey === null) return {}
+  const key = typeof apiKey === 'string' && apiKey.trim()
+  if (!key) {
+    throw new PurserError(
+      'apiKey is missing (is its variable set?); pass an API key, or null to call without one',
+    )
+  }
+  if (!/^[\x21-\x7e]+$/.test(key)) {
+    throw new PurserError('apiKey has characters that no key has; pass the whole key')
+  }
+  return { authorization: `Bearer ${key}` }
 }
 
 function queryText(query: object = {}): string {
