@@ -64,6 +64,36 @@ for (const how of ['its init', 'a Request'] as const) {
   })
 }
 
+/** As in Firefox, where the body of a `Request` can be read, but only as a whole. */
+class WholeRequest extends Request {
+  override get body() {
+    return undefined as unknown as null
+  }
+  override clone(): Request {
+    return new WholeRequest(super.clone())
+  }
+}
+
+for (const init of [{}, { purchaseId: 'order-1' }]) {
+  const title = 'purchaseId' in init ? 'With a purchase id, a' : 'A'
+  test(`${title} Request that does not stream its body is paid with its body`, async (context) => {
+    const { merchant, pay, budget } = await openMarket(context, service, { price: '1.00' })
+    const buy = pay({ purchases: createPurchaseMemory() })
+    const order = new WholeRequest(merchant.url, { method: 'POST', body: 'question' })
+    assert.equal((await buy(order, init)).status, 200)
+    const reading = await pay()(new WholeRequest(merchant.url))
+    assert.equal(reading.status, 200)
+    const bodies = merchant.visits.map(({ method, body }) => [method, body])
+    assert.deepEqual(bodies, [
+      ['POST', 'question'],
+      ['POST', 'question'],
+      ['GET', ''],
+      ['GET', ''],
+    ])
+    assert.deepEqual(await budget(), { spent: '2.00', held: '0.00' })
+  })
+}
+
 test('A Request that redirects to itself as GET is paid without its body', async (context) => {
   const { pay } = await openMarket(context, service)
   const url = await startImpatientMerchant(context, (request, response) => {

@@ -56,11 +56,13 @@ const maxKeptBytes = 10 * 1024 * 1024
  */
 export function keepRequest(request: FetchArguments): KeptRequest {
   const { input, init } = request
-  if (isRepeatableRequest(request)) return kept(request)
-  const isBodyOfRequest = isRequest(input) && (init?.body ?? null) === null
-  if (!isBodyOfRequest || input.bodyUsed) return kept(undefined)
-  const reader = input.clone().body?.getReader()
-  const reading = readUpTo(reader, maxKeptBytes).catch(() => undefined)
+  const isRepeatable = isRepeatableRequest(request)
+  if (isRepeatable || !isRequest(input) || init?.body || input.bodyUsed)
+    return { repeatable: async () => (isRepeatable ? request : undefined), release: () => {} }
+  const copy = input.clone()
+  const reader = copy.body?.getReader()
+  // Firefox has the body of a `Request` in memory, and does not stream it.
+  const reading = (reader ? readUpTo(reader, maxKeptBytes) : copy.arrayBuffer()).catch(() => undefined)
   return {
     repeatable: async () => {
       const bytes = await unlessAborted(reading, signalOf(request))
@@ -70,14 +72,10 @@ export function keepRequest(request: FetchArguments): KeptRequest {
   }
 }
 
-function kept(request: FetchArguments | undefined): KeptRequest {
-  return { repeatable: () => Promise.resolve(request), release: () => {} }
-}
-
 /** Whether the request can be repeated without a copy. */
 export function isRepeatableRequest({ input, init }: FetchArguments): boolean {
   const body = init?.body ?? null
-  if (body === null) return !isRequest(input) || input.body === null
+  if (body === null) return !isRequest(input) || input.body === null || /^(GET|HEAD)$/.test(input.method)
   return (
     typeof body === 'string' ||
     body instanceof ArrayBuffer ||
@@ -91,19 +89,16 @@ export function isRepeatableRequest({ input, init }: FetchArguments): boolean {
 type ByteReader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>
 
 /** All bytes; undefined if there are more than `maxBytes`, and then the rest is not read. */
-async function readUpTo(
-  reader: ByteReader | undefined,
-  maxBytes: number,
-): Promise<Uint8Array<ArrayBuffer> | undefined> {
+async function readUpTo(reader: ByteReader, maxBytes: number): Promise<ArrayBuffer | undefined> {
   const chunks: Uint8Array<ArrayBuffer>[] = []
   let size = 0
   for (;;) {
-    const chunk = await reader?.read()
-    if (!chunk || chunk.done) return new Uint8Array(await new Blob(chunks).arrayBuffer())
+    const chunk = await reader.read()
+    if (chunk.done) return new Blob(chunks).arrayBuffer()
     size += chunk.value.length
     if (size > maxBytes) {
       // Not awaited: cancelling a clone completes only when the original is read or cancelled too.
-      void reader?.cancel().catch(() => {})
+      void reader.cancel().catch(() => {})
       return undefined
     }
     chunks.push(chunk.value)
