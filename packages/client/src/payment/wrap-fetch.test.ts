@@ -383,7 +383,8 @@ test('A Request with a body is paid, up to 10 MiB; a stream in init.body is not'
 test('onPaymentRequired can refuse before any call to Purser', async (context) => {
   const { merchant, decisions, pay, budget, client } = await openMarket(context, service)
   const asked: unknown[] = []
-  for (const said of [false, { refuse: 'too dear' }, true, undefined] as const) {
+  const unexplained = { refuse: undefined as unknown as string }
+  for (const said of [false, { refuse: 'too dear' }, unexplained, true, undefined] as const) {
     const onPaymentRequired = async ({ amount, resource, merchant_domain }: PaymentChallenge) => {
       asked.push([amount, resource, merchant_domain])
       return said
@@ -397,13 +398,14 @@ test('onPaymentRequired can refuse before any call to Purser', async (context) =
   }
   assert.deepEqual(
     asked,
-    Array.from({ length: 4 }, () => ['4.00', `${merchant.url}/`, '127.0.0.1']),
+    Array.from({ length: 5 }, () => ['4.00', `${merchant.url}/`, '127.0.0.1']),
   )
   assert.deepEqual(
     decisions.map((one) => (one.outcome === 'skipped' ? [one.why, one.detail] : one.outcome)),
     [
       ['refused_by_caller', 'onPaymentRequired refused it'],
       ['refused_by_caller', 'too dear'],
+      ['refused_by_caller', 'onPaymentRequired refused it'],
       'approved',
       'approved',
     ],

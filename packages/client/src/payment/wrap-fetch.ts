@@ -252,7 +252,7 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
   async function vetoOf(challenge: PaymentChallenge): Promise<string | undefined> {
     const said = await onPaymentRequired?.(challenge)
     if (said === undefined || said === true) return undefined
-    return said === false || typeof said !== 'object' ? skipReasons.refused_by_caller : said.refuse
+    return (typeof said === 'object' && said.refuse) || skipReasons.refused_by_caller
   }
 
   /** Sends the proof; undefined if another process has continued the purchase, which must be loaded again. */
