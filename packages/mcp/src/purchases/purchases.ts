@@ -249,6 +249,8 @@ export class Purchases {
       if (error instanceof NotFoundError && error.code === 'not_found') return undefined
       throw error
     })
+    // What a proxy answers in place of the service says nothing about the payment.
+    if (proof && proof.nonce !== record.nonce) throw new Error('the answer is not about this payment')
     if (proof?.status === 'open') return { record, state: 'open', openUntil: proof.expires_at }
     if (proof?.status === 'authorized') {
       return { record, state: 'open', openUntil: proof.capture_deadline ?? proof.expires_at }

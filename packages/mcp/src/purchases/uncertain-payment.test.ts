@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { shareTestService } from '../../../../service/testing/shared-service.ts'
+import { passOn } from '../../../cli/testing/pass-on.ts'
+import { startServer } from '../../../client/testing/scripted-server.ts'
 import { openBreakableProxy } from '../../testing/breakable-proxy.ts'
 import { order } from '../../testing/order.ts'
 import { openShop } from '../../testing/shop.ts'
@@ -109,6 +111,26 @@ test('While the service cannot be asked about a sent payment, it is uncertain an
   assert.ok(until > begunMs + 24 * 60 * 60_000, 'the merchant may have authorized it for a day')
   const changed = await purchases.buy(order(shop, '/held', { price: { atMost: '2.00' } }))
   assertOutstanding(changed)
+})
+
+test('An answer that is not the state of the payment does not end it', async (context) => {
+  const shop = await openShop(context, {}, service)
+  let isDown = false
+  const url = await startServer(context, (request, response) => {
+    const isLookUp = request.method === 'GET' && request.url?.startsWith('/v1/payments/proofs/')
+    if (isDown && isLookUp) response.end('{"status":"maintenance"}')
+    else void passOn(service, request, response)
+  })
+  const { purchases } = openWallet({ ...shop.wallet, url })
+  assertOutstanding(await purchases.buy(order(shop, '/gone')))
+  isDown = true
+  const asked = await purchases.buy(order(shop, '/gone'))
+  assert.equal(asked.reason_code, 'service_unavailable')
+  assertOutstanding(asked)
+  isDown = false
+  assert.equal((await purchases.buy(order(shop, '/gone'))).outcome, 'paid')
+  assert.equal(new Set(shop.merchant.shown.map(({ proof }) => proof.nonce)).size, 1)
+  assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
 })
 
 test('After a restart, no advice suggests buying again what is paid or may still be charged', async (context) => {
