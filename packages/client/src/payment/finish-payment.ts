@@ -143,8 +143,14 @@ async function fateOf(
 ): Promise<ProofRecord | undefined> {
   const call = { timeout: lookUpTimeoutMs, maxRetries: 1, signal }
   const isFinal = outcome !== 'failed'
-  const voided = isFinal ? await payments.voidProof(nonce, call).catch(() => undefined) : undefined
-  return voided ?? (await payments.getProof(nonce, call).catch(() => undefined))
+  const voided = isFinal && (await stateOf(nonce, payments.voidProof(nonce, call)))
+  return voided || stateOf(nonce, payments.getProof(nonce, call))
+}
+
+/** The state of a proof; undefined without an answer, and for one that is not about it, such as that of a proxy. */
+async function stateOf(nonce: string, asked: Promise<ProofRecord>): Promise<ProofRecord | undefined> {
+  const state = await asked.catch(() => undefined)
+  return state?.nonce === nonce ? state : undefined
 }
 
 /**
@@ -172,7 +178,7 @@ async function deliveredResult(
     return resultOf(payment, answer, { status: 'captured', transaction_id, captured_amount }, true)
   }
   const call = { timeout: deliveredLookUpTimeoutMs, maxRetries: 0 }
-  return resultOf(payment, answer, await payments.getProof(nonce, call).catch(() => undefined), true)
+  return resultOf(payment, answer, await stateOf(nonce, payments.getProof(nonce, call)), true)
 }
 
 function resultOf(

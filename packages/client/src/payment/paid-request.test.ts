@@ -11,6 +11,7 @@ import {
   paymentResultOf,
   PaymentNotChargedError,
   PaymentUncertainError,
+  Purser,
   resumePayment,
   sendPaidRequest,
   type Proof,
@@ -312,6 +313,24 @@ test('If the state of the proof is unknown, the error says that it may be charge
   const error = await uncertain(pay({ client: { policy: client.policy, payments } })(merchant.url))
   assert.deepEqual([error.name, error.status], ['PaymentUncertainError', 'unknown'])
   assert.match(error.message, /may have been charged/)
+})
+
+/** A proxy that answers in place of the service when it is asked about a proof. */
+const fetchBehindProxy: typeof fetch = async (input, init) =>
+  typeof input === 'string' && input.includes('/proofs/')
+    ? Response.json({ status: 'expired' })
+    : fetch(input, init)
+
+test('An answer that is not about the proof leaves its state unknown', async (context) => {
+  const { merchant, pay, apiKey } = await openMarket(context, service, {
+    beforeVerify: (request, response) =>
+      request.url === '/refuses' && Boolean(response.writeHead(404).end('gone')),
+  })
+  const buy = pay({ client: new Purser({ apiKey, baseUrl: service.url, fetch: fetchBehindProxy }) })
+  const error = await uncertain(buy(`${merchant.url}/refuses`))
+  assert.deepEqual([error.name, error.status], ['PaymentUncertainError', 'unknown'])
+  const result = paymentResultOf(await buy(`${merchant.url}/data`))
+  assert.deepEqual([result?.delivered, result?.status, result?.charged_amount], [true, 'unknown', null])
 })
 
 test('Interrupted goods reject with an error that has the payment', async (context) => {
