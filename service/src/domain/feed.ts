@@ -46,13 +46,13 @@ export function settledAt(nowMs: number): string {
 /** The newest transactions that a reader has not received, and its next position. */
 export function advanceFeed<Item extends { readonly id: string }>(
   place: FeedPlace,
-  { items, isCutOff }: { readonly items: readonly Item[]; readonly isCutOff: boolean },
+  { items, readDownTo }: { readonly items: readonly Item[]; readonly readDownTo: string | undefined },
   nowMs: number,
 ): { readonly fresh: Item[]; readonly hasGap: boolean; readonly place: FeedPlace } {
   const above = items.filter(({ id }) => id > place.settledBelow)
   const fresh = above.filter(({ id }) => !place.tails.has(tailOf(id)))
   // Below the range that was read, unseen transactions may have appeared.
-  const oldest = isCutOff ? items.at(-1)?.id.slice(0, 'txn_'.length + timeLength) : undefined
+  const oldest = readDownTo?.slice(0, 'txn_'.length + timeLength)
   const hasGap = oldest !== undefined && oldest > place.settledBelow
   const settled = [place.settledBelow, settledAt(nowMs), ...(hasGap ? [oldest] : [])]
   const settledBelow = settled.reduce((latest, one) => (one > latest ? one : latest))

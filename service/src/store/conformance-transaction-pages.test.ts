@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 
+import { advanceFeed, settledAt } from '../domain/feed.ts'
 import type { Mandate, Scope, Transaction } from '../domain/records.ts'
 import { storeConformance } from '../../testing/stores.ts'
 import { scopeOf, shopDomain, type StoreLedger } from '../../testing/store-ledger.ts'
@@ -38,6 +39,23 @@ storeConformance(({ open }) => {
     assert.deepEqual(await idsIn(setBackMs, setBackMs + 1), [paidId, after.id])
     assert.deepEqual(await idsIn(startMs, startMs + 1), [before.id])
     assert.deepEqual(await idsIn(setBackMs, startMs + 1), [before.id, paidId, after.id])
+  })
+
+  test('A feed says that it skipped transactions if only those of the other environment were read', async (context) => {
+    const ledger = await open(context)
+    const { sandbox, production } = await ledger.tenant()
+    const place = { settledBelow: settledAt(ledger.clock.nowMs), tails: new Set<string>() }
+    const mandates = [await ledger.mandate(production), await ledger.mandate(sandbox)]
+    for (const mandate of [mandates[0]!, ...Array.from({ length: 3 }, () => mandates[1]!)]) {
+      await ledger.store.evaluate(ledger.newProposal(mandate))
+    }
+    const read = async (limit: number) => {
+      const newest = await ledger.store.newestTransactions(production, { id: place.settledBelow, limit })
+      const { fresh, hasGap } = advanceFeed(place, newest, ledger.clock.nowMs)
+      return { shown: fresh.length, hasGap }
+    }
+    assert.deepEqual(await read(5), { shown: 1, hasGap: false })
+    assert.deepEqual(await read(3), { shown: 0, hasGap: true })
   })
 
   test("The console's filters, alone or combined, find every match over several pages", async () => {

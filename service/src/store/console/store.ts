@@ -223,8 +223,8 @@ export interface MandateFilter {
 
 export interface Newest {
   readonly items: Transaction[]
-  /** Whether there may be more than were read. */
-  readonly isCutOff: boolean
+  /** The oldest id that was read, of either environment, if there may be more; undefined if all were read. */
+  readonly readDownTo: string | undefined
 }
 
 /** Ids whose names are wanted. */

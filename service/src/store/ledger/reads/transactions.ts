@@ -358,7 +358,8 @@ export function prepareTransactionReads(db: LedgerReader) {
       const own = rows.filter(
         ({ entry }) => entry.environment === scope.environment && entry.kind !== 'more_denied',
       )
-      return { items: await toTransactions(scope, own), isCutOff: rows.length === limit }
+      const readDownTo = rows.length === limit ? rows.at(-1)?.entry.id : undefined
+      return { items: await toTransactions(scope, own), readDownTo }
     }) satisfies ConsoleReads['newestTransactions'],
   }
 }
