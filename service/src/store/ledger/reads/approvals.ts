@@ -32,8 +32,9 @@ export function prepareApprovalReads(db: Reader) {
     },
 
     async listPaidDomains(mandate) {
-      const kept = await findRows(db, paidSellers, sql`${ofMandate(mandate)} limit ${sql.lit(maxDomains)}`)
+      // First what is not added up yet: what is added up between the two reads is then in both.
       const waiting = await findRows(db, activityParts, ofAccount(mandate.accountId))
+      const kept = await findRows(db, paidSellers, sql`${ofMandate(mandate)} limit ${sql.lit(maxDomains)}`)
       const parts: readonly ActivityPart[] = waiting.flatMap((row) => row.parts)
       const paid = sellersPaidIn(parts).filter(({ mandateId }) => mandateId === mandate.id)
       const domains = new Set([...kept, ...paid].map(({ merchantDomain }) => merchantDomain))
