@@ -14,6 +14,7 @@ import {
   type TestService,
   startTestService,
 } from '../../testing/service.ts'
+import { evaluate } from '../../testing/purchases.ts'
 import { shareTestService } from '../../testing/shared-service.ts'
 
 const lists = endpoints.filter(({ query }) => query && 'cursor' in query.properties)
@@ -167,6 +168,15 @@ test("A page for an agent's key contains only its own records, and Link does not
     assert.equal(items.length, path === '/agents' ? 1 : 3, path)
     assert.ok(items.every((item) => (item['agent_id'] ?? item['id']) === agentId))
   }
+})
+
+test('A page of few matches is searched among six transactions for each of its items', async (t) => {
+  const service = await startTestService(t)
+  const purchase = await preparePurchase(service)
+  for (let index = 0; index < 150; index++) await evaluate(service, purchase)
+  const none = `agent_id=${purchase.agentId}&merchant_domain=other.example.com`
+  const { items, pages } = await walk(service, `/v1/console/transactions?${none}`)
+  assert.deepEqual([items.length, pages], [0, 1])
 })
 
 /** Every item of a list, page by page. */

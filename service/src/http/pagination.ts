@@ -68,7 +68,8 @@ async function loadPage<Item extends { readonly id: string }>(
     }
     next = page.next
     if (next === undefined || items.length >= limit) break
-    const fitting = Math.ceil(((maxPageBytes - bytes) * items.length) / Math.max(1, bytes))
+    // A list of which nothing matched yet is searched in large steps: each reads as much as its limit allows.
+    const fitting = bytes === 0 ? Infinity : Math.ceil(((maxPageBytes - bytes) * items.length) / bytes)
     atOnce = Math.min(readAtOnce.most, Math.max(1, fitting))
     await setImmediate()
   }
