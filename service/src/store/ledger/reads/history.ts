@@ -92,20 +92,25 @@ export function prepareHistory(db: LedgerReader) {
     const found: PaymentRow[] = []
     let after = sql`nonce >= ${firstIdAt(startMs - clockOffsetMs - clockSlackMs)}`
     for (let lookedAt = 0; ; lookedAt += rowsAtOnce) {
-      const looked = sql`select * from ${from(payments)}
-        where ${ofAccount(accountId)} and ${after} and nonce < ${firstIdAt(toMs + clockSlackMs)}
-        order by nonce limit ${sql.lit(rowsAtOnce)}`
-      const { rows: last } = await sql<{ nonce: unknown; issued_at_ms: unknown }>`
-        select nonce, issued_at_ms from (${looked}) p order by nonce desc limit 1`.execute(db)
+      const isNext = sql`${ofAccount(accountId)} and ${after}`
+      const { rows } = await sql<{ nonce: unknown; issued_at_ms: unknown }>`
+        select nonce, issued_at_ms from (
+          select nonce, issued_at_ms from ${from(payments)}
+          where ${isNext} and nonce < ${firstIdAt(toMs + clockSlackMs)}
+          order by nonce limit ${sql.lit(rowsAtOnce)}) p order by nonce desc limit 1`.execute(db)
+      const [lookedAtLast] = rows
+      if (!lookedAtLast) return { payments: found, endMs: Infinity }
+      // Up to that one, and not just as many: others may have been committed before it in the meantime.
+      const isLookedAt = sql`nonce <= ${id('nonce', idFrom('nonce', lookedAtLast.nonce))}`
       const page = await rowsOf(
         db,
         payments,
-        sql`select ${columnsOf(payments)} from (${looked}) p
+        sql`select ${columnsOf(payments)} from (
+            select * from ${from(payments)} where ${isNext} and ${isLookedAt}
+            order by nonce limit ${sql.lit(2 * rowsAtOnce)}) p
           where mandate_id = ${id('mandate', mandateId)} order by nonce`,
       )
       found.push(...page.filter(({ issuedAtMs }) => issuedAtMs >= startMs && issuedAtMs < toMs))
-      const [lookedAtLast] = last
-      if (!lookedAtLast) return { payments: found, endMs: Infinity }
       if (found.length >= maxRecords || lookedAt >= maxLookedAt) {
         return { payments: found, endMs: Number(lookedAtLast.issued_at_ms) - clockSlackMs }
       }
