@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { Agent, METHODS } from 'node:http'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 
 import { endpoints } from '@purser/wire/openapi'
@@ -7,6 +9,7 @@ import { endpoints } from '@purser/wire/openapi'
 import { QueryTooSlowError, StoreUnavailableError } from '../store/store.ts'
 import { startAppOverStore } from '../../testing/app-over-store.ts'
 import { sendBytes, sendPlain, type PlainAnswer } from '../../testing/http/plain-http.ts'
+import { issueProof, merchantDomain, preparePurchase } from '../../testing/service.ts'
 import { shareTestService } from '../../testing/shared-service.ts'
 
 const maxBody = 64 * 1024
@@ -146,6 +149,36 @@ test('Bytes that are not an HTTP request get an error response, and the connecti
     assert.equal(Number(/content-length: (\d+)/i.exec(head)?.[1]), body?.length, title)
   }
   assert.equal((await service.call('GET', '/agents')).status, 200, 'the service keeps running')
+})
+
+test('Bytes that are not HTTP do not answer the request before them: a payment that was made is reported as such', async () => {
+  const service = await shareTestService()
+  const purchase = await preparePurchase(service)
+  for (const [title, excess] of Object.entries({ garbage: 'garbage\r\n\r\n', 'a wrong length': ' ' })) {
+    const proof = await issueProof(service, purchase)
+    const body = JSON.stringify({ proof, merchant_domain: merchantDomain, expected_amount: proof.amount })
+    const head =
+      'POST /v1/payments/verify HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
+      `Authorization: Bearer ${service.sandboxKey}\r\nContent-Length: ${body.length}\r\n\r\n`
+    const said = await sendBytes(service.url, head + body + excess)
+    const { body: record } = await service.call('GET', `/v1/payments/proofs/${proof.nonce}`)
+    assert.equal(record.status, 'captured', title)
+    const [, status, answer] = /^HTTP\/1.1 (\d+) .*\r\n\r\n(.*)$/s.exec(said) ?? []
+    assert.equal(answer, JSON.stringify({ verified: true, transaction_id: record.transaction_id }), title)
+    assert.equal(status, '200', title)
+  }
+})
+
+test('Bytes that are not HTTP end a response that never ends by itself', async () => {
+  const service = await shareTestService()
+  const feed = `GET /v1/console/feed HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.sandboxKey}\r\n\r\n`
+  const { hostname, port } = new URL(service.url)
+  const socket = connect(Number(port), hostname, () => socket.write(feed))
+  const [begun] = (await once(socket, 'data')) as [Buffer]
+  assert.match(begun.toString(), /^HTTP\/1.1 200 /)
+  const ended = once(socket.resume(), 'close')
+  socket.write('garbage\r\n\r\n')
+  await ended
 })
 
 const encodings = ['%', '%Z', '%ZZ', '%C3%28', '%ED%A0%80', '%FF', '%E0%80%AF', 'a%2', '%u0041']

@@ -1,5 +1,6 @@
 import { errorAnswers, type ErrorCode } from '@purser/wire/errors'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 import { QueryTooSlowError, StoreUnavailableError } from '../store/store.ts'
@@ -73,8 +74,14 @@ const codeByError: Record<string, ErrorCode> = {
 
 /** Responds to bytes that are not an HTTP request, and closes the connection. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  const earlier = earlierResponseOf(socket)
+  if (error.code === 'ECONNRESET' || !socket.writable || earlier?.headersSent === true) {
     socket.destroy()
+    return
+  }
+  if (earlier) {
+    // An error now would be read as the response to the earlier request, which may charge. Close after that response.
+    earlier.shouldKeepAlive = false
     return
   }
   const code = codeByClientError[error.code ?? ''] ?? 'bad_request'
@@ -83,6 +90,17 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
     `HTTP/1.1 ${errorAnswers[code].status} ${code}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Cache-Control: no-store\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   )
+}
+
+/** Untyped internals of Node: the response that a connection is to send next. */
+interface Connection {
+  readonly _httpMessage: ServerResponse | null
+}
+
+/** The unfinished response to a request that had arrived as a whole before the bytes that are not one. */
+function earlierResponseOf(socket: Socket): ServerResponse | undefined {
+  const { _httpMessage: response } = socket as unknown as Connection
+  return response?.req.complete === true ? response : undefined
 }
 
 const codeByClientError: Record<string, ErrorCode> = {
