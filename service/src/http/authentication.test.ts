@@ -4,6 +4,8 @@ import { test } from 'node:test'
 
 import { endpoints } from '@purser/wire/openapi'
 
+import { hashApiKey } from '../domain/api-key.ts'
+import { startAppOverStore } from '../../testing/app-over-store.ts'
 import { sendPlain, type PlainAnswer } from '../../testing/http/plain-http.ts'
 import { issueKey, type TestService, startTestService } from '../../testing/service.ts'
 import { shareTestService } from '../../testing/shared-service.ts'
@@ -183,6 +185,47 @@ test('A request whose body arrives after the revocation of its key is refused [a
   assert.equal(left.length, keys.length, 'no key was issued')
   const slow = await sendInTwo(service, { key: service.sandboxKey, body }, async () => undefined)
   assert.equal(slow.status, 201, 'a slow body alone is accepted')
+})
+
+test('A list that waits for its turn while its key is revoked is refused [auth.4]', async (t) => {
+  const turn = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  const looked = Promise.withResolvers<void>()
+  let hashOfRevoked: Buffer = Buffer.alloc(0)
+  const { url, store, sandboxKey } = await startAppOverStore(t, {
+    async authenticate(hash) {
+      const caller = await store.authenticate(hash)
+      if (hash.equals(hashOfRevoked)) looked.resolve()
+      return caller
+    },
+    async listAgents(...args) {
+      begun.resolve()
+      await turn.promise
+      return store.listAgents(...args)
+    },
+  })
+  const ask = (method: string, path: string, key = sandboxKey, body?: string) =>
+    sendPlain(url, {
+      method,
+      path,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body,
+    })
+  const { body: issued } = await ask(
+    'POST',
+    '/accounts/api-keys',
+    sandboxKey,
+    '{"role":"owner","environment":"sandbox"}',
+  )
+  hashOfRevoked = hashApiKey(issued.key)
+  const first = ask('GET', '/agents')
+  await begun.promise
+  const waiting = ask('GET', '/agents', issued.key)
+  await looked.promise
+  assert.equal((await ask('DELETE', `/accounts/api-keys/${issued.id}`)).status, 200)
+  turn.resolve()
+  assert.equal((await first).status, 200)
+  assertInvalidKey(await waiting, 'the key was revoked before the list was read')
 })
 
 /** Requests a new key, and sends the body only after the service has the headers and `between` is done. */

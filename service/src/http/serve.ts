@@ -94,7 +94,7 @@ declare module 'fastify' {
 
 const noBytes = Buffer.alloc(0)
 
-/** A body that arrives within this time counts as immediate. */
+/** A body or a turn that comes within this time counts as immediate. */
 const promptMs = 1
 
 export interface CreateServeOptions {
@@ -123,7 +123,7 @@ export function createServe(
   const turns = new AccountTurns(reads)
   const turnsOfLimitChanges = new AccountTurns(limitChanges)
 
-  /** Rechecks the caller of a request that took up to half a minute to arrive. */
+  /** Rechecks the caller of a request that took a while to arrive, or to get its turn. */
   async function refusalMeanwhile(request: FastifyRequest): Promise<Answer | undefined> {
     const authentication = await authenticate(request, { isRecheck: true })
     if ('refusal' in authentication) return refuse(authentication.refusal)
@@ -222,8 +222,13 @@ export function createServe(
 
     /** The response of an expensive read, in the account's turn. */
     async function answerInTurn(request: FastifyRequest, { accountId }: Caller): Promise<Answer> {
-      // The connection has closed, so this response is never sent.
-      const task = () => (request.raw.socket.destroyed ? refuse('bad_request') : answer(request))
+      const sinceMs = performance.now()
+      const task = async () => {
+        // The connection has closed, so this response is never sent.
+        if (request.raw.socket.destroyed) return refuse('bad_request')
+        const hasWaited = performance.now() - sinceMs > promptMs
+        return (hasWaited ? await refusalMeanwhile(request) : undefined) ?? answer(request)
+      }
       const answered = await turns.run(accountId, task)
       return answered ?? refuse('rate_limited')
     }
