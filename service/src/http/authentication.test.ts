@@ -187,46 +187,61 @@ test('A request whose body arrives after the revocation of its key is refused [a
   assert.equal(slow.status, 201, 'a slow body alone is accepted')
 })
 
-test('A list that waits for its turn while its key is revoked is refused [auth.4]', async (t) => {
-  const turn = Promise.withResolvers<void>()
-  const begun = Promise.withResolvers<void>()
-  const looked = Promise.withResolvers<void>()
-  let hashOfRevoked: Buffer = Buffer.alloc(0)
-  const { url, store, sandboxKey } = await startAppOverStore(t, {
-    async authenticate(hash) {
-      const caller = await store.authenticate(hash)
-      if (hash.equals(hashOfRevoked)) looked.resolve()
-      return caller
-    },
-    async listAgents(...args) {
-      begun.resolve()
-      await turn.promise
-      return store.listAgents(...args)
-    },
-  })
-  const ask = (method: string, path: string, key = sandboxKey, body?: string) =>
-    sendPlain(url, {
-      method,
-      path,
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body,
+const reads: Record<string, (answer: PlainAnswer | Error) => void> = {
+  '/agents': (answer) => assertInvalidKey(answer as PlainAnswer, 'a list'),
+  '/v1/console/feed': (answer) => assert.deepEqual((answer as PlainAnswer).body, { reason: 'signed_out' }),
+  '/v1/transactions.csv': (cutOff) => assert.ok(cutOff instanceof Error),
+}
+
+for (const [path, assertEnded] of Object.entries(reads)) {
+  test(`A read of ${path} that waits for its turn while its key is revoked shows nothing [auth.4]`, async (t) => {
+    const turn = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    const looked = Promise.withResolvers<void>()
+    let hashOfRevoked: Buffer = Buffer.alloc(0)
+    const shown: string[] = []
+    const { url, store, sandboxKey } = await startAppOverStore(t, {
+      async authenticate(hash) {
+        const caller = await store.authenticate(hash)
+        if (hash.equals(hashOfRevoked)) looked.resolve()
+        return caller
+      },
+      async listAgents(...args) {
+        begun.resolve()
+        await turn.promise
+        shown.push('agents')
+        return store.listAgents(...args)
+      },
+      newestTransactions(...args) {
+        shown.push('newest')
+        return store.newestTransactions(...args)
+      },
+      listConsoleTransactions(...args) {
+        shown.push('transactions')
+        return store.listConsoleTransactions(...args)
+      },
     })
-  const { body: issued } = await ask(
-    'POST',
-    '/accounts/api-keys',
-    sandboxKey,
-    '{"role":"owner","environment":"sandbox"}',
-  )
-  hashOfRevoked = hashApiKey(issued.key)
-  const first = ask('GET', '/agents')
-  await begun.promise
-  const waiting = ask('GET', '/agents', issued.key)
-  await looked.promise
-  assert.equal((await ask('DELETE', `/accounts/api-keys/${issued.id}`)).status, 200)
-  turn.resolve()
-  assert.equal((await first).status, 200)
-  assertInvalidKey(await waiting, 'the key was revoked before the list was read')
-})
+    const ask = (method: string, asked: string, key = sandboxKey, body?: string) =>
+      sendPlain(url, {
+        method,
+        path: asked,
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body,
+      })
+    const newKey = '{"role":"owner","environment":"sandbox"}'
+    const { body: issued } = await ask('POST', '/accounts/api-keys', sandboxKey, newKey)
+    hashOfRevoked = hashApiKey(issued.key)
+    const first = ask('GET', '/agents')
+    await begun.promise
+    const waiting = ask('GET', path, issued.key).catch((error: Error) => error)
+    await looked.promise
+    assert.equal((await ask('DELETE', `/accounts/api-keys/${issued.id}`)).status, 200)
+    turn.resolve()
+    assert.equal((await first).status, 200)
+    assertEnded(await waiting)
+    assert.deepEqual(shown, ['agents'], 'only for the key that still works')
+  })
+}
 
 /** Requests a new key, and sends the body only after the service has the headers and `between` is done. */
 function sendInTwo(

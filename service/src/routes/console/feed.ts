@@ -72,31 +72,32 @@ export function serveConsoleFeed(serve: Serve, { store, now }: Pick<RouteContext
   })
 
   async function run(stream: FeedStream, scope: Scope, reader: Reader): Promise<void> {
-    let place = reader.place ?? (await reader.takeTurn(() => begin(stream, scope)))
+    let { place } = reader
     // Confirm a resumed connection at once, even if there is nothing new.
-    let isFirstLook = reader.place !== undefined
+    let isFirstLook = place !== undefined
     let sinceHeartbeatMs = 0
-    let sinceRecheckMs = 0
+    let letInAtMs = -Infinity
     const goOn = async () => {
-      if (stream.destroyed) return
+      if (stream.isOver) return
+      // In its turn, for which it may have waited long.
+      if (performance.now() - letInAtMs >= feedRecheckMs) {
+        if (!(await reader.isStillLetIn())) return stream.end('signed_out')
+        letInAtMs = performance.now()
+      }
+      place ??= await begin(stream, scope)
       const looked = await newest(scope, place.settledBelow)
       const step = advanceFeed(place, looked, looked.atMs)
       place = step.place
       if (step.fresh.length > 0 || step.hasGap || isFirstLook) await send(stream, scope, step.fresh, step)
       isFirstLook = false
     }
-    while (!stream.destroyed) {
+    while (!stream.isOver) {
       await reader.takeTurn(goOn)
-      if (sinceRecheckMs >= feedRecheckMs) {
-        sinceRecheckMs = 0
-        if (!(await reader.isStillLetIn())) return stream.end('signed_out')
-      }
       if (sinceHeartbeatMs >= feedHeartbeatMs) {
         sinceHeartbeatMs = 0
         stream.heartbeat()
       }
       await sleep(feedIntervalMs, undefined, { ref: false })
-      sinceRecheckMs += feedIntervalMs
       sinceHeartbeatMs += feedIntervalMs
     }
   }
@@ -164,6 +165,12 @@ function shareLooks(look: (scope: Scope, id: string) => Promise<Look>) {
  * memory.
  */
 class FeedStream extends Readable {
+  #isEnded = false
+
+  get isOver(): boolean {
+    return this.#isEnded || this.destroyed
+  }
+
   override _read(): void {
     // Everything available has been sent.
   }
@@ -183,13 +190,14 @@ class FeedStream extends Readable {
   }
 
   end(reason: FeedEnd): void {
-    if (this.destroyed || this.readableEnded) return
+    if (this.isOver) return
     this.#send(`event: end\ndata: ${JSON.stringify({ reason })}\n\n`)
+    this.#isEnded = true
     this.push(null)
   }
 
   #send(text: string): void {
-    if (this.destroyed) return
+    if (this.isOver) return
     if (this.readableLength > maxFeedBacklogBytes) this.destroy()
     else this.push(text)
   }
