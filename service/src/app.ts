@@ -127,7 +127,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     frameworkErrors: (error, request, reply) => {
       watch(request, reply)
-      answerFailure(error, request, reply)
+      inTurn(request, reply, () => void answerFailure(error, request, reply))
     },
     clientErrorHandler: answerClientError,
   })
@@ -136,7 +136,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     ...(options.accessLog === true ? [createAccessLog(app.log)] : []),
   ])
   boundConnections(app.server, connections)
-  if (connections.oneAtATime) answerOneAtATime(app, connections)
+  const inTurn: ReturnType<typeof answerOneAtATime> = connections.oneAtATime
+    ? answerOneAtATime(app, connections)
+    : (_request, _reply, done) => done()
+  answerLikeOthers(app)
   readBodiesAsBytes(app)
   nameTraces(app)
   answerFailures(app)
@@ -263,6 +266,15 @@ function grow(body: Buffer, leastBytes: number): Buffer {
   const grown = Buffer.allocUnsafeSlow(Math.min(maxBodyBytes, Math.max(leastBytes, 2 * body.length)))
   body.copy(grown)
   return grown
+}
+
+/** Answers what Node would answer at once, without a turn: requests without a host, or with an unknown expectation. */
+function answerLikeOthers(app: FastifyInstance): void {
+  app.server.on('checkExpectation', (...request) => app.server.emit('request', ...request))
+  app.addHook('onRequest', ({ raw: { httpVersion, headers } }, reply, done) => {
+    if (httpVersion !== '1.1' || headers.host !== undefined) return done()
+    send(reply, { ...refuse('bad_request'), headers: { connection: 'close' } })
+  })
 }
 
 /** Adds the trace id to the log lines of a request. */

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 /** Time and buffer limits for clients. */
 export interface ConnectionLimits {
@@ -26,21 +26,25 @@ export interface ConnectionLimits {
   readonly maxBufferedOfConnection: number
 }
 
-/** The request timeouts of the HTTP server. */
+/** The options of the HTTP server: its timeouts, and that it answers no request itself. */
 export function arrivalOptions({ arriveTimeoutMs, checkIntervalMs }: ConnectionLimits) {
   return {
+    requireHostHeader: false,
     headersTimeout: arriveTimeoutMs,
     requestTimeout: arriveTimeoutMs,
     connectionsCheckingInterval: checkIntervalMs,
   }
 }
 
+/** Calls `done` when the previous responses of the connection have been sent. */
+type InTurn = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void
+
 /**
  * Starts a pipelined request when the previous responses have been sent. Otherwise hundreds of requests that
  * arrive together would be handled at once, blocking other clients, and all their responses buffered for a
- * client that may read none.
+ * client that may read none. Returns the hook, for requests that the router refuses itself.
  */
-export function answerOneAtATime(app: FastifyInstance, limits: ConnectionLimits): void {
+export function answerOneAtATime(app: FastifyInstance, limits: ConnectionLimits): InTurn {
   /** The number of waiting requests of each connection. */
   const waiting = new Map<Socket, number>()
   let total = 0
@@ -51,7 +55,7 @@ export function answerOneAtATime(app: FastifyInstance, limits: ConnectionLimits)
       waiting.delete(socket)
     })
   })
-  app.addHook('onRequest', ({ raw: { socket } }, { raw: response }, done) => {
+  const inTurn: InTurn = ({ raw: { socket } }, { raw: response }, done) => {
     // Node assigns the connection to one response after the other, and to none after it has closed.
     if (response.socket) return done()
     const count = (waiting.get(socket) ?? 0) + 1
@@ -62,7 +66,9 @@ export function answerOneAtATime(app: FastifyInstance, limits: ConnectionLimits)
       // The next request starts after other connections have had a turn.
       setImmediate(done)
     })
-  })
+  }
+  app.addHook('onRequest', inTurn)
+  return inTurn
 
   function add(socket: Socket, change: 1 | -1): void {
     waiting.set(socket, (waiting.get(socket) ?? 0) + change)

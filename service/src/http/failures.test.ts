@@ -108,6 +108,7 @@ const malformed: [title: string, bytes: string, status: number, detail: string][
   ['a TLS hello', '\x16\x03\x01\x02\x00\x01\x00', 400, 'bad_request'],
   ['an unknown method', 'FETCH /agents HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'bad_request'],
   ['a space in the path', 'GET /a b HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'bad_request'],
+  ['no host', 'GET /agents HTTP/1.1\r\n\r\n', 400, 'bad_request'],
   ['a header without a colon', 'GET /agents HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n', 400, 'bad_request'],
   ['a NUL in a header', 'GET /agents HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n', 400, 'bad_request'],
   ['an invalid length', 'POST /agents HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n', 400, 'bad_request'],
