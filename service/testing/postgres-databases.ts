@@ -8,7 +8,8 @@ export interface PostgresDatabase {
 
 /** An empty database on the server of an address. */
 export async function createDatabase(server: string, name: string): Promise<PostgresDatabase> {
-  await execute(server, `create database ${name} encoding 'UTF8'`)
+  // Copying the files of the template takes half the time of logging each page of it.
+  await execute(server, `create database ${name} encoding 'UTF8' strategy file_copy`)
   return {
     url: withDatabase(server, name),
     drop: async () => void (await execute(server, `drop database if exists ${name} with (force)`)),
