@@ -323,6 +323,24 @@ test('A freeze also voids proofs that were issued before their mandate or its ag
   await assertLedgerAddsUp(service)
 })
 
+test('A proof that was issued during a freeze stays void after its mandate is assigned to the budget and the budget is unfrozen', async (t) => {
+  const service = await startTestService(t)
+  const { body: budget } = await service.call('POST', '/v1/budgets', { body: { name: 'Team', limits: [] } })
+  await service.call('POST', `/v1/budgets/${budget.id}/freeze`)
+  service.clock.nowMs += 60_000
+  const purchase = await preparePurchase(service)
+  const proof = await issueProof(service, purchase)
+  await service.call('PATCH', `/v1/mandates/${purchase.mandateId}`, {
+    body: { budget_id: budget.id },
+    headers: { 'if-match': '"1"' },
+  })
+  service.clock.nowMs += 60_000
+  await service.call('POST', `/v1/budgets/${budget.id}/unfreeze`)
+  assert.deepEqual((await verifyProof(service, proof)).body, { verified: false, reason: 'proof_expired' })
+  assert.equal((await verifyProof(service, await issueProof(service, purchase))).status, 200)
+  await assertLedgerAddsUp(service)
+})
+
 test("Another account's budget is unknown", async (t) => {
   const service = await startTestService(t)
   const { body: budget } = await service.call('POST', '/v1/budgets', { body: { name: 'Team', limits: [] } })

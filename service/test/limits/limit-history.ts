@@ -453,6 +453,7 @@ class LimitHistory {
     this.#count(isFrozen ? 'freeze' : 'unfreeze')
     budget.isFrozen = isFrozen
     if (isFrozen) await this.#stopBelow(budget)
+    else budget.endedAtMs = this.#clock.ms
   }
 
   /**

@@ -34,7 +34,7 @@ export interface ModelBudget {
   readonly parentId: string | null
   limits: readonly Limit[]
   isFrozen: boolean
-  /** When a freeze or a cut last ended the payments below it; null if none did. */
+  /** When a freeze, its end or a cut last ended payments; null if none did. */
   endedAtMs: number | null
   bookedAtMs: number
 }

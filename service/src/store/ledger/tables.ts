@@ -271,7 +271,7 @@ export const budgets = tenantTable(
     limits: json<readonly Limit[]>(),
     /** Incremented whenever all open payments below it end at once. */
     epoch: integer(),
-    /** When that happened last. */
+    /** When that happened last, or a freeze of it ended. */
     endedAtMs: nullable(integer()),
     frozenAtMs: nullable(integer()),
     version: integer(),

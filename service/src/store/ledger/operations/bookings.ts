@@ -144,8 +144,8 @@ export function statusToCharge(
 
 /**
  * Whether an open payment has ended with a budget in which it does not count, because the mandate or its agent was assigned to
- * the budget later: the budget is frozen, or was frozen after the payment was issued, even if the agent has left it. Another
- * machine may have issued it.
+ * the budget later: the budget is frozen, or was frozen or unfrozen after the payment was issued, even if the agent has left
+ * it. Another machine may have issued it.
  */
 export function isEndedLater(
   payment: BookedPayment & Pick<PaymentRow, 'agentEndedAtMs'>,

@@ -50,14 +50,19 @@ export const freezeBudget = portOperation('freezeBudget', {
     const atMs = event.createdAtMs
     const changed = isFrozen
       ? { ...endOpen(budget, atMs), frozenAtMs: atMs, updatedAtMs: atMs }
-      : { ...budget, frozenAtMs: null, updatedAtMs: atMs }
+      : { ...budget, endedAtMs: lastEnd(budget, atMs), frozenAtMs: null, updatedAtMs: atMs }
     return { outcome: toBudget(changed), changes: [put(budgets, changed), put(auditEvents, event)] }
   },
 })
 
 /** The budget after all open payments below it have ended: those of an earlier epoch cannot be captured. */
 export function endOpen(budget: BudgetRow, atMs: number): BudgetRow {
-  return { ...budget, epoch: budget.epoch + 1, endedAtMs: Math.max(atMs, budget.endedAtMs ?? 0) }
+  return { ...budget, epoch: budget.epoch + 1, endedAtMs: lastEnd(budget, atMs) }
+}
+
+/** Until when open payments have ended: those of mandates and agents that are assigned during a freeze end until its end. */
+function lastEnd({ endedAtMs }: BudgetRow, atMs: number): number {
+  return Math.max(atMs, endedAtMs ?? 0)
 }
 
 /**
