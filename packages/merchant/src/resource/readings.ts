@@ -93,7 +93,9 @@ function* pathsOf(target: string): Generator<string> {
   let text = target
   for (let round = 0; round < maxDecodings; round++) {
     for (const joined of [text, text.split('?', 1)[0] ?? '']) {
-      if (/[?#].*\.\./s.test(joined)) yield withoutQuery(rooted(resolveAsFile(joined.replaceAll('\\', '/'))))
+      const queryAt = joined.search(/[?#]/)
+      if (queryAt !== -1 && joined.includes('..', queryAt))
+        yield withoutQuery(rooted(resolveAsFile(joined.replaceAll('\\', '/'))))
     }
     if (!text.startsWith('/')) {
       yield withoutQuery(pathOf(text))

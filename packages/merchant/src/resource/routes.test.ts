@@ -129,6 +129,15 @@ test('The root does not match a parameter if it has its own entry', () => {
   assert.equal(finder({ 'GET /:id': 'page' })('GET', '/'), 'page')
 })
 
+// With the square of its length, these would take many minutes.
+for (const mark of ['?', '#', '%23']) {
+  test(`A target of very many "${mark}" is read in the time of its length`, () => {
+    const find = compileRoutes({ 'GET /report': 'report' })
+    const target = `/${mark.repeat(1_000_000)}`
+    assert.notEqual(find({ method: 'GET', targets: [target] }).outcome, 'found')
+  })
+}
+
 test('Below a mount and a public path, routes may include or omit them', () => {
   const rows: readonly [table: string, publicPath: string, target: string, place: object, found: string][] = [
     ['GET /data', '', '/shop/data', { rewritten: '/data' }, 'paid'],
