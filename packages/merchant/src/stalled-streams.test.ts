@@ -69,6 +69,29 @@ for (const adapter of adapters) {
     assert.deepEqual([await spent(), shop.streamsEnded], ['0.75', 1])
     await assert.rejects(answer.bytes())
   })
+
+  test(`A metered stream that was charged, but cut off, comes again in full after the deadline (${adapter.name})`, async (context) => {
+    const purchase = await openShop(context, service, adapter, options)
+    const { proofFor, urlOf, shop, proxy, spent } = purchase
+    const proof = await proofFor('/pages')
+    const buy = () => fetch(urlOf('/pages'), { headers: { 'x-payment-proof': encode(proof) } })
+    const unfinished = await buy()
+    proxy.set('cut answers')
+    shop.open.resolve()
+    await assert.rejects(unfinished.text())
+    assert.equal((await fateOf(proof)).status, 'captured')
+    proxy.set('pass')
+    service.clock.nowMs += 61_000
+    shop.wait()
+    const again = await buy()
+    const reader = again.body!.pipeThrough(new TextDecoderStream()).getReader()
+    assert.equal((await reader.read()).value, 'first page,')
+    assert.equal(await spent(), '1.50')
+    shop.open.resolve()
+    assert.equal((await reader.read()).value, 'second page')
+    assert.equal((await reader.read()).done, true)
+    assert.equal(await spent(), '1.50')
+  })
 }
 
 for (const how of ['stalls', 'disconnects'] as const) {

@@ -9,7 +9,7 @@ import { captureConflictOf, retryAfterMsOf } from './service-errors.ts'
 /** An authorized payment, for one run of the handler: its amount is reserved until the deadline. */
 export interface Hold {
   readonly captureDeadline: string
-  /** Seconds from the authorization's answer to the deadline, by the service's clock. */
+  /** Seconds from the authorization's answer to the deadline, by the service's clock; infinite once it is captured. */
   readonly captureSecondsLeft: number
   /** Charges an amount, or all of it. Never rejects. */
   readonly capture: (amount?: string) => Promise<Capture>
@@ -48,8 +48,7 @@ interface HoldFacts {
  */
 export function holdOf(facts: HoldFacts): Hold {
   const { client, authorization, claim, timeout, reportsDelivery, onError } = facts
-  const { nonce, capture_deadline: captureDeadline, capture_seconds_left: captureSecondsLeft } = authorization
-  const { amount: price } = authorization
+  const { nonce, amount: price, capture_deadline: captureDeadline } = authorization
   const { payments } = client
   // An earlier run may have been charged and its goods cut off.
   let isCaptured = authorization.status === 'captured'
@@ -107,7 +106,7 @@ export function holdOf(facts: HoldFacts): Hold {
 
   return {
     captureDeadline,
-    captureSecondsLeft,
+    captureSecondsLeft: isCaptured ? Infinity : authorization.capture_seconds_left,
     capture,
     void: async () => {
       const isVoided = await release()
