@@ -1,8 +1,10 @@
 import type { Answer, Paid } from './gate.ts'
+import { hostHeaders } from './resource/resource.ts'
 
 /** The gate's view of a `Request`. The host in its URL is controlled by the customer and not used. */
 export function readRequest({ method, url, headers }: Request) {
-  return { method, target: url, proof: headers.get('x-payment-proof'), reportsDelivery: true }
+  const hosts = hostHeaders.map((name) => headers.get(name))
+  return { method, target: url, proof: headers.get('x-payment-proof'), hosts, reportsDelivery: true }
 }
 
 export function toResponse({ status, headers, body }: Answer): Response {

@@ -35,8 +35,8 @@ export interface AskedFor<Request> {
   readonly rewritten?: readonly (string | undefined)[]
   /** The mount path of the gate, such as `/shop` or `/:tenant`. */
   readonly mount?: string | undefined
-  /** The values of `Host` and `X-Forwarded-Host`, checked because a path can be hidden in them. */
-  readonly hosts?: readonly (string | readonly string[] | undefined)[]
+  /** The values of the headers `Host` and `X-Forwarded-Host`, `-Proto` and `-Port`, because a path can hide in them. */
+  readonly hosts?: readonly (string | readonly string[] | null | undefined)[]
   /** The header `X-Payment-Proof`. */
   readonly proof: string | readonly string[] | null | undefined
   /** The framework's own request, for price functions. */
@@ -216,7 +216,7 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
   function findTerms({ method, target, rewritten = [], mount, hosts = [] }: AskedFor<Request>) {
     const targets = [target, ...rewritten.filter((one) => one !== undefined)]
     const finding = settings.findTerms({ method, targets, mount })
-    // `new URL('http://' + host + target)` would treat text after these characters as the path.
+    // `new URL(protocol + '://' + host + target)` would treat text after these characters as the path.
     if (finding.outcome !== 'free' || !hosts.some((host) => /[/\\?#]/.test(String(host ?? ''))))
       return finding
     return { outcome: 'ambiguous' } as const

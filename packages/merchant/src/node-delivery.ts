@@ -3,10 +3,11 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Answer, Decision, Paid } from './gate.ts'
 import { isClosed, isWhole } from './node-response.ts'
 import { holdResponse } from './node-settlement.ts'
+import { hostHeaders } from './resource/resource.ts'
 
 /** The gate's view of the request headers, besides the target. */
 export function readHeaders({ method = 'GET', headers }: RequestHead) {
-  const hosts = [headers.host, headers['x-forwarded-host']]
+  const hosts = hostHeaders.map((name) => headers[name])
   return { method, proof: headers['x-payment-proof'], hosts, reportsDelivery: true }
 }
 

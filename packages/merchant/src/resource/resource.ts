@@ -1,6 +1,9 @@
 import { pathOf } from './readings.ts'
 import { spell } from './spell.ts'
 
+/** The headers from which servers derive the base of a request's URL. Customers control them. */
+export const hostHeaders = ['host', 'x-forwarded-host', 'x-forwarded-proto', 'x-forwarded-port'] as const
+
 /** The base of all URLs of a merchant, without a trailing slash. */
 export function readPublicUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined

@@ -236,3 +236,40 @@ describe(`None of ${count} spellings gets paid goods for free`, () => {
     })
   }
 })
+
+describe('No path in a header gets paid goods for free', () => {
+  const tricks = {
+    'X-Forwarded-Proto': 'http://localhost/report?',
+    'X-Forwarded-Host': 'localhost/report?',
+    'X-Forwarded-Port': '80/report?',
+  }
+  const byHeader = {
+    'node:http': node(({ headers, url = '' }) => {
+      return readUrl((name) => headers[name]?.toString(), url).pathname
+    }),
+    'Fetch style': fetchHandler(({ headers, url }) => {
+      return readUrl((name) => headers.get(name), new URL(url).pathname).pathname
+    }),
+  }
+  for (const [name, router] of Object.entries(byHeader)) {
+    test(name, async (context) => {
+      for (const isOpen of [true, false]) {
+        const server = await listen(await router.open(isOpen))
+        context.after(server.close)
+        for (const [header, value] of Object.entries(tricks)) {
+          const answer = await fetch(`${server.url}/free`, { headers: { [header]: value } })
+          assert.equal(answer.status, isOpen ? 200 : 400, header)
+        }
+        const plain = { 'x-forwarded-proto': 'https', 'x-forwarded-port': '443' }
+        assert.equal(await (await fetch(`${server.url}/free`, { headers: plain })).text(), 'free')
+      }
+    })
+  }
+})
+
+/** Koa derives `ctx.URL` like this behind a proxy, and others include the port. */
+function readUrl(header: (name: string) => string | null | undefined, path: string): URL {
+  const protocol = header('x-forwarded-proto') ?? 'http'
+  const host = (header('x-forwarded-host') ?? header('host') ?? '').split(':')[0]
+  return new URL(`${protocol}://${host}:${header('x-forwarded-port') ?? 80}${path}`)
+}
