@@ -48,6 +48,36 @@ test('What a handler still sends after it has failed does not leave, because it 
   assert.equal(await purchase.spent(), '0.00')
 })
 
+for (const capture of ['before', 'after', 'metered'] as const) {
+  test(`The headers of a response that a handler never sent are not those of its failure (capture ${capture})`, async (context) => {
+    const adapter = {
+      name: 'node:http',
+      open: (options: Parameters<typeof forNode>[0]) => {
+        const sell = forNode(options, (_request, response) => {
+          const head = { 'content-length': '100', 'cache-control': 'public, max-age=600', etag: '"1"' }
+          response.setHeaders(new Map(Object.entries(head)))
+          throw new Error('the log is full')
+        })
+        const withOrigin: RequestListener = (request, response) => {
+          response.setHeader('access-control-allow-origin', '*')
+          sell(request, response)
+        }
+        return listen(createServer(withOrigin))
+      },
+    }
+    const { proofFor, pay } = await openShop(context, service, adapter, { capture })
+    const proof = await proofFor('/data')
+    const { status, text, headers, receipt } = await pay('/data', proof)
+    assert.deepEqual([status, text, headers.get('etag')], [500, '', null])
+    assert.deepEqual(
+      [headers.get('cache-control'), headers.get('access-control-allow-origin')],
+      ['private', '*'],
+    )
+    const nonce = capture === 'before' ? receipt?.nonce : headers.get('x-payment-voided')
+    assert.equal(nonce, proof.nonce)
+  })
+}
+
 for (const [refund, next] of [
   ['4.00', 402],
   ['1.00', 200],

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 
 /** Whether the connection of a response, or its HTTP/2 stream, is closed. */
@@ -50,4 +50,29 @@ export function keepConnection(response: ServerResponse): () => void {
 /** The stream of a response over HTTP/2, which has neither `destroyed` nor `closed`. */
 export function streamOf(response: ServerResponse): ServerHttp2Stream | undefined {
   return (response as { readonly stream?: ServerHttp2Stream }).stream
+}
+
+/** Replaces all headers by those that were set before a handler ran. */
+export function resetHeaders(response: ServerResponse, earlier: Readonly<OutgoingHttpHeaders>): void {
+  for (const name of response.getHeaderNames()) response.removeHeader(name)
+  setHeaders(response, earlier)
+}
+
+/** The headers of `writeHead`, which may be an object, a list of pairs, or a flat list. */
+export function setHeaders(response: ServerResponse, headers: unknown): void {
+  if (typeof headers !== 'object' || headers === null) return
+  if (!Array.isArray(headers)) {
+    for (const [name, value] of Object.entries(headers as Record<string, OutgoingHttpHeader | undefined>)) {
+      if (value !== undefined) response.setHeader(name, value)
+    }
+    return
+  }
+  const flat = (headers as readonly (string | readonly string[])[]).flat()
+  const names = new Set<string>()
+  for (let index = 0; index + 1 < flat.length; index += 2) {
+    const [name = '', value = ''] = flat.slice(index, index + 2)
+    if (names.has(name.toLowerCase())) response.appendHeader(name, value)
+    else response.setHeader(name, value)
+    names.add(name.toLowerCase())
+  }
 }

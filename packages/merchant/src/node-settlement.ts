@@ -1,7 +1,15 @@
 import type { OutgoingHttpHeader, ServerResponse } from 'node:http'
 
 import type { Answer, Authorized, Settlement } from './gate.ts'
-import { isClosed, isClosedFromOutside, isWhole, keepConnection, streamOf } from './node-response.ts'
+import {
+  isClosed,
+  isClosedFromOutside,
+  isWhole,
+  keepConnection,
+  resetHeaders,
+  setHeaders,
+  streamOf,
+} from './node-response.ts'
 import { settleInTime } from './settle-in-time.ts'
 
 /**
@@ -167,8 +175,7 @@ export function holdResponse(
     held.length = 0
     // The start of a metered response cannot be undone: abort it, so that the customer notices.
     if (response.headersSent) return void response.destroy()
-    for (const name of response.getHeaderNames()) response.removeHeader(name)
-    setHeaders(response, earlier)
+    resetHeaders(response, earlier)
     response.statusMessage = ''
     real.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
     real.end(body)
@@ -194,25 +201,6 @@ export function holdResponse(
 /** Whether the head of a response was really handed to the connection. */
 function hasLeft(response: ServerResponse): boolean {
   return Reflect.get(Object.getPrototypeOf(response) as object, 'headersSent', response) === true
-}
-
-/** The headers of `writeHead`, which may be an object, a list of pairs, or a flat list. */
-function setHeaders(response: ServerResponse, headers: unknown): void {
-  if (typeof headers !== 'object' || headers === null) return
-  if (!Array.isArray(headers)) {
-    for (const [name, value] of Object.entries(headers as Record<string, OutgoingHttpHeader | undefined>)) {
-      if (value !== undefined) response.setHeader(name, value)
-    }
-    return
-  }
-  const flat = (headers as readonly (string | readonly string[])[]).flat()
-  const names = new Set<string>()
-  for (let index = 0; index + 1 < flat.length; index += 2) {
-    const [name = '', value = ''] = flat.slice(index, index + 2)
-    if (names.has(name.toLowerCase())) response.appendHeader(name, value)
-    else response.setHeader(name, value)
-    names.add(name.toLowerCase())
-  }
 }
 
 /** A write after the response was replaced. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 
 import { createPaymentGate, type PaymentOptions, type Refund } from './gate.ts'
 import { letPass, readHeaders, settleUpgrade } from './node-delivery.ts'
-import { isClosed } from './node-response.ts'
+import { isClosed, resetHeaders } from './node-response.ts'
 import { safely } from './options.ts'
 
 export type * from './gate.ts'
@@ -30,6 +30,7 @@ export function requirePayment(
     const decided = await decide({ ...readHeaders(request), target: originalUrl, rewritten: [url], request })
     const decision = await settleUpgrade(request, decided)
     if (!letPass(response, decision)) return
+    const earlier = response.getHeaders()
     try {
       await handler(request, response)
     } catch (error) {
@@ -39,6 +40,8 @@ export function requirePayment(
       const isSettled =
         decision.outcome === 'authorized' && decision.capture === 'metered' && isClosed(response)
       if (decision.outcome === 'authorized' && !isSettled) await decision.void()
+      // The length of what is not sent, or for how long it may be cached.
+      if (!response.headersSent) resetHeaders(response, earlier)
       throw error
     }
   }
