@@ -24,6 +24,9 @@ const cases: readonly [method: string, target: string, found: string][] = [
   ['GET', '/data', 'data'],
   ['HEAD', '/data', 'data'],
   ['POST', '/data', 'free'],
+  // HTTP/2 has such methods, and Express treats them alike.
+  ['get', '/data', 'data'],
+  ['Head', '/data', 'data'],
   ['GET', '/data?free=1', 'data'],
   ['GET', '/data/', 'data'],
   ['GET', '//data', 'data'],

@@ -102,9 +102,10 @@ function takesAllOf(early: Pattern, late: Pattern): boolean {
   )
 }
 
-/** Routers handle HEAD with the handler of GET. */
+/** Routers handle HEAD with the handler of GET, and some ignore the case of a method. */
 function isMethod(expected: string, method: string): boolean {
-  return expected === '' || expected === method || (expected === 'GET' && method === 'HEAD')
+  const asked = method.toUpperCase()
+  return expected === '' || expected === asked || (expected === 'GET' && asked === 'HEAD')
 }
 
 /** The decoded segments of a path; none for the root. A trailing slash adds an empty one. */
