@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { createPaymentGate, type PaymentOptions } from './gate.ts'
-import { letPass, readHeaders, settleUpgrade } from './node-delivery.ts'
+import { letPass, readHeaders, settleUpgrade, turnOf } from './node-delivery.ts'
 
 export type * from './gate.ts'
 export { paymentOf } from './payment.ts'
@@ -24,6 +24,7 @@ export function requirePayment<Request extends ExpressRequest>(options: PaymentO
     const { originalUrl, baseUrl, url = '' } = request
     // A mounted router strips its mount path from `url`; other middleware may rewrite it.
     const rewritten = [url, baseUrl + url]
+    await turnOf(request, response)
     const decided = await decide({ ...readHeaders(request), target: originalUrl, rewritten, request })
     const decision = await settleUpgrade(request, decided)
     if (letPass(response, decision)) next()

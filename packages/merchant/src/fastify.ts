@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeader, ServerResponse } from 'node:http'
 
 import { createPaymentGate, type PaymentOptions } from './gate.ts'
-import { beginDelivery, readHeaders, settleUpgrade } from './node-delivery.ts'
+import { beginDelivery, readHeaders, settleUpgrade, turnOf } from './node-delivery.ts'
 import { holdResponse } from './node-settlement.ts'
 
 export type * from './gate.ts'
@@ -42,6 +42,7 @@ export function requirePayment<R extends Request>(options: PaymentOptions<R>) {
     const { url, originalUrl, server } = request
     // `url` may have been changed by `rewriteUrl`.
     const place = { target: originalUrl, rewritten: [url], mount: server.prefix }
+    await turnOf(request, reply.raw)
     const decided = await decide({ ...readHeaders(request), ...place, request })
     const decision = await settleUpgrade(request.raw, decided)
     if (decision.outcome === 'free') return undefined

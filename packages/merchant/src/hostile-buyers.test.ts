@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 
+import type { Proof } from '@purser/client'
+
 import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { adapters } from '../testing/adapters.ts'
 import { encode, openShop, price } from '../testing/purchase.ts'
@@ -97,5 +99,32 @@ for (const adapter of adapters) {
     const again = await pay('/data', proof)
     assert.equal(goodsIn(received) + goodsIn(again.text), 1)
     assert.equal(await spent(), '4.00')
+  })
+}
+
+// A Fetch-style handler does not see that its response waits behind another one.
+for (const adapter of adapters.filter(({ name }) => !/Hono|Fetch/.test(name))) {
+  test(`A customer who leaves before a pipelined request has its turn is not charged for it (${adapter.name})`, async (context) => {
+    const { proofFor, urlOf, shop, deserted, pay } = await openShop(context, service, adapter, {
+      capture: 'metered',
+    })
+    const [first, second] = [await proofFor('/waiting'), await proofFor('/pages')]
+    const { hostname, port } = new URL(urlOf('/'))
+    const socket = connect(Number(port), hostname)
+    for (const proof of [first, second]) {
+      const { pathname } = new URL(proof.resource)
+      socket.write(
+        `GET ${pathname} HTTP/1.1\r\nHost: api.example.com\r\nX-Payment-Proof: ${encode(proof)}\r\n\r\n`,
+      )
+    }
+    await shop.entered.promise
+    const fateOf = async ({ nonce }: Proof) =>
+      (await service.call('GET', `/v1/payments/proofs/${nonce}`)).body.status
+    for (let look = 0; look < 20 && shop.runs < 2; look++) await fateOf(second)
+    socket.destroy()
+    await deserted()
+    shop.open.resolve()
+    const { status, text } = await pay('/pages', second)
+    assert.deepEqual([status, text], [200, 'first page,second page'])
   })
 }

@@ -17,6 +17,19 @@ interface RequestHead {
 }
 
 /**
+ * Waits until a response with a payment is the next one of its connection. Before, nothing of it can be sent, and Node 22
+ * does not tell it that the connection has closed; then this never ends.
+ */
+export async function turnOf(request: RequestHead, response: ServerResponse): Promise<void> {
+  // Responses without a connection, as of test tools and some WebSocket plugins, wait for nothing.
+  const socket: object = response.req?.socket ?? {}
+  const current: unknown = Reflect.get(socket, '_httpMessage') ?? response
+  if (current === response || response.socket !== null) return
+  if (request.headers['x-payment-proof'] === undefined) return
+  await new Promise((resolve) => response.once('socket', resolve))
+}
+
+/**
  * The decision about a request, with an upgrade already charged: the goods of a WebSocket do not pass through its
  * response, so it is charged before it opens, and counts as delivered.
  */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 
 import { createPaymentGate, type PaymentOptions, type Refund } from './gate.ts'
-import { letPass, readHeaders, settleUpgrade } from './node-delivery.ts'
+import { letPass, readHeaders, settleUpgrade, turnOf } from './node-delivery.ts'
 import { isClosed, resetHeaders } from './node-response.ts'
 import { safely } from './options.ts'
 
@@ -27,6 +27,7 @@ export function requirePayment(
     // Frameworks that mount a listener below a path, such as Express and connect, store the full target in
     // `originalUrl`.
     const { url = '/', originalUrl = url }: IncomingMessage & { readonly originalUrl?: string } = request
+    await turnOf(request, response)
     const decided = await decide({ ...readHeaders(request), target: originalUrl, rewritten: [url], request })
     const decision = await settleUpgrade(request, decided)
     if (!letPass(response, decision)) return
