@@ -28,3 +28,19 @@ test('Without TLS the cookie of a sign-in has no prefix, which browsers would re
   assert.match(own, /^purser-sign-in=/)
   assert.deepEqual(read(own), underWay)
 })
+
+test('A sign-in goes on in a service whose clock is a little behind, and ends after ten minutes', () => {
+  let nowMs = 1_000
+  const { write, read } = createSignInCookies({
+    key: deriveSignInKey('secret'),
+    isSecure: false,
+    now: () => nowMs,
+  })
+  const [own = ''] = write(underWay).split('; ')
+  nowMs = 0
+  assert.deepEqual(read(own), underWay)
+  nowMs = 600_999
+  assert.deepEqual(read(own), underWay)
+  nowMs = 601_000
+  assert.equal(read(own), undefined)
+})

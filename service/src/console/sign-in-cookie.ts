@@ -52,8 +52,9 @@ export function createSignInCookies({ key, isSecure, now }: SignInCookieOptions)
         new RegExp(`(?:^|; *)${name}=([\\w-]+)\\.([\\w-]+)`).exec(cookie ?? '') ?? []
       if (!equalInConstantTime(mac, sign(text))) return undefined
       const underWay = JSON.parse(Buffer.from(text, 'base64url').toString()) as SignInUnderWay
+      // Negative if the clock of the service that has started it is ahead.
       const ageMs = now() - underWay.startedAtMs
-      return ageMs >= 0 && ageMs < lifeMs ? underWay : undefined
+      return Math.abs(ageMs) < lifeMs ? underWay : undefined
     },
   }
 }
