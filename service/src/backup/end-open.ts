@@ -7,6 +7,15 @@ import { from, id, idFrom } from '../store/ledger/reads/rows.ts'
 import { mandates } from '../store/ledger/tables.ts'
 import { sql, type Reader, type Sql } from '../store/sql.ts'
 
+/**
+ * Lets the approvals of a restored ledger that payments could still use expire: they may have been used or withdrawn after the
+ * backup. They count as expired since they were requested, whatever test clock their account has.
+ */
+export const expireGivenApprovals = `
+  update approvals set expires_at_ms = requested_at_ms
+    where (account_id, id) in (select account_id, id from open_approvals where status = 'approved');
+  delete from open_approvals where status = 'approved'`
+
 /** How many mandates one step handles. */
 const maxMandates = 500
 

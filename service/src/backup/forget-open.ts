@@ -3,16 +3,16 @@ import Database from 'better-sqlite3'
 import { openSqliteFile } from '../store/ledger/sqlite/open.ts'
 import { createSqliteDriver } from '../store/ledger/sqlite/sqlite-driver.ts'
 import { readerOf } from '../store/ledger/sqlite/sqlite-reader.ts'
-import { endOpenProofs } from './end-open.ts'
+import { endOpenProofs, expireGivenApprovals } from './end-open.ts'
 
 /**
  * Upgrades a restored SQLite ledger to the schema of this release, ends its open proofs, because they may have been charged
- * after the backup, and signs everybody out of the console. Returns the number of ended proofs.
+ * after the backup, lets its given approvals expire, and signs everybody out of the console. Returns the number of ended proofs.
  */
 export async function forgetOpen(path: string): Promise<number> {
   const { database, close } = openSqliteFile(path)
   try {
-    database.exec('delete from sessions')
+    database.exec(`${expireGivenApprovals}; delete from sessions`)
     return await endOpenProofs(createSqliteDriver({ database }), readerOf(database))
   } finally {
     close()

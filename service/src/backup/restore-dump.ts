@@ -16,7 +16,7 @@ import { createPostgresDriver } from '../store/ledger/postgres/postgres-driver.t
 import { noTimeLimits, readPostgresSnapshot } from '../store/ledger/postgres/postgres-reader.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import { readServerMajor } from './dump.ts'
-import { endOpenProofs } from './end-open.ts'
+import { endOpenProofs, expireGivenApprovals } from './end-open.ts'
 import { findProgram, runProgram, type RunOptions } from './programs.ts'
 import { sumUpPostgres, type LedgerSums } from './sum-up.ts'
 
@@ -32,10 +32,10 @@ export interface RestoredDump {
 }
 
 /**
- * Restores an archive of `pg_dump` to an empty database, ends its open proofs, deletes the secret that signed them, and signs
- * everybody out of the console. Until that is done, a table marks the database, and no service starts on it. If `pg_restore`
- * fails or is aborted, the mark stays: the server may complete a commit whose answer was lost. The restore can then be run again.
- * Throws a `StoreOpenError` if it fails.
+ * Restores an archive of `pg_dump` to an empty database, ends its open proofs and given approvals, deletes the secret that
+ * signed proofs, and signs everybody out of the console. Until that is done, a table marks the database, and no service starts
+ * on it. If `pg_restore` fails or is aborted, the mark stays: the server may complete a commit whose answer was lost. The
+ * restore can then be run again. Throws a `StoreOpenError` if it fails.
  */
 export async function restoreDump(
   url: string,
@@ -130,7 +130,9 @@ async function refuseRunningService(
 async function forgetWhatWasOpen(url: string): Promise<RestoredDump> {
   await withClient(url, async (client, place) => {
     await migrate(client, place)
-    await client.query(`begin; ${noTimeLimits} delete from service_secrets; delete from sessions; commit`)
+    await client.query(
+      `begin; ${noTimeLimits} delete from service_secrets; delete from sessions; ${expireGivenApprovals}; commit`,
+    )
   })
   // Without a secret, the next copy of a ledger in a file would bring the old one.
   await keepSecret(url, 'proof', randomBytes(32).toString('hex'))
