@@ -110,5 +110,21 @@ test('The sessions of an account: who is signed in, one of them ended, and all o
     },
   )
 
+  await chapter('A sign-out that does not reach the service says so, and can be repeated', async () => {
+    await page.setViewportSize({ width: 1280, height: 860 })
+    const signOut = page.getByRole('button', { name: 'Sign out' })
+    await page.route('**/v1/console/session', (route) =>
+      route.request().method() === 'DELETE' ? route.abort() : route.continue(),
+    )
+    await signOut.click()
+    await page.getByRole('alert').filter({ hasText: 'You may still be signed in.' }).waitFor()
+    assert.equal(await page.getByLabel('Owner or operator key').count(), 0)
+    await page.unroute('**/v1/console/session')
+    await signOut.click()
+    await page.getByLabel('Owner or operator key').waitFor()
+    const { body } = await service.call('GET', '/accounts/sessions')
+    assert.deepEqual(body, [])
+  })
+
   await visitor.leave()
 })

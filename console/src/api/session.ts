@@ -1,6 +1,8 @@
 import { AuthenticationError, type Session } from '@purser/client'
 import { useMutation, useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query'
 
+import { sayFailed } from '../ui/toast.tsx'
+import { explainFailure } from './failures.ts'
 import { createPurser } from './purser.ts'
 import { statusPollMs } from './status-poll.ts'
 import { forgetTypedForms, keepTypedForms } from './typed.ts'
@@ -67,16 +69,22 @@ export function useSignIn() {
   })
 }
 
-/** Ends the session in the service, and clears the cache. */
+/** Ends the session in the service, and clears the cache. If that fails, the cookie may still work, so nothing looks signed out. */
 export function useSignOut(session: Session, environment: Session['environments'][number]) {
   const queries = useQueryClient()
+  async function forget() {
+    forgetTypedForms()
+    await queries.cancelQueries({ queryKey: sessionKey })
+    queries.setQueryData(sessionKey, null)
+    forgetTheRest(queries)
+  }
   return useMutation({
     mutationFn: () => createPurser({ environment, csrfToken: session.csrf_token }).console.endSession(),
-    onSettled: async () => {
-      forgetTypedForms()
-      await queries.cancelQueries({ queryKey: sessionKey })
-      queries.setQueryData(sessionKey, null)
-      forgetTheRest(queries)
+    onSuccess: forget,
+    onError: (failure) => {
+      if (failure instanceof AuthenticationError) return forget()
+      sayFailed(`You may still be signed in. ${explainFailure(failure)}`)
+      return undefined
     },
   })
 }
