@@ -75,7 +75,7 @@ const rollingMs = sql.lit(33 * 24 * 3_600_000)
 
 /**
  * What payments commit, grouped by the buckets in which they count, whatever the limits. Only those in reach
- * of a rolling window need their exact times.
+ * of a rolling window need their exact times: that of a budget may end with its last payment, long before the mandate's.
  */
 async function countPayments(db: Reader): Promise<CountedPayments[]> {
   const bookedAtMs = sql`coalesce(p.booked_at_ms, p.issued_at_ms)`
@@ -90,9 +90,10 @@ async function countPayments(db: Reader): Promise<CountedPayments[]> {
     from ${from(payments)} p
     join ${from(mandates)} m on m.account_id = p.account_id and m.id = p.mandate_id and m.usage is not null
     join (
-      select p.account_id, p.mandate_id, max(${bookedAtMs}) as last_ms
-      from ${from(payments)} p group by p.account_id, p.mandate_id) l
+      select p.account_id, p.mandate_id, p.budget_path, max(${bookedAtMs}) as last_ms
+      from ${from(payments)} p group by p.account_id, p.mandate_id, p.budget_path) l
       on l.account_id = p.account_id and l.mandate_id = p.mandate_id
+      and coalesce(l.budget_path, '') = coalesce(p.budget_path, '')
     left join (
       select distinct b.account_id from ${from(budgets)} b where ${isRolling(sql`b.limits`)}) r
       on r.account_id = p.account_id
