@@ -241,6 +241,8 @@ export interface MandateUsage {
   readonly budgets: Readonly<Record<string, { readonly epoch: number; readonly open: Tally }>>
   /** The period in which each limit was last reported as exceeded. */
   readonly reported?: Reported | undefined
+  /** How far ahead of its own clock a service has booked a payment at most, if by more than clocks usually differ. */
+  readonly aheadMs?: number | undefined
 }
 
 /** By limit id, the number of a period. */

@@ -18,7 +18,13 @@ import { addMicro, subtractMicro, type MicroUsdc } from '../../../domain/money.t
 import { refusalByTerms } from '../../../domain/collection.ts'
 import { validityWindowMs } from '../../../domain/proof.ts'
 import { subjectOf } from '../../../domain/subjects.ts'
-import { bookedBySubject, ofLimits, tallyBooked, type Booked } from './limits/booked-before.ts'
+import {
+  bookedBySubject,
+  maxClockDifferenceMs,
+  ofLimits,
+  tallyBooked,
+  type Booked,
+} from './limits/booked-before.ts'
 import { lock, look, put, type Change, type Facts, type Read } from '../operation.ts'
 import {
   budgets,
@@ -297,7 +303,9 @@ export class Bookings {
       shares[id] ??= { epoch, open: {} }
       this.#budgets.set(id, { ...this.#budgetUsage(id), bookedAtMs: atMs })
     }
-    this.#usage = { ...this.#usage, bookedAtMs: atMs, budgets: shares }
+    const aheadMs = atMs - payment.issuedAtMs
+    const isFurthest = aheadMs > (this.#usage.aheadMs ?? maxClockDifferenceMs)
+    this.#usage = { ...this.#usage, bookedAtMs: atMs, budgets: shares, ...(isFurthest && { aheadMs }) }
     const add: TallyChange = (tally, limit) => addToTally(tally, limit, atMs, { amountMicro, count: 1 })
     this.#changeTallies(payment.resourceUrl, path, { counted: add, open: add })
     return { bookedAtMs, budgetPath: path.length === 0 ? null : path, agentEndedAtMs }

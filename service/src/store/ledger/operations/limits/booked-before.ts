@@ -27,8 +27,8 @@ import { chargedOf } from '../payment-rows.ts'
 /** Max journal entries, and max open or authorized payments, that an added limit reads, of all its mandates together. */
 const maxRows = 20_000
 
-/** Max clock difference between two services. */
-const maxClockDifferenceMs = 3_600_000
+/** Max clock difference between two services, unless the usage of a mandate says that it was more. */
+export const maxClockDifferenceMs = 3_600_000
 
 /** A payment that commits an amount. */
 export interface Booked extends BookedPart {
@@ -120,7 +120,8 @@ function rangesOf(mandate: MandateRow, fromMs: number, limit: number, facts: Fac
   const { accountId, id: mandateId, environment } = mandate
   // The test clock was ahead by at most this when they were charged; ids are in the time of the machine.
   const offsetMs = clockOffsetOf(facts.row(accounts, { id: accountId }), environment)
-  const after = idText('transaction', bytesFrom(fromMs - offsetMs - maxClockDifferenceMs))
+  const earlierMs = offsetMs + maxClockDifferenceMs + (mandate.usage?.aheadMs ?? 0)
+  const after = idText('transaction', bytesFrom(fromMs - earlierMs))
   const charged = range(entries, { where: { accountId, mandateId }, orderBy: 'id', after, limit })
   return { charged, ...pendingRanges(mandate, limit) }
 }
