@@ -255,8 +255,10 @@ class LimitHistory {
     const mandate = this.#anyMandate()
     // A process with a slow clock runs only when nothing is left that has expired by the fast ones.
     const isSlow = this.#random.below(6) === 0
-    if (isSlow) await this.#sweep()
-    const nowMs = isSlow ? this.#clock.ms - this.#random.below(4 * minuteMs) : this.#clock.ms
+    const isFast = !isSlow && this.#random.below(30) === 0
+    const nowMs = this.#clock.ms + this.#differenceOf(isSlow, isFast)
+    // A fast one releases what expires by its clock.
+    if (isSlow || isFast) await this.#sweep(Math.max(nowMs, this.#clock.ms))
     const host = this.#random.pick(['one.example', 'two.example'])
     const resourceUrl = `https://${host}/${this.#random.pick(['a', 'b'])}?q=${this.#random.below(9)}`
     const amountMicro = BigInt(1 + this.#random.below(3_000_000)) as MicroUsdc
@@ -293,6 +295,7 @@ class LimitHistory {
         chargedMicro: 0n,
       })
       this.#holds.set(hold.nonce, hold)
+      if (isFast) await this.#voidPayment(this.#model.payments.at(-1)!)
     } else if (outcome.decision === 'denied') {
       this.#count(`denied by check ${outcome.check}`)
       const place = denying.findIndex((check) => isNamed(check, outcome))
@@ -310,6 +313,12 @@ class LimitHistory {
       this.#endStopped(mandate.id)
     } else this.#complain('a proof was neither approved nor denied', details)
     this.#endStopped(mandate.id)
+  }
+
+  /** How far the clock of a process that decides is from that of the others. */
+  #differenceOf(isSlow: boolean, isFast: boolean): number {
+    if (isSlow) return -this.#random.below(4 * minuteMs)
+    return isFast ? this.#random.below(2 * dayMs) : 0
   }
 
   /** An operation that changes a mandate's open payments first ends those that a freeze has stopped. */
@@ -341,7 +350,10 @@ class LimitHistory {
 
   async #void(): Promise<void> {
     const payment = this.#anyPayment('open', 'stopped')
-    if (!payment) return
+    if (payment) await this.#voidPayment(payment)
+  }
+
+  async #voidPayment(payment: ModelPayment): Promise<void> {
     const { accountId, environment } = this.#tenant.caller
     const event = this.#tenant.event('proof.voided', payment.nonce)
     const key = { accountId, environment, nonce: payment.nonce }
@@ -530,16 +542,28 @@ class LimitHistory {
     const { accountId, environment } = this.#tenant.caller
     const find = async () => (await this.#rowsOf(mandates)).find(({ id }) => id === model.id)!
     const { version } = await find()
-    const terms = { limits: limits.length === 0 ? null : limits }
+    const moves = this.#random.below(2) === 0
+    const budgetId = moves ? this.#anyBudgetId() : model.budgetId
+    const terms = {
+      ...(this.#random.below(2) === 0 && { limits: limits.length === 0 ? null : limits }),
+      budgetPath: budgetId === null ? null : [budgetId],
+    }
+    const endsHolds = this.#random.below(4) === 0
     const outcome = await this.#tenant.run(amendMandate, [
       { accountId, environment, id: model.id },
       {},
-      { terms, expectedVersion: version, mayWiden: true, endsHolds: false },
+      { terms, expectedVersion: version, mayWiden: true, endsHolds },
       this.#tenant.event('mandate.amended', model.id),
     ])
     if (outcome.outcome !== 'amended') this.#complain('a mandate was not amended', outcome)
-    this.#count('amend')
+    this.#count(moves ? 'move' : 'amend')
     const row = await find()
+    const leavesEnded =
+      this.#clock.ms - this.#model.moveMandate(model, budgetId, this.#clock.ms) < 6 * minuteMs
+    if (row.version !== version && (endsHolds || leavesEnded)) {
+      this.#endOpen(({ mandateId }) => mandateId === model.id, 'ended')
+      this.#endStopped(model.id)
+    }
     model.limits = row.limits ?? []
     model.bookedAtMs = Math.max(model.bookedAtMs, row.usage?.bookedAtMs ?? 0)
     await this.#recount()
@@ -577,9 +601,13 @@ class LimitHistory {
     return rows.find(({ id }) => id === budgetId)!
   }
 
-  async #assign(): Promise<void> {
+  #anyBudgetId(): string | null {
     const all: (string | null)[] = [null, ...this.#model.budgets.keys()]
-    const budgetId = all[this.#random.below(all.length)] ?? null
+    return all[this.#random.below(all.length)] ?? null
+  }
+
+  async #assign(): Promise<void> {
+    const budgetId = this.#anyBudgetId()
     const { agentId, caller } = this.#tenant
     const event = this.#tenant.event('agent.budget_changed', agentId)
     await this.#tenant.run(assignAgent, [{ ...caller, id: agentId }, { budgetId }, event])
@@ -587,8 +615,7 @@ class LimitHistory {
     this.#model.assign(agentId, budgetId, this.#clock.ms)
   }
 
-  async #sweep(): Promise<void> {
-    const nowMs = this.#clock.ms
+  async #sweep(nowMs = this.#clock.ms): Promise<void> {
     for (const { id: mandateId } of this.#model.mandates.values()) {
       const { accountId } = this.#tenant.caller
       const call = { accountId, mandateId, nowMs, countId: this.#ids.next('transaction') }

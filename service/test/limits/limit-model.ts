@@ -84,13 +84,24 @@ export class LimitModel {
 
   /** Moves an agent to another budget. What has ended below the budgets that it leaves stays ended. */
   assign(agentId: string, budgetId: string | null, nowMs: number): void {
-    const after = this.#pathOf(budgetId)
-    for (const budget of this.#pathOf(this.agentBudgets.get(agentId) ?? null)) {
-      const endedAtMs = budget.isFrozen ? nowMs : budget.endedAtMs
-      if (after.includes(budget) || endedAtMs === null) continue
+    for (const endedAtMs of this.#endsLeft(this.agentBudgets.get(agentId) ?? null, budgetId, nowMs)) {
       this.#agentEndedAtMs.set(agentId, Math.max(this.endedAtMsOf(agentId) + 1, endedAtMs))
     }
     this.agentBudgets.set(agentId, budgetId)
+  }
+
+  /** Moves a mandate to another budget; returns when payments last ended below the budgets that it leaves. */
+  moveMandate(mandate: ModelMandate, budgetId: string | null, nowMs: number): number {
+    const ends = this.#endsLeft(mandate.budgetId, budgetId, nowMs)
+    mandate.budgetId = budgetId
+    return Math.max(0, ...ends)
+  }
+
+  /** When payments last ended below each budget that is left. */
+  #endsLeft(before: string | null, after: string | null, nowMs: number): readonly number[] {
+    const kept = this.#pathOf(after)
+    const left = this.#pathOf(before).filter((budget) => !kept.includes(budget))
+    return left.flatMap(({ isFrozen, endedAtMs }) => (isFrozen ? nowMs : (endedAtMs ?? [])))
   }
 
   /** Whether a budget that the payment does not count in, because it was assigned later, has ended it. */
