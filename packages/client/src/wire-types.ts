@@ -1620,7 +1620,7 @@ export interface NewLimit {
   max_count?: number | null
   /** Counted separately for each host of a resource (`seller`), or for each normalized URL without its query (`resource`); null or omitted for all together. Not for shared budgets. */
   per?: 'seller' | 'resource' | null
-  /** What happens to a payment that does not fit: `deny` (default) refuses it, `require_approval` asks a person, `notify` approves it and records an event once a period; with `per`, for the first host or URL that exceeds it. */
+  /** What happens to a payment that does not fit: `deny` (default) refuses it, `require_approval` asks a person, `notify` approves it and records an event once a period, and again after a change of the limit; with `per`, for the first host or URL that exceeds it. */
   action?: 'deny' | 'require_approval' | 'notify'
 }
 

@@ -24,6 +24,11 @@ export function keepIds(wanted: readonly Limit[], before: readonly Limit[]): rea
   }))
 }
 
+/** The limits that are as before, whatever their place in the list. */
+export function unchangedLimits(after: readonly Limit[], before: readonly Limit[]): readonly Limit[] {
+  return after.filter((limit) => before.some((old) => old.id === limit.id && isSame(old, limit)))
+}
+
 function isSame(one: LimitTerms, other: LimitTerms): boolean {
   return countsSame(one, other) && isWithin(one, other) && isWithin(other, one)
 }

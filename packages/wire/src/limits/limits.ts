@@ -111,7 +111,7 @@ export const NewLimit = Type.Object(
     action: Type.Optional(
       described(
         OneOf(limitActions),
-        'What happens to a payment that does not fit: `deny` (default) refuses it, `require_approval` asks a person, `notify` approves it and records an event once a period; with `per`, for the first host or URL that exceeds it.',
+        'What happens to a payment that does not fit: `deny` (default) refuses it, `require_approval` asks a person, `notify` approves it and records an event once a period, and again after a change of the limit; with `per`, for the first host or URL that exceeds it.',
       ),
     ),
   },

@@ -14,6 +14,7 @@ import {
   type LimitFacts,
   type Tally,
 } from '../../../domain/limits.ts'
+import { unchangedLimits } from '../../../domain/limit-terms.ts'
 import { addMicro, subtractMicro, type MicroUsdc } from '../../../domain/money.ts'
 import { refusalByTerms } from '../../../domain/collection.ts'
 import { validityWindowMs } from '../../../domain/proof.ts'
@@ -415,16 +416,20 @@ export class Bookings {
     }
   }
 
-  /** Drops the counts of limits that the mandate no longer has. Counters per subject drop them when they are next used. */
+  /**
+   * Drops the counts of limits that the mandate no longer has. Counters per subject drop them when they are next used. A limit
+   * that is changed is reported again.
+   */
   keepCountsOf(limits: readonly Limit[] | null): void {
-    const { usage } = this.mandate
+    const { usage, limits: before } = this.mandate
     if (!usage) return
     const { counted, open, reported } = usage
+    const unchanged = unchangedLimits(limits ?? [], before ?? [])
     this.#usage = {
       ...usage,
       counted: ofLimits(counted, limits),
       open: ofLimits(open, limits),
-      ...(reported && { reported: ofLimits(reported, limits) }),
+      ...(reported && { reported: ofLimits(reported, unchanged) }),
     }
   }
 

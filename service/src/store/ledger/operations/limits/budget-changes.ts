@@ -1,4 +1,4 @@
-import { keepIds, toWireLimit } from '../../../../domain/limit-terms.ts'
+import { keepIds, toWireLimit, unchangedLimits } from '../../../../domain/limit-terms.ts'
 import { changesBetween } from '../../../../domain/mandate-terms.ts'
 import { committedAt, exceedsMax, usageOf, type Limit, type LimitUsage } from '../../../../domain/limits.ts'
 import type { BudgetChange, RecordKey } from '../../../store.ts'
@@ -96,7 +96,10 @@ function countedMandates(rows: readonly MandateRow[]): readonly MandateRow[] {
   return rows.filter(({ usage }) => usage !== null)
 }
 
-/** What changes in counters: earlier payments count in limits that are added, and removed limits are forgotten. */
+/**
+ * What changes in counters: earlier payments count in limits that are added, removed limits are forgotten, and changed ones
+ * are reported again.
+ */
 function countEarlier(
   before: BudgetRow,
   { id, limits }: BudgetRow,
@@ -106,7 +109,7 @@ function countEarlier(
   const kept = {
     ...usage,
     counted: ofLimits(usage.counted, limits),
-    reported: usage.reported && ofLimits(usage.reported, limits),
+    reported: usage.reported && ofLimits(usage.reported, unchangedLimits(limits, before.limits)),
   }
   const added = addedLimits(limits, before.limits)
   if (added.length === 0) return [put(budgetUsage, kept)]
