@@ -122,6 +122,7 @@ test('The sessions of an account: who is signed in, one of them ended, and all o
     await page.unroute('**/v1/console/session')
     await signOut.click()
     await page.getByLabel('Owner or operator key').waitFor()
+    await page.getByText('You may still be signed in.').waitFor({ state: 'detached' })
     const { body } = await service.call('GET', '/accounts/sessions')
     assert.deepEqual(body, [])
   })

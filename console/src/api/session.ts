@@ -1,7 +1,7 @@
 import { AuthenticationError, type Session } from '@purser/client'
 import { useMutation, useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query'
 
-import { sayFailed } from '../ui/toast.tsx'
+import { closeToasts, sayFailed } from '../ui/toast.tsx'
 import { explainFailure } from './failures.ts'
 import { createPurser } from './purser.ts'
 import { statusPollMs } from './status-poll.ts'
@@ -73,6 +73,7 @@ export function useSignIn() {
 export function useSignOut(session: Session, environment: Session['environments'][number]) {
   const queries = useQueryClient()
   async function forget() {
+    closeToasts()
     forgetTypedForms()
     await queries.cancelQueries({ queryKey: sessionKey })
     queries.setQueryData(sessionKey, null)

@@ -27,6 +27,11 @@ export function sayFailed(text: string): void {
   toasts.add({ title: text, type: 'failed', timeout: 0 })
 }
 
+/** Closes all toasts. */
+export function closeToasts(): void {
+  toasts.close()
+}
+
 /** The toast area; F6 moves the focus there. */
 export function Toasts() {
   return (
