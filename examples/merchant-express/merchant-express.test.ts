@@ -30,5 +30,6 @@ test('The Express example sells the weather, by the day, and serves its front pa
   assert.equal(await spent(), '0.05')
   assert.equal((await (await fetchPaid(`${url}/forecast?days=7`)).json()).days, 7)
   assert.equal((await (await fetchPaid(`${url}/forecast?days=8`)).json()).days, 1)
-  assert.equal(await spent(), '0.35')
+  assert.equal((await (await fetchPaid(`${url}/forecast?days=constructor`)).json()).days, 1)
+  assert.equal(await spent(), '0.40')
 })

@@ -17,11 +17,11 @@ app.get('/weather', requirePayment({ ...merchant, price: '0.05' }), (request, re
 })
 
 // A price can depend on the request. It is a string because amounts are compared as text.
-const prices = { 1: '0.05', 3: '0.12', 7: '0.25' }
-const byDays = ({ query }) => prices[query.days] ?? prices[1]
+const prices = new Map(Object.entries({ 1: '0.05', 3: '0.12', 7: '0.25' }))
+const byDays = ({ query }) => prices.get(query.days) ?? '0.05'
 
 app.get('/forecast', requirePayment({ ...merchant, price: byDays }), (request, response) => {
-  response.json({ days: request.query.days in prices ? Number(request.query.days) : 1, sky: 'rain, later' })
+  response.json({ days: prices.has(request.query.days) ? Number(request.query.days) : 1, sky: 'rain, later' })
 })
 
 app.get('/', (request, response) => {
