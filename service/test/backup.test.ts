@@ -269,7 +269,7 @@ const refusals: readonly Refusal[] = [
   },
 ]
 
-test('A restore in place of a lost ledger is not changed by the log that is left of that one', async (context) => {
+test('The log that is left of a lost ledger does not change the ledger restored in its place', async (context) => {
   const { folder, service, client } = await startWithPurchases(context)
   const [early, late] = await issueProofs(client, await makePurchase(client), 2)
   assert.equal(labelOf(await client.verify(early as Proof)), '200 ok')

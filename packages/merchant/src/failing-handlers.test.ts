@@ -49,7 +49,7 @@ test('What a handler still sends after it has failed does not leave, because it 
 })
 
 for (const capture of ['before', 'after', 'metered'] as const) {
-  test(`The headers of a response that a handler never sent are not those of its failure (capture ${capture})`, async (context) => {
+  test(`A failing handler’s unsent headers are not part of the error response (capture ${capture})`, async (context) => {
     const adapter = {
       name: 'node:http',
       open: (options: Parameters<typeof forNode>[0]) => {

@@ -17,8 +17,8 @@ interface RequestHead {
 }
 
 /**
- * Waits until a response with a payment is the next one of its connection. Before, nothing of it can be sent, and Node 22
- * does not tell it that the connection has closed; then this never ends.
+ * Waits until a response with a payment is the next one of its connection. Until then nothing of it can be sent, and on
+ * Node 22 it does not learn that the connection has closed; then this never resolves.
  */
 export async function turnOf(request: RequestHead, response: ServerResponse): Promise<void> {
   // Responses without a connection, as of test tools and some WebSocket plugins, wait for nothing.

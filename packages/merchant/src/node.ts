@@ -41,7 +41,7 @@ export function requirePayment(
       const isSettled =
         decision.outcome === 'authorized' && decision.capture === 'metered' && isClosed(response)
       if (decision.outcome === 'authorized' && !isSettled) await decision.void()
-      // The length of what is not sent, or for how long it may be cached.
+      // They may describe what was not sent: its length, or for how long it may be cached.
       if (!response.headersSent) resetHeaders(response, earlier)
       throw error
     }

@@ -170,7 +170,7 @@ test("A page for an agent's key contains only its own records, and Link does not
   }
 })
 
-test('A page of few matches is searched among six transactions for each of its items', async (t) => {
+test('A page with few matches looks at six transactions for each item that it may hold', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service)
   for (let index = 0; index < 150; index++) await evaluate(service, purchase)

@@ -5,7 +5,7 @@ import { MessageChannel } from 'node:worker_threads'
 
 import { withinTimeLimit } from './time-limit.ts'
 
-test('An answer of another thread that has arrived while this one was busy is in time', async (context) => {
+test('An answer that arrived from another thread while this one was busy is in time', async (context) => {
   const { port1, port2 } = new MessageChannel()
   context.after(() => port1.close())
   const answer = once(port1, 'message')

@@ -65,7 +65,7 @@ async function* csvLines<Column extends string>({
   do {
     const page: Page = { limit: exportedAtOnce, olderThan }
     const { lines, next } = await takeTurn(async () => {
-      // In its turn, for which it may have waited long.
+      // Checked in its turn, for which it may have waited long.
       if (!(await isStillLetIn())) throw new Error('the reader of the export is no longer authenticated')
       const read = await readPage(page)
       const text = read.items.map((item) => csvLine(columns.map((column) => textOf(item[column])))).join('')

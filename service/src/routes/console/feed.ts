@@ -79,7 +79,7 @@ export function serveConsoleFeed(serve: Serve, { store, now }: Pick<RouteContext
     let letInAtMs = -Infinity
     const goOn = async () => {
       if (stream.isOver) return
-      // In its turn, for which it may have waited long.
+      // Checked in its turn, for which it may have waited long.
       if (performance.now() - letInAtMs >= feedRecheckMs) {
         if (!(await reader.isStillLetIn())) return stream.end('signed_out')
         letInAtMs = performance.now()

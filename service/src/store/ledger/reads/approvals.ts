@@ -32,7 +32,7 @@ export function prepareApprovalReads(db: Reader) {
     },
 
     async listPaidDomains(mandate) {
-      // First what is not added up yet: what is added up between the two reads is then in both.
+      // First what has not been added up yet, so that what is added up between the two reads is in both.
       const waiting = await findRows(db, activityParts, ofAccount(mandate.accountId))
       const kept = await findRows(db, paidSellers, sql`${ofMandate(mandate)} limit ${sql.lit(maxDomains)}`)
       const parts: readonly ActivityPart[] = waiting.flatMap((row) => row.parts)

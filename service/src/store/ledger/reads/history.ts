@@ -100,7 +100,7 @@ export function prepareHistory(db: LedgerReader) {
           order by nonce limit ${sql.lit(rowsAtOnce)}) p order by nonce desc limit 1`.execute(db)
       const [lookedAtLast] = rows
       if (!lookedAtLast) return { payments: found, endMs: Infinity }
-      // Up to that one, and not just as many: others may have been committed before it in the meantime.
+      // Up to that one, not a number of them: others may have been committed before it in the meantime.
       const isLookedAt = sql`nonce <= ${id('nonce', idFrom('nonce', lookedAtLast.nonce))}`
       const page = await rowsOf(
         db,
