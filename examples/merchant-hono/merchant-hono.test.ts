@@ -25,5 +25,7 @@ test('The Hono example sells what its table lists, streams an archive, and serve
   const lines = (await archive.text()).trimEnd().split('\n')
   assert.deepEqual([lines.length, lines[0], lines[365]], [366, '2024-01-01,clear', '2024-12-31,clear'])
   assert.notEqual(archive.headers.get('x-payment-receipt'), null)
+  for (const path of ['abc', '0050', '2024.5'])
+    assert.equal((await fetchPaid(`${url}/archive/${path}`)).status, 404)
   assert.equal(await spent(), '2.05')
 })

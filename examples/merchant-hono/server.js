@@ -9,6 +9,11 @@ const app = new Hono()
 // A key with the role `merchant`: it can collect payments and nothing else.
 const client = new Purser({ apiKey: process.env.PURSER_MERCHANT_KEY, baseUrl: process.env.PURSER_URL })
 
+// Checked before the payment, so that nobody pays for a year that does not exist.
+app.use('/archive/:year', (context, next) =>
+  /^[12]\d{3}$/.test(context.req.param('year')) ? next() : context.notFound(),
+)
+
 // The price of each path. Paths that are not listed are free.
 app.use(
   requirePayment({
