@@ -6,6 +6,7 @@ import type { ClientBase } from 'pg'
 import { readDistribution, readShards, refuseWorker } from '../store/ledger/postgres/distribution.ts'
 import { openPool, withClient } from '../store/ledger/postgres/connection.ts'
 import {
+  nameBesideLedger,
   readUnfinished,
   refuseForeignTables,
   restoreMark,
@@ -50,7 +51,8 @@ export async function restoreDump(
       throw new StoreOpenError(isMarked ? 'restore_copied' : 'restore_not_empty', { place })
     if (!isMarked) {
       await refuseForeignTables(client, place)
-      await client.query(`create table ${restoreMark} ()`)
+      // The archive has its tables there.
+      await client.query(`create table public.${restoreMark} ()`)
     }
     const { rows } = await client.query<{ name: string }>('select current_database() as name')
     return rows[0]?.name ?? ''
@@ -86,9 +88,10 @@ export async function adoptRecovered(url: string): Promise<RestoredDump> {
     await migrate(client, place)
     if ((await readUnfinished(client)) === 'restore') return
     await client.query('begin')
-    await client.query(`create table ${restoreMark} (restored boolean)`)
+    const mark = await nameBesideLedger(client, restoreMark)
+    await client.query(`create table ${mark} (restored boolean)`)
     // Services may use any machine of a distributed database, so each of them must have the mark.
-    if (isDistributed) await client.query('select create_reference_table($1)', [restoreMark])
+    if (isDistributed) await client.query('select create_reference_table($1)', [mark])
     await client.query('commit')
   })
   return forgetWhatWasOpen(url)

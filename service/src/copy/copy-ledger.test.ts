@@ -167,6 +167,22 @@ test('A copy is not continued from a changed or different source', async (contex
   await refused(copy({ from, to }), /unfinished copy of another ledger, or the source has changed since/)
 })
 
+test('No service starts on an incomplete copy, whatever schemas it looks in before that of the ledger', async (context) => {
+  const to = await databaseOn(server, context)
+  const store = await openPostgresLedgerStore({ url: to, nextId: createIdsOfTimes() })
+  await store.close()
+  // Now its role has a schema of its own, where its tables are made; that of the services has none.
+  await query(to, 'create schema authorization current_user')
+  await interrupt({ to })
+  const url = `${to}?options=${encodeURIComponent('-c search_path=public')}`
+  await assert.rejects(openPostgresLedgerStore({ url, nextId: createIdsOfTimes() }), {
+    name: 'StoreOpenError',
+    message: /contains an unfinished copy/,
+  })
+  assert.ok((await copy({ to })).isProven)
+  assert.deepEqual(await readCopy(url), whole)
+})
+
 test('Two copies to one database never mix', async (context) => {
   const to = await databaseOn(server, context)
   const from = join(folder, 'same.db')

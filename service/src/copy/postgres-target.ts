@@ -13,7 +13,7 @@ import { sqlName, type Column, type Table } from '../store/ledger/table.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import type { LedgerFault } from '../store/store.ts'
 import { copiedTables, type Row, type TableTotals } from './copied-tables.ts'
-import { copyMark, hasUnfinishedCopy } from '../store/ledger/postgres/refused-databases.ts'
+import { copyMark, hasUnfinishedCopy, nameBesideLedger } from '../store/ledger/postgres/refused-databases.ts'
 
 /** The database that a ledger is copied to, claimed exclusively. */
 export interface PostgresTarget {
@@ -73,8 +73,9 @@ async function claimEmpty(client: ClientBase, source: string): Promise<boolean> 
   const tables = [...copiedTables.map(({ name }) => name), 'service_secrets']
   try {
     await client.query('begin')
-    await client.query(`create table ${copyMark} (source text not null)`)
-    await client.query(`insert into ${copyMark} (source) values ($1)`, [source])
+    const mark = await nameBesideLedger(client, copyMark)
+    await client.query(`create table ${mark} (source text not null)`)
+    await client.query(`insert into ${mark} (source) values ($1)`, [source])
     const filled = tables.map((table) => `exists (select from ${table})`).join(' or ')
     const { rows } = await client.query<{ is_filled: boolean }>(`select ${filled} as is_filled`)
     const isFilled = rows[0]?.is_filled === true

@@ -8,6 +8,19 @@ export const copyMark = 'purser_copy'
 /** This table exists in a database while a backup is restored to it. */
 export const restoreMark = 'purser_restore'
 
+/**
+ * The name for a mark, in the schema of the ledger: so whoever finds the ledger finds the mark, while the first schema of a
+ * `search_path` depends on the role.
+ */
+export async function nameBesideLedger(client: ClientBase, mark: string): Promise<string> {
+  const { rows } = await client.query<{ name: string }>(
+    `select format('%s.%I', relnamespace::regnamespace, $1::text) as name
+     from pg_class where oid = to_regclass('purser_schema')`,
+    [mark],
+  )
+  return rows[0]?.name ?? mark
+}
+
 /** Whether a database is the target of an unfinished copy. */
 export function hasUnfinishedCopy(client: ClientBase): Promise<boolean> {
   return hasTable(client, copyMark)
