@@ -80,6 +80,7 @@ for (const server of postgresServers) {
 }
 
 const killedCopy = join(import.meta.dirname, '../../testing/ledgers/killed-copy.ts')
+const oldClaim = join(import.meta.dirname, '../../testing/ledgers/old-claim.ts')
 const server = postgresServers[0] ?? assert.fail('no PostgreSQL server')
 
 test('The proof secret is copied with the ledger', async (context) => {
@@ -200,6 +201,21 @@ test('Two copies to one database never mix', async (context) => {
   })
   await second
   assert.ok(second && report.isProven)
+})
+
+test('A short transaction_timeout of the database does not end the claim of a copy', async (context) => {
+  const to = await databaseOn(server, context)
+  await openPostgresLedgerStore({ url: to, nextId: createIdsOfTimes() }).then((store) => store.close())
+  await query(to, `alter database ${new URL(to).pathname.slice(1)} set transaction_timeout = '2s'`)
+  let hasWaited = false
+  const report = await copy({
+    to,
+    onProgress: () => {
+      if (!hasWaited) spawnSync(process.execPath, [oldClaim, to], { stdio: 'inherit' })
+      hasWaited = true
+    },
+  })
+  assert.ok(report.isProven)
 })
 
 const damages: readonly (readonly [what: string, statement: string, table: string])[] = [

@@ -5,7 +5,7 @@ import type { ClientBase } from 'pg'
 import { codeOf } from '../store/error-code.ts'
 import { openPool, withClient } from '../store/ledger/postgres/connection.ts'
 import { migrate } from '../store/ledger/postgres/migrate.ts'
-import { readerOn, uuidOf } from '../store/ledger/postgres/postgres-reader.ts'
+import { noTimeLimits, readerOn, uuidOf } from '../store/ledger/postgres/postgres-reader.ts'
 import { writeStatements } from '../store/ledger/postgres/statements.ts'
 import { decoderOf } from '../store/ledger/reads/rows.ts'
 import { findLedgerFaults } from '../store/ledger/reads/faults.ts'
@@ -112,7 +112,7 @@ async function totalsOf(client: ClientBase): Promise<TableTotals[]> {
 
 async function lockClaim(client: ClientBase, place: string, source: string): Promise<void> {
   await client.query('begin')
-  await client.query('set local idle_in_transaction_session_timeout = 0')
+  await client.query(noTimeLimits)
   const { rows } = await client
     .query<{ source: string }>(`select source from ${copyMark} for update nowait`)
     .catch((error: unknown) => {
