@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -36,6 +45,22 @@ test('A restore removes what an interrupted one has left', async (context) => {
     readdirSync(folder).filter((name) => name.includes('.restoring')),
     ['purser.db.mine.restoring'],
   )
+})
+
+test('A restore onto a dangling link is refused, and changes nothing', async (context) => {
+  const { folder, path, backup, signal } = await backUp(context)
+  const link = join(folder, 'link.db')
+  symlinkSync('missing.db', link)
+  const before = readdirSync(folder)
+  await assert.rejects(restoreFile({ backup, path: link, nowMs: 0, signal }), {
+    name: 'StoreOpenError',
+    code: 'dangling_link',
+  })
+  assert.deepEqual(readdirSync(folder), before)
+  // Once its file is there, the link leads to the restored ledger.
+  renameSync(path, join(folder, 'missing.db'))
+  await restoreFile({ backup, path: link, nowMs: 0, signal })
+  assert.equal(readlinkSync(link), 'missing.db')
 })
 
 test('A backup is no ledger: whatever would use it as one says to restore it', async (context) => {

@@ -8,7 +8,7 @@ import { findRevived, type Revived } from '../backup/revived.ts'
 import { copySqliteFile, removeSqliteFile } from '../backup/copy-file.ts'
 import { absorbLog, forgetOpen } from '../backup/forget-open.ts'
 import { isBackup } from '../store/ledger/sqlite/file-header.ts'
-import { createFolder, lockFile } from '../store/ledger/sqlite/open.ts'
+import { createFolder, lockFile, refuseDanglingLink } from '../store/ledger/sqlite/open.ts'
 import { neededVersion, readSqliteVersion } from '../store/ledger/sqlite/schema-version.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import { sumUpSqlite, type LedgerSums } from '../backup/sum-up.ts'
@@ -48,6 +48,7 @@ export async function restoreFile({
 }: RestoreFileOptions): Promise<RestoredFile> {
   refuseUnfitBackup(backup)
   createFolder(dirname(path))
+  if (!existsSync(path)) refuseDanglingLink(path)
   const place = existsSync(path) ? realpathSync(path) : path
   const lock = lockFile(place, path)
   const draft = `${place}.${randomBytes(4).toString('hex')}.restoring`

@@ -81,8 +81,13 @@ export function placeOf(path: string): string {
     if (isMountedFile(place)) throw new StoreOpenError('mounted_file', { place: path })
     return place
   }
-  const link = lstatSync(path, { throwIfNoEntry: false })
-  if (!link) return path
+  refuseDanglingLink(path)
+  return path
+}
+
+/** Throws a `StoreOpenError` if a path without a file is a link: its file would be created beside the link. */
+export function refuseDanglingLink(path: string): void {
+  if (!lstatSync(path, { throwIfNoEntry: false })) return
   throw new StoreOpenError('dangling_link', { place: path, target: readlinkSync(path) })
 }
 
