@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import {
+  copyFileSync,
   existsSync,
   mkdtempSync,
   readdirSync,
@@ -17,6 +18,8 @@ import { testCommand } from '../../../packages/cli/testing/command.ts'
 import { copySqliteFile } from '../backup/copy-file.ts'
 import { restoreFile } from './restore-file.ts'
 import { createIdsOfTimes } from '../ids.ts'
+import { openSqliteFile } from '../store/ledger/sqlite/open.ts'
+import { StoreLedger } from '../../testing/store-ledger.ts'
 import { openSqliteLedgerStore } from '../store/ledger/sqlite/sqlite-ledger-store.ts'
 
 test('Two restores within one second both keep the replaced ledger', async (context) => {
@@ -34,6 +37,20 @@ test('A ledger that is restored from itself says nothing about what was revoked 
   const { path, signal } = await backUp(context)
   const { revived } = await restoreFile({ backup: path, path, nowMs: 0, signal })
   assert.equal(revived, undefined)
+})
+
+test('A ledger that is restored from itself is whole without its log before that is renamed, in case the restore is killed then', async (context) => {
+  const { folder, path, signal } = await backUp(context)
+  const store = openSqliteLedgerStore({ path, nextId: createIdsOfTimes() })
+  await new StoreLedger({ store, close: () => store.close() }).tenant()
+  const left = join(folder, 'left.db')
+  for (const suffix of ['', '-wal']) copyFileSync(`${path}${suffix}`, `${left}${suffix}`)
+  await store.close()
+  const { keptPath = '' } = await restoreFile({ backup: left, path: left, nowMs: 0, signal })
+  assert.ok(!existsSync(`${keptPath}-wal`))
+  const kept = openSqliteFile(keptPath)
+  context.after(kept.close)
+  assert.equal(kept.database.prepare('select count(*) from accounts').pluck().get(), 1n)
 })
 
 test('A restore removes what an interrupted one has left', async (context) => {

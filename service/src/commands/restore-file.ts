@@ -61,9 +61,10 @@ export async function restoreFile({
     if (sums.faults.length > 0) {
       throw new StoreOpenError('backup_unsound', { place: backup, faults: sums.faults.length })
     }
-    // Compared with itself, a ledger would say that nothing was revoked. A log next to an empty file, or to a backup that was
-    // copied there, is that of a lost ledger.
-    const canCompare = sizeOf(place) > 0 && !isBackup(place) && realpathSync(backup) !== place
+    // A log next to an empty file, or to a backup that was copied there, is that of a lost ledger.
+    const isLedger = sizeOf(place) > 0 && !isBackup(place)
+    // Compared with itself, a ledger would say that nothing was revoked.
+    const canCompare = isLedger && absorb(place) && realpathSync(backup) !== place
     const revived = canCompare ? await compare(place, draft) : undefined
     renewProofSecret(path)
     const keptPath = keepAside(place, nowMs)
@@ -109,10 +110,19 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
 
+/** Copies the log into the file: if the restore is killed before the file is replaced, its log may already be renamed. */
+function absorb(place: string): boolean {
+  try {
+    absorbLog(place)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** What works again; undefined if the replaced ledger cannot be read. */
 async function compare(place: string, restored: string): Promise<Revived | undefined> {
   try {
-    absorbLog(place)
     return await findRevived({ kind: 'sqlite', path: place }, { kind: 'sqlite', path: restored })
   } catch {
     return undefined
