@@ -111,6 +111,8 @@ test('A proof that was charged after the backup is refused after the restore, by
   for (const one of revoked.slice(1)) await changeMandate(one, 'pause')
   const frozen = await createBudget(client)
   const disabled = await createAccount(client)
+  const seller = { name: 'Shop', domain: 'released.example', price_config: {} }
+  assert.equal((await client.send('POST', '/sellers', { body: seller })).status, 201)
 
   assert.equal((await purser(context, folder, 'backup', 'backup.db')).code, 0)
   assert.equal(labelOf(await client.verify(late)), '200 ok')
@@ -120,6 +122,7 @@ test('A proof that was charged after the backup is refused after the restore, by
   for (const one of revoked) await changeMandate(one, 'revoke')
   assert.equal((await client.send('POST', `/v1/budgets/${frozen}/freeze`)).status, 200)
   assert.equal((await client.send('PATCH', `/accounts/${disabled}/disable`)).status, 200)
+  assert.equal((await client.send('DELETE', `/sellers/domains/${seller.domain}`)).status, 200)
   const secretBefore = readFileSync(join(folder, 'data/purser.db.proof-secret'), 'utf8')
 
   const refused = await purser(context, folder, 'restore', 'backup.db')
@@ -145,6 +148,7 @@ test('A proof that was charged after the backup is refused after the restore, by
       ['paused_mandates', [paused.mandateId]],
       ['revoked_mandates', revoked.map(({ mandateId }) => mandateId)],
       ['budgets', [frozen]],
+      ['domains', [seller.domain]],
     ],
   )
   assert.notEqual(readFileSync(join(folder, 'data/purser.db.proof-secret'), 'utf8'), secretBefore)

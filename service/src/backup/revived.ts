@@ -6,19 +6,28 @@ import { readPostgresSnapshot } from '../store/ledger/postgres/postgres-reader.t
 import { from, idFrom, ids } from '../store/ledger/reads/rows.ts'
 import { readerOf } from '../store/ledger/sqlite/sqlite-reader.ts'
 import type { Table } from '../store/ledger/table.ts'
-import { accounts, agents, apiKeys, budgets, mandates } from '../store/ledger/tables.ts'
+import { accounts, agents, apiKeys, budgets, mandates, sellerDomains } from '../store/ledger/tables.ts'
 import { sql, type Reader, type Sql } from '../store/sql.ts'
 
 /** A record that works again in a restored ledger. */
 export interface RevivedRecord {
+  /** A domain has itself. */
   readonly id: string
   readonly accountId: string
-  /** Its label, name or purpose. */
+  /** Its label, name or purpose; the environment of a domain. */
   readonly name: string
 }
 
-const revivedKinds = ['accounts', 'keys', 'agents', 'paused_mandates', 'revoked_mandates', 'budgets'] as const
-export type RevivedKind = (typeof revivedKinds)[number]
+const stoppableKinds = [
+  'accounts',
+  'keys',
+  'agents',
+  'paused_mandates',
+  'revoked_mandates',
+  'budgets',
+] as const
+type StoppableKind = (typeof stoppableKinds)[number]
+export type RevivedKind = StoppableKind | 'domains'
 
 /** Records that work again in a restored ledger, and were stopped since its backup, by kind. */
 export type Revived = ReadonlyMap<RevivedKind, readonly RevivedRecord[]>
@@ -42,7 +51,7 @@ interface Stoppable {
 const account = sql`account_id`
 const isActive = sql`status = 'active'`
 const mandate = { kind: 'mandate', table: mandates, account, name: sql`purpose` } as const
-const stoppable: Readonly<Record<RevivedKind, Stoppable>> = {
+const stoppable: Readonly<Record<StoppableKind, Stoppable>> = {
   accounts: {
     kind: 'account',
     table: accounts,
@@ -63,7 +72,9 @@ export async function findRevived(before: ReadableLedger, restored: ReadableLedg
   return withLedger(before, (later) =>
     withLedger(restored, async (earlier) => {
       const revived = new Map<RevivedKind, RevivedRecord[]>()
-      for (const kind of revivedKinds) revived.set(kind, await findRevivedOf(stoppable[kind], later, earlier))
+      for (const kind of stoppableKinds)
+        revived.set(kind, await findRevivedOf(stoppable[kind], later, earlier))
+      revived.set('domains', await findReleased(later, earlier))
       return revived
     }),
   )
@@ -99,6 +110,35 @@ async function findRevivedOf(of: Stoppable, later: Reader, earlier: Reader): Pro
     found.push(...(await findActive(of, earlier, sql`id in (${ids(of.kind, some)})`)))
   }
   return found
+}
+
+/** Domains that were released, whether or not another account has them now: their sellers collect again. */
+async function findReleased(later: Reader, earlier: Reader): Promise<RevivedRecord[]> {
+  const found: RevivedRecord[] = []
+  const limit = sql`order by environment, domain limit ${sql.lit(maxIds)}`
+  let page = await readDomains(earlier, limit)
+  while (page.length > 0) {
+    const names = sql.join([...new Set(page.map(({ id: domain }) => domain))])
+    const kept = new Set((await readDomains(later, sql`where domain in (${names})`)).map(textOf))
+    found.push(...page.filter((registered) => !kept.has(textOf(registered))))
+    const last = page.at(-1)!
+    page = await readDomains(earlier, sql`where (environment, domain) > (${last.name}, ${last.id}) ${limit}`)
+  }
+  return found
+}
+
+function textOf({ id, accountId, name }: RevivedRecord): string {
+  return `${name} ${id} ${accountId}`
+}
+
+async function readDomains(db: Reader, which: Sql): Promise<RevivedRecord[]> {
+  const { rows } = await sql<{ environment: string; domain: string; account_id: unknown }>`
+    select environment, domain, account_id from ${from(sellerDomains)} ${which}`.execute(db)
+  return rows.map(({ environment, domain, account_id: accountId }) => ({
+    id: domain,
+    accountId: idFrom('account', accountId),
+    name: environment,
+  }))
 }
 
 async function findActive(

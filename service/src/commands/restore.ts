@@ -188,7 +188,7 @@ function inWords({
 
 function describeRevived(revived: Revived): string[] {
   if ([...revived.values()].every(({ length }) => length === 0)) {
-    return ['Nothing that was revoked, stopped, frozen or disabled since the backup works again.']
+    return ['Nothing that was revoked, stopped, frozen, disabled or released since the backup works again.']
   }
   const needsOwner = [...revived].some(([kind, { length }]) => length > 0 && !ofOperators.includes(kind))
   return [
@@ -198,7 +198,7 @@ function describeRevived(revived: Revived): string[] {
   ]
 }
 
-/** The command that stops a record again, which can be pasted. Only accounts and keys can be stopped by an operator. */
+/** The command that stops a record again, which can be pasted. An operator can stop only those of `ofOperators`. */
 const stopCommands: Readonly<Record<RevivedKind, (record: RevivedRecord) => string>> = {
   accounts: ({ id }) => `accounts disable ${id}`,
   keys: ({ id, accountId }) => `keys revoke ${id} --account ${accountId}`,
@@ -206,9 +206,10 @@ const stopCommands: Readonly<Record<RevivedKind, (record: RevivedRecord) => stri
   paused_mandates: ({ id }) => `mandates pause ${id}`,
   revoked_mandates: ({ id }) => `mandates revoke ${id}`,
   budgets: ({ id }) => `budgets freeze ${id}`,
+  domains: ({ id }) => `sellers release ${id}`,
 }
 
-const ofOperators: readonly RevivedKind[] = ['accounts', 'keys']
+const ofOperators: readonly RevivedKind[] = ['accounts', 'keys', 'domains']
 
 const howToActAsOwner =
   'Agents, mandates and budgets need a key of an owner of their account; an operator can issue one with purser keys create --role owner --account acct_…, and --environment production for those of production.'
