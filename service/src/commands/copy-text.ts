@@ -59,7 +59,7 @@ export function whatNext(
 ): string {
   return [
     '',
-    `${wasFinished ? '' : 'Copied. '}Start the service with PURSER_DATABASE=${place} (and its password), and move`,
+    `${wasFinished ? '' : 'Copied. '}Start the service with PURSER_DATABASE=${inShell(place)} (and its password and options), and move`,
     `${from.path} away: a service started on it would spend the same budgets again.`,
     hasProofSecret
       ? 'The proof secret was copied too: open proofs can be verified there.'
@@ -67,6 +67,11 @@ export function whatNext(
         ? 'It has another proof secret than the file, so proofs that are open in the file cannot be verified there.'
         : 'There is no proof secret beside the file: set the same PURSER_PROOF_SECRET for the new service.',
   ].join('\n')
+}
+
+/** An address as a word of a shell: one with a socket has an `&`. */
+function inShell(address: string): string {
+  return /^[\w.:/@%-]+$/.test(address) ? address : `'${address.replaceAll("'", String.raw`'\''`)}'`
 }
 
 function count(value: bigint): string {
