@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+
+import { Client } from 'pg'
 
 import { testCommand } from '../../packages/cli/testing/command.ts'
 import { createIdsOfTimes } from '../src/ids.ts'
 import { openPostgresLedgerStore } from '../src/store/ledger/postgres/postgres-ledger-store.ts'
 import { findProgram } from '../src/backup/programs.ts'
-import { postgresServers } from '../testing/postgres.ts'
+import { postgres18, postgresServers } from '../testing/postgres.ts'
 import { execute } from '../testing/postgres-databases.ts'
 import { StoreLedger } from '../testing/store-ledger.ts'
 
@@ -47,6 +50,32 @@ test(
     }
   },
 )
+
+test('A service that starts just before a recovered ledger is marked stops the restore, and the mark is removed again', async (context) => {
+  const { url, drop } = await postgres18.createEmptyDatabase()
+  const { purserWith } = testCommand(context)
+  const purser = (...words: string[]) => purserWith({ environment: { PURSER_DATABASE: url } }, ...words)
+  assert.equal((await purser('migrate', 'up')).code, 0)
+  const blocker = new Client({ connectionString: url })
+  await blocker.connect()
+  context.after(async () => {
+    await blocker.end()
+    await drop()
+  })
+  await blocker.query('begin; create table purser_restore ()')
+  const restoring = purser('restore', '--recovered')
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  while ((await execute(url, waiting)).length === 0) await setImmediate()
+  const store = await openPostgresLedgerStore({ url, nextId })
+  await store.checkReady()
+  await blocker.query('rollback')
+  const { code, errors } = await restoring
+  await store.close()
+  assert.equal(code, 1)
+  assert.match(errors, /A Purser service is using .*; stop every service first/)
+  assert.deepEqual(await execute(url, `select to_regclass('purser_restore') as found`), [{ found: null }])
+  assert.deepEqual(await execute(url, 'select from service_secrets'), [])
+})
 
 function whyNoDump(): string | undefined {
   try {

@@ -93,6 +93,11 @@ export async function adoptRecovered(url: string): Promise<RestoredDump> {
     // Services may use any machine of a distributed database, so each of them must have the mark.
     if (isDistributed) await client.query('select create_reference_table($1)', [mark])
     await client.query('commit')
+    // One may have started before it could see the mark.
+    await refuseRunningService(client, place, isDistributed).catch(async (error: unknown) => {
+      await client.query(`drop table ${mark}`)
+      throw error
+    })
   })
   return forgetWhatWasOpen(url)
 }
