@@ -184,6 +184,20 @@ test('No service starts on an incomplete copy, whatever schemas it looks in befo
   assert.deepEqual(await readCopy(url), whole)
 })
 
+test('A service that had started on the empty database is not ready while a ledger is copied there', async (context) => {
+  const to = await databaseOn(server, context)
+  const store = await openPostgresLedgerStore({ url: to, nextId: createIdsOfTimes() })
+  try {
+    await store.checkReady()
+    await interrupt({ to })
+    await assert.rejects(store.checkReady(), /the database contains an unfinished copy/)
+    assert.ok((await copy({ to })).isProven)
+    await store.checkReady()
+  } finally {
+    await store.close()
+  }
+})
+
 test('Two copies to one database never mix', async (context) => {
   const to = await databaseOn(server, context)
   const from = join(folder, 'same.db')

@@ -4,7 +4,7 @@ import type { Caller } from '../../../domain/records.ts'
 import { CommitHealth } from '../../commit-health.ts'
 import { CommitTimes, maxWaiting } from '../../commit-times.ts'
 import { codeOf } from '../../error-code.ts'
-import { refuseUnfinishedCopy } from './refused-databases.ts'
+import { copyMark, refuseUnfinishedCopy } from './refused-databases.ts'
 import { consoleQueryMs } from '../../console/store.ts'
 import { askOnce } from './round-trip.ts'
 import { BatchedReads } from './batched-reads.ts'
@@ -198,11 +198,18 @@ function createStore(
     ...reads,
     checkReady: () =>
       read(async () => {
-        const { rows } = await reading.query<{ version: number; is_read_only: string }>(
-          `select version, current_setting('transaction_read_only') as is_read_only from purser_schema`,
+        const { rows } = await reading.query<{ version: number; is_read_only: string; is_copied: boolean }>(
+          `select version, current_setting('transaction_read_only') as is_read_only,
+             to_regclass('${copyMark}') is not null as is_copied from purser_schema`,
         )
         if (rows[0]?.is_read_only === 'on') {
           throw new StoreUnavailableError('the database is read-only, like a standby', {
+            retryAfterSeconds: 5,
+          })
+        }
+        // The copy began after the start of this service.
+        if (rows[0]?.is_copied) {
+          throw new StoreUnavailableError('the database contains an unfinished copy', {
             retryAfterSeconds: 5,
           })
         }
