@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 
@@ -48,6 +49,23 @@ test(
         /contains an unfinished restore/,
       )
     }
+  },
+)
+
+test(
+  'A backup of an unfinished restore, which could not be restored, is refused',
+  { skip: missing },
+  async (context) => {
+    const { url, drop } = await postgres15!.createEmptyDatabase()
+    context.after(drop)
+    const { folder, purserWith } = testCommand(context)
+    const purser = (...words: string[]) => purserWith({ environment: { PURSER_DATABASE: url } }, ...words)
+    assert.equal((await purser('migrate', 'up')).code, 0)
+    await execute(url, 'create table purser_restore ()')
+    const { code, output, errors } = await purser('backup', 'purser.dump')
+    assert.deepEqual([code, output], [1, ''])
+    assert.match(errors, /contains an unfinished restore; run the same purser restore again/)
+    assert.deepEqual(readdirSync(folder), [])
   },
 )
 

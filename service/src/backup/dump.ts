@@ -4,6 +4,7 @@ import type { ClientBase } from 'pg'
 
 import { StoreOpenError } from '../store/open-error.ts'
 import { withClient } from '../store/ledger/postgres/connection.ts'
+import { refuseUnfinishedCopy } from '../store/ledger/postgres/refused-databases.ts'
 import { progressMs } from './copy-file.ts'
 import { createPrivateFile } from './private-file.ts'
 import { findProgram, runProgram, type RunOptions } from './programs.ts'
@@ -26,7 +27,10 @@ export async function dumpPostgres(
   { path, environment, signal, onProgress }: DumpOptions,
 ): Promise<LedgerSums> {
   const program = findProgram('pg_dump', await readServerMajor(url))
-  await withClient(url, refuseOtherSchema)
+  await withClient(url, async (client, place) => {
+    await refuseOtherSchema(client, place)
+    await refuseUnfinishedCopy(client, place)
+  })
   createPrivateFile(path)
   const progress = setInterval(() => onProgress(statSync(path).size), progressMs)
   try {
