@@ -4,6 +4,7 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test, type TestContext } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 
 import Database from 'better-sqlite3'
 import { Client } from 'pg'
@@ -215,6 +216,20 @@ test('Two copies to one database never mix', async (context) => {
   })
   await second
   assert.ok(second && report.isProven)
+})
+
+test('A copy that begins while another one is finished is refused like one that runs', async (context) => {
+  const to = await databaseOn(server, context)
+  await interrupt({ to })
+  const finishing = new Client({ connectionString: to })
+  await finishing.connect()
+  await finishing.query('begin; drop table purser_copy')
+  const second = refused(copy({ to }), /^Another copy to .* is running; let it finish/)
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  while ((await query(to, waiting)).length === 0) await setImmediate()
+  await finishing.query('commit')
+  await finishing.end()
+  await second
 })
 
 test('A short transaction_timeout of the database does not end the claim of a copy', async (context) => {

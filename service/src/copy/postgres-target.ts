@@ -116,7 +116,8 @@ async function lockClaim(client: ClientBase, place: string, source: string): Pro
   const { rows } = await client
     .query<{ source: string }>(`select source from ${copyMark} for update nowait`)
     .catch((error: unknown) => {
-      if (codeOf(error) !== '55P03') throw error
+      // It is locked, or another copy has just finished and dropped it.
+      if (codeOf(error) !== '55P03' && codeOf(error) !== '42P01') throw error
       throw new StoreOpenError('copy_running', { place })
     })
   if (rows[0]?.source !== source) throw new StoreOpenError('copy_of_another', { place })
