@@ -4,6 +4,7 @@ import { checkAuthorizations } from './checks/authorizations.ts'
 import { checkBudgets } from './checks/budgets.ts'
 import { checkCharges } from './checks/charges.ts'
 import { checkHolds } from './checks/holds.ts'
+import { checkOrders } from './checks/orders.ts'
 import { checkRecords } from './checks/records.ts'
 import { checkStops } from './checks/stops.ts'
 import type { Complaint } from './complaint.ts'
@@ -14,6 +15,7 @@ const checks = [
   checkCharges,
   checkAuthorizations,
   checkHolds,
+  checkOrders,
   checkBudgets,
   checkApprovals,
   checkStops,

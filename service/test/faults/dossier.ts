@@ -42,6 +42,8 @@ export class Dossier {
   readonly #refundsUnder: ReadonlyMap<string, TransactionContent[]>
   readonly #refundCallsOf: ReadonlyMap<string, CallOf<'refund'>[]>
   readonly #grantsOf: ReadonlyMap<string, CallOf<'ask-proof'>[]>
+  /** By mandate and order. */
+  readonly #asksOf: ReadonlyMap<string, CallOf<'ask-proof'>[]>
   readonly #authorizedActsOf: ReadonlyMap<string, AuthorizedCall[]>
   readonly #verificationsOf: ReadonlyMap<string, CallOf<'verify'>[]>
   readonly #movesOf: ReadonlyMap<string, CallOf<MandateMove['act']>[]>
@@ -79,6 +81,10 @@ export class Dossier {
         nonce,
         same.reduce((a, b) => (b.endedMs < a.endedMs ? b : a)),
       ]),
+    )
+    this.#asksOf = Map.groupBy(
+      callsOf(calls, 'ask-proof').filter(({ request }) => request.orderId !== undefined),
+      ({ request }) => `${request.mandateId} ${request.orderId}`,
     )
     this.#authorizedActsOf = Map.groupBy(
       callsOf(calls, 'authorize', 'capture-authorized', 'void-authorized'),
@@ -236,12 +242,21 @@ export class Dossier {
     return sinceMs
   }
 
-  /** The first moment at which the hold may have expired: a late verification ends it early. */
-  expiresFromMs({ nonce, issuedAtMs, expiresAtMs }: HoldContent): number {
+  /** The first moment at which the hold may have expired: a late verification, or request for its order, ends it early. */
+  expiresFromMs({ nonce, issuedAtMs, expiresAtMs, ...order }: HoldContent): number {
     const closedFromMs = issuedAtMs + validityWindowMs - this.skewMs
-    const attempts: readonly Call[] = [...this.verificationsOf(nonce), ...this.actsOf(nonce, 'authorize')]
+    const attempts: readonly Call[] = [
+      ...this.verificationsOf(nonce),
+      ...this.actsOf(nonce, 'authorize'),
+      ...this.asksOf(order),
+    ]
     const late = attempts.filter((call) => latestMs(call) > closedFromMs)
     return Math.min(expiresAtMs - this.skewMs, ...late.map(({ beganMs }) => Math.max(beganMs, closedFromMs)))
+  }
+
+  /** The requests for proofs of the order, if it is one. */
+  asksOf({ mandateId, orderId }: Pick<HoldContent, 'mandateId' | 'orderId'>): readonly CallOf<'ask-proof'>[] {
+    return orderId === null ? [] : (this.#asksOf.get(`${mandateId} ${orderId}`) ?? [])
   }
 
   /** The time from which the proof's hold certainly existed; undefined if no answer shows it. */

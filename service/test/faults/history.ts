@@ -65,6 +65,7 @@ interface Payment {
 export interface ProofRequest extends Payment {
   readonly act: 'ask-proof'
   readonly orderId?: string
+  readonly idempotencyKey?: string
   /** The approval that a person has given. */
   readonly approvalId?: string
 }
@@ -129,7 +130,7 @@ export const captureSeconds = 60
 export type Answer =
   | { readonly is: 'created'; readonly id: string }
   | { readonly is: 'done' }
-  | { readonly is: 'granted'; readonly nonce: string }
+  | { readonly is: 'granted'; readonly nonce: string; readonly isReplay?: boolean }
   | {
       readonly is: 'denied'
       readonly code: DenialCode
@@ -193,6 +194,8 @@ export interface LedgerContent {
   readonly holds: readonly HoldContent[]
   readonly approvals: readonly ApprovalContent[]
   readonly versions: readonly VersionContent[]
+  /** The stops of all mandates that are still in progress, where that is known. */
+  readonly runningStops?: readonly string[] | undefined
   readonly transactions: readonly TransactionContent[]
   readonly events: readonly EventContent[]
   /** The number of denied proofs of each mandate in the ledger; undefined if it does not record them. */

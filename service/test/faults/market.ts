@@ -1,3 +1,4 @@
+// Longer than 400 lines: every way in which clients trade is here, since they share their retries and their chances.
 import { validityWindowMs } from '../../src/domain/proof.ts'
 import type { SeededRandom } from '../../testing/seeded-random.ts'
 import { captureSeconds, type Answer, type Request } from './history.ts'
@@ -19,6 +20,8 @@ export interface Market {
    * Who may disable accounts and release domains; if undefined, nobody does, and nobody stops all mandates.
    */
   readonly operatorKeyId?: string | undefined
+  /** Whether agents also buy orders, and repeat their requests for proofs with idempotency keys. */
+  readonly hasOrders?: boolean
 }
 
 /** The domains of the owner's own merchant, and of the merchant in another account. */
@@ -65,6 +68,10 @@ async function buyUntilClosed(market: Market, shops: Shops): Promise<void> {
       amountMicro: BigInt(1_000_000 + random.below(1_000_000)),
       domain: random.pick([ownDomain, ownDomain, collectorDomain]),
     }
+    if (market.hasOrders && chance(market, 10)) {
+      await buyOrder(market, shops, { team, payment })
+      continue
+    }
     const asked = await send(team.keyId, { act: 'ask-proof', ...payment })
     if (asked.is === 'denied' && asked.approvalId !== undefined) {
       await buyWithApproval(market, shops, { team, payment, approvalId: asked.approvalId })
@@ -86,9 +93,31 @@ async function buyUntilClosed(market: Market, shops: Shops): Promise<void> {
   }
 }
 
-interface Waiting {
+interface Purchase {
   readonly team: Team
   readonly payment: Omit<Request & { readonly act: 'ask-proof' }, 'act'>
+}
+
+/** Several processes of an agent buy one order, and repeat their requests; sometimes once more when its proof expires. */
+async function buyOrder(market: Market, shops: Shops, { team, payment }: Purchase): Promise<void> {
+  const { random, sleep } = market
+  const orderId = `order ${random.below(1e9)}`
+  const buy = async (process?: string, moreMicro = 0n) => {
+    const order = { ...payment, amountMicro: payment.amountMicro + moreMicro, orderId }
+    const key = process === undefined ? {} : { idempotencyKey: `${process} ${orderId}` }
+    const request = { act: 'ask-proof', ...order, ...key } as const
+    const asked = await untilTold(market, team.keyId, request)
+    if (chance(market, 30)) await untilTold(market, team.keyId, request)
+    if (asked.is === 'granted') await collect(market, shops, { nonce: asked.nonce, domain: payment.domain })
+  }
+  const aroundTheEndMs = validityWindowMs - 30_000 + random.below(100_000)
+  if (chance(market, 30)) shops.late.push(sleep(aroundTheEndMs).then(() => buy('late')))
+  await Promise.all([buy('one'), buy(random.pick([undefined, 'one', 'other']))])
+  if (chance(market, 50)) await buy(random.pick([undefined, 'again']))
+  if (chance(market, 20)) await buy(random.pick([undefined, 'one']), 1n)
+}
+
+interface Waiting extends Purchase {
   readonly approvalId: string
 }
 
@@ -278,7 +307,7 @@ async function governAll(market: Market, operatorKeyId: string): Promise<void> {
   const { ownerKeyId, collectorKeyId, random, sleep } = market
   const [first, second] = [`stop ${random.below(1e9)}`, `stop ${random.below(1e9)}`]
   const owner = (request: Request) => untilTold(market, ownerKeyId, request)
-  switch (random.below(4)) {
+  switch (random.below(5)) {
     case 0:
       await owner({ act: 'stop-all', name: first })
       await sleep(random.below(3_000))
@@ -296,6 +325,13 @@ async function governAll(market: Market, operatorKeyId: string): Promise<void> {
       break
     }
     case 2:
+      // Nobody presses again if it was interrupted: another service must continue it.
+      await market.send(ownerKeyId, { act: 'stop-all', name: first })
+      await sleep(20_000 + random.below(60_000))
+      if (!market.isOpen()) return
+      await owner({ act: 'undo-stop', name: first })
+      break
+    case 3:
       await untilTold(market, operatorKeyId, { act: 'disable-collector' })
       await sleep(random.below(5_000))
       await untilTold(market, operatorKeyId, { act: 'enable-collector' })

@@ -16,8 +16,10 @@ import {
   evaluations,
   mandates,
   mandateVersions,
+  orders,
   paidSellers,
   payments,
+  proofRequests,
   sellerDomains,
 } from '../../src/store/ledger/tables.ts'
 import type { SimulationOptions } from './simulation.ts'
@@ -41,6 +43,12 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
     ),
   },
   {
+    bug: 'no service continues an interrupted stop',
+    ...inOperation('takeStop', {
+      decide: () => () => ({ outcome: false, changes: [] }),
+    }),
+  },
+  {
     bug: 'a capture does not check whether its mandate was stopped',
     ...inOperation(
       'capture',
@@ -53,6 +61,21 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       'issueProof',
       seeing(mandates, (row) => ({ ...row, heldMicro: 0n })),
     ),
+  },
+  {
+    bug: 'an order does not know its proof',
+    ...inOperation('issueProof', without(orders)),
+  },
+  {
+    bug: 'an order gets another proof although its first one can still be charged',
+    ...inOperation(
+      'issueProof',
+      seeing(payments, (row) => (row['status'] === 'open' ? { ...row, status: 'voided' } : row)),
+    ),
+  },
+  {
+    bug: 'a repeated request gets another proof',
+    ...inOperation('issueProof', without(proofRequests)),
   },
   {
     bug: 'a proof is granted to a revoked agent',
@@ -71,7 +94,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'an evaluation approves what does not fit the budget',
-    firstSeed: 30,
+    firstSeed: 1_440,
     ...inOperation(
       'evaluate',
       seeing(mandates, (row) => ({ ...row, spentMicro: 0n })),

@@ -121,6 +121,15 @@ export class SimulatedService {
     this.#rollup = this.#newRollup()
   }
 
+  /** Sometimes ends the process in the middle of what it does now. */
+  async #mayCrashSoon(): Promise<void> {
+    const { random, time, faultPercent } = this.#world
+    if (random.below(100) >= faultPercent) return
+    const life = this.#life
+    await time.sleep(random.below(100))
+    if (!life.isOver) this.crash()
+  }
+
   run<Call, Outcome>(
     operation: Operation<Call, Outcome>,
     call: Call,
@@ -232,16 +241,22 @@ export class SimulatedService {
           issuedAtMs: atMs,
           expiresAtMs: atMs + validityWindowMs + holdGraceMs,
           category,
-          metadata: { order: nonce },
+          orderId: request.orderId ?? null,
+          metadata: { order: request.orderId ?? nonce },
         } as const
         this.#world.madeAtMs.set(nonce, time.nowMs + clockOffsetMs)
         const requester = { actor: keyId, person: keyId }
-        const outcome = await issueProof(this, { hold, approvalId: request.approvalId, requester })
+        const { approvalId, idempotencyKey } = request
+        const requestKey = idempotencyKey === undefined ? undefined : { callerId: keyId, idempotencyKey }
+        const outcome = await issueProof(this, { hold, requestKey, approvalId, requester })
         if (outcome.decision === 'approved') return { is: 'granted', nonce }
+        if (outcome.decision === 'replayed') {
+          return { is: 'granted', nonce: outcome.hold.nonce, isReplay: true }
+        }
         if (outcome.decision === 'denied') {
           return { is: 'denied', code: outcome.code, approvalId: outcome.approval?.id }
         }
-        return { is: 'broken', text: outcome.decision }
+        return { is: 'conflict', detail: outcome.decision }
       }
       case 'evaluate': {
         const id = this.#ids.next('transaction')
@@ -394,6 +409,7 @@ export class SimulatedService {
       }
       case 'stop-all': {
         const stopId = this.#ids.ofStop(scope, request.name)
+        void this.#mayCrashSoon()
         const { failedIds } = await stopAll({ ...this.#ofAll(scope, keyId), stopId })
         return failedIds.length > 0 ? { is: 'unavailable' } : { is: 'done' }
       }

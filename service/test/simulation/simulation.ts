@@ -114,6 +114,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulatedHis
     ownerKeyId: owner.keyId,
     collectorKeyId: collector.keyId,
     operatorKeyId: operator.keyId,
+    hasOrders: true,
   }
   void crashNowAndThen(services, world, isOpen)
   void moveClocks(services, world)
@@ -151,6 +152,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulatedHis
       }),
       activity: readActivity((table) => database.rowsOf(table)),
       deniedNonces: [...world.deniedNonces],
+      runningStops: (database.rowsOf(runningStops) as unknown as RunningStop[]).map(({ stopId }) => stopId),
     },
   }
 }

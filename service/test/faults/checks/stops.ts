@@ -10,6 +10,9 @@ export function checkStops(dossier: Dossier, complain: Complain): void {
   checkKeys(dossier, complain)
   checkCollector(dossier, complain)
   checkStatuses(dossier, complain)
+  for (const stopId of dossier.content.runningStops ?? []) {
+    complain('record lost', stopId, 'the stop was interrupted, and no service has completed it')
+  }
 }
 
 /** Holds and charges by the ledger's own clock, answered or not. */
@@ -54,6 +57,8 @@ function checkApprovals(dossier: Dossier, complain: Complain): void {
   for (const call of dossier.callsOf('ask-proof', 'evaluate')) {
     const { mandateId, agentId } = call.request
     const { answer } = call
+    // A repeated request gets its first answer again.
+    if (answer.is === 'granted' && answer.isReplay) continue
     if (answer.is === 'granted' || answer.is === 'approved') {
       if (isStoppedAllAlong(dossier, mandateId, call)) {
         complain('success after stop', mandateId, `${call.request.act} was ${answer.is} while it was stopped`)
@@ -152,7 +157,12 @@ function checkStatuses(dossier: Dossier, complain: Complain): void {
 function statusAfter(dossier: Dossier, mandateId: string, { request, ...call }: Call): string | undefined {
   if (request.act === 'pause-mandate') return 'paused'
   if (request.act === 'resume-mandate') return 'active'
-  const isStop = request.act === 'stop-all' && dossier.isOlder(mandateId, { request, ...call })
+  // A mandate of a revoked agent keeps its status.
+  const agentId = dossier.mandates.get(mandateId)?.agentId ?? ''
+  const isStop =
+    request.act === 'stop-all' &&
+    dossier.isOlder(mandateId, { request, ...call }) &&
+    dossier.revocationsOfAgent(agentId).length === 0
   return isStop ? 'paused' : undefined
 }
 
