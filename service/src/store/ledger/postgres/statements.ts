@@ -203,7 +203,9 @@ function insertRows(changes: readonly NetChange[], { shardOf }: WriteOptions): S
   // Rows that are added up are not locked before, so each transaction writes them in the order of their keys.
   const added = table.sums ? inKeyOrder(table, rows, (row) => row) : rows
   // Omits columns that are null in every row.
-  const filled = Object.keys(table.columns).filter((name) => rows.some((row) => row[name] !== null))
+  const all = Object.keys(table.columns)
+  const needed = all.filter((name) => rows.some((row) => row[name] !== null))
+  const filled = shardOf ? needed : namedIn(`insert ${table.name}`, needed, all)
   const columns = columnsOf(table, filled)
   if (shardOf) return insertValues(table, columns, added)
   const list = new RowList(columns, added)
@@ -261,8 +263,26 @@ function changeRows(changes: readonly NetChange[], { versions, shardOf }: WriteO
 }
 
 function changedIn(table: Table, changes: readonly NetChange[]): readonly string[] {
-  const { whole, changedColumns } = layoutOf(table)
-  return columnsIn(new Set(changes.map(({ before, now }) => changedColumns(before!, now!))), whole.columns)
+  const { whole, changeable, changedColumns } = layoutOf(table)
+  const masks = new Set(changes.map(({ before, now }) => changedColumns(before!, now!)))
+  return namedIn(`update ${table.name}`, columnsIn(masks, whole.columns), changeable)
+}
+
+/**
+ * Max combinations of columns that statements of one kind and table are prepared for. Each connection keeps a plan of each, and
+ * the calls of a batch decide which columns they combine.
+ */
+const maxCombinations = 32
+const combinations = new Map<string, Set<string>>()
+
+/** The columns that a statement names: those that it needs, or all of them if there are too many combinations already. */
+function namedIn(kind: string, needed: readonly string[], all: readonly string[]): readonly string[] {
+  const known = combinations.get(kind) ?? new Set()
+  combinations.set(kind, known)
+  const combination = needed.join()
+  if (!known.has(combination) && known.size >= maxCombinations) return [...new Set([...all, ...needed])]
+  known.add(combination)
+  return needed
 }
 
 /** Makes a change fail unless it finds every row: if a locked row is gone, that is a bug, and nothing must be committed. */
@@ -317,7 +337,10 @@ function checkVersions(
   rows: readonly RowVersion[],
   { isDistributed }: Pick<ReadOptions, 'isDistributed'>,
 ): Statement {
-  const parts = [...Map.groupBy(rows, ({ read }) => read.table)].map(([table, same]) => {
+  const byTable = Map.groupBy(rows, ({ read }) => read.table)
+  // In one order, so that reads in another order share the statement.
+  const inOrder = [...byTable].sort(([one], [other]) => one.lockOrder - other.lockOrder)
+  const parts = inOrder.map(([table, same]) => {
     const versions = same.map(({ version }) => version)
     const keys = same.map(({ read }) => read.key)
     return { table, list: new RowList(layoutOf(table).keyColumns, keys, { isDistributed, versions }) }
@@ -351,6 +374,8 @@ interface Layout {
   readonly keyColumns: readonly NamedColumn[]
   readonly whole: Selection
   readonly key: Selection
+  /** The columns that an update may set. */
+  readonly changeable: readonly string[]
   /** In which columns two rows differ, as a bit mask. */
   readonly changedColumns: (from: Row, to: Row) => number
 }
@@ -366,6 +391,7 @@ function layoutOf(table: Table): Layout {
       keyColumns: columnsOf(table, table.key),
       whole: select(table, all),
       key: select(table, table.key),
+      changeable: all.filter((name) => ![table.key, ...table.indexes].flat().includes(name)),
       changedColumns: (from, to) => takeChanged(from, to, []),
     }
     layouts.set(table, layout)
