@@ -42,6 +42,8 @@ for (const store of serviceStores) {
     assert.deepEqual([second.days.length, second.total.net], [1, '3.25'])
     const { body: none } = await settlements('from=2026-11-22&to=2026-11-30')
     assert.deepEqual([none.days, none.total.net], [[], '0.00'])
+    const { body: earliest } = await settlements('to=0001-01-01')
+    assert.deepEqual([earliest.from, earliest.to], ['0001-01-01', '0001-01-01'])
   })
 
   test(
@@ -66,6 +68,8 @@ for (const store of serviceStores) {
         'from=yesterday',
         'from=2026-11-22&to=2026-11-21',
         'from=2020-01-01&to=2026-11-21',
+        'to=0000-01-01',
+        'from=0000-12-31&to=0001-01-01',
       ]) {
         assert.equal((await settlements(query)).status, 422, query)
       }

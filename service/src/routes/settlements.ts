@@ -15,7 +15,8 @@ export function serveSettlements(serve: Serve, { store, now }: Pick<RouteContext
   serve(getSettlements, async ({ caller, params, query }) => {
     const toMs = query.to === undefined ? dayStart(timeIn(caller, now)) : readDay(query.to)
     if (toMs === undefined) return notADay('to', query.to)
-    const fromMs = query.from === undefined ? toMs - (defaultDays - 1) * dayMs : readDay(query.from)
+    const fromMs =
+      query.from === undefined ? Math.max(firstDayMs, toMs - (defaultDays - 1) * dayMs) : readDay(query.from)
     if (fromMs === undefined) return notADay('from', query.from)
     const days = (toMs - fromMs) / dayMs + 1
     if (!(days >= 1 && days <= maxItems.settlementDays)) return wrongRange(query.from)
@@ -47,10 +48,12 @@ function sumsOf(days: readonly Activity[]) {
   }
 }
 
-/** The start of a day in UTC; undefined for a day that no month has. */
+const firstDayMs = Date.parse('0001-01-01T00:00:00Z')
+
+/** The start of a day in UTC; undefined for a day that no month has, and for the year 0. */
 function readDay(text: string): number | undefined {
   const startMs = Date.parse(`${text}T00:00:00Z`)
-  return Number.isNaN(startMs) || toDay(startMs) !== text ? undefined : startMs
+  return startMs >= firstDayMs && toDay(startMs) === text ? startMs : undefined
 }
 
 function toDay(ms: number): string {

@@ -52,7 +52,12 @@ function parseTimestamp(text: string): DateTimeReading | undefined {
   if (year === 0) return { type: 'datetime_parsing', error: yearZero }
   // The calendar repeats every 400 years, and `Date.UTC` treats years below 100 as 19xx.
   const shifted = Date.UTC(year + 400, month - 1, day, hour, minute - offsetMinutes, second, ms)
-  return { epochMs: shifted - msIn400Years }
+  const epochMs = shifted - msIn400Years
+  // The zone can move the first and the last day out of the calendar.
+  if (epochMs < yearOneSecond * 1000) return { type: 'datetime_parsing', error: yearZero }
+  if (epochMs >= (lastSecond + 1) * 1000)
+    return { type: 'datetime_parsing', error: 'year 10000 is out of range' }
+  return { epochMs }
 }
 
 const msIn400Years = 146_097 * 86_400_000
