@@ -160,7 +160,7 @@ export const errorAnswers = {
   },
   invalid_idempotency_key: {
     status: 400,
-    when: 'the Idempotency-Key header is empty, over 255 characters, or not printable ASCII',
+    when: 'the Idempotency-Key header is empty, over 255 characters, not printable ASCII, or sent more than once',
   },
   idempotency_key_reused: {
     status: 422,

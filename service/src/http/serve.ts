@@ -8,6 +8,7 @@ import { andThen, type MaybePromise } from './maybe-promise.ts'
 import { AccountTurns, type TurnLimits } from './account-turns.ts'
 import { refuse, unprocessable, type Answer } from './answers.ts'
 import type { Authentication, CallerSession } from './authentication.ts'
+import { readIdempotencyKey } from './idempotency-key.ts'
 import type { RateLimits } from './rate-limits.ts'
 import { traceOf } from './request-trace.ts'
 import { isSameSite } from './same-site.ts'
@@ -28,6 +29,8 @@ export interface Call<Body extends Schema, Query extends ObjectSchema, Params ex
   /** The path with its query, for links of lists. */
   readonly url: string
   readonly header: (name: string) => string | undefined
+  /** The `Idempotency-Key`: null without one, undefined if it is not valid. */
+  readonly idempotencyKey: string | null | undefined
   /** Whether the request comes from a page of the service, or from no page. */
   readonly isSameSite: () => boolean
   /** The session of a caller with a cookie. */
@@ -209,6 +212,7 @@ export function createServe(
         json,
         url,
         header,
+        idempotencyKey: readIdempotencyKey(request.raw),
         takeTurn: (task: () => unknown) => turns.runAlways(caller?.accountId ?? '', task),
         changeLimits: async (change: () => Promise<Answer>) => {
           // The key may have been revoked while the change waited.

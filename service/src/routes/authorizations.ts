@@ -10,7 +10,6 @@ import type { VerificationFailure } from '@purser/wire/payments'
 import { parseAmount } from '../domain/money.ts'
 import type { Caller, Hold } from '../domain/records.ts'
 import { ok, refuse, type Answer } from '../http/answers.ts'
-import { isIdempotencyKey } from '../http/idempotency-key.ts'
 import type { Serve } from '../http/serve.ts'
 import type { CaptureAttempt } from '../store/store.ts'
 import { eventBy, toTimestamp, type RouteContext } from './context.ts'
@@ -20,10 +19,8 @@ import { attemptOf, checkInTime, countFailure, refuseAttempt, replayed, statusAt
 export function serveAuthorizations(serve: Serve, context: RouteContext): void {
   const { store, now, ids, decisions } = context
 
-  serve(authorize, async ({ caller, body, header }) => {
-    const idempotencyKey = header('idempotency-key') ?? null
-    if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey))
-      return refuseAttempt(context, caller, 'invalid_idempotency_key')
+  serve(authorize, async ({ caller, body, idempotencyKey }) => {
+    if (idempotencyKey === undefined) return refuseAttempt(context, caller, 'invalid_idempotency_key')
     const nowMs = now()
     const attempt = { ...attemptOf(caller, body, idempotencyKey), nowMs }
 
@@ -50,9 +47,8 @@ export function serveAuthorizations(serve: Serve, context: RouteContext): void {
     }
   })
 
-  serve(capture, async ({ caller, params, body, header }) => {
-    const idempotencyKey = header('idempotency-key') ?? null
-    if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey)) return refuse('invalid_idempotency_key')
+  serve(capture, async ({ caller, params, body, idempotencyKey }) => {
+    if (idempotencyKey === undefined) return refuse('invalid_idempotency_key')
     const outcome = await store.captureAuthorized({
       caller,
       nonce: params.nonce,

@@ -5,10 +5,12 @@ import type { Proof } from '@purser/wire/payments'
 
 import { assertLedgerAddsUp, changingNothing, readLedger, readSums } from '../../testing/ledger.ts'
 import { change, createMerchant, registerSeller } from '../../testing/purchases.ts'
+import { sendPlain } from '../../testing/http/plain-http.ts'
 import {
   askForProof,
   issueKey,
   issueProof,
+  merchantDomain,
   preparePurchase,
   verifyProof,
   type TestAnswer,
@@ -157,8 +159,26 @@ for (const [what, key] of badKeys) {
   })
 }
 
+test('Two Idempotency-Key headers are 400 invalid_idempotency_key and charge nothing', async () => {
+  const proof = await issueProof(service, purchase)
+  const answer = await changingNothing(service, () =>
+    sendPlain(service.url, {
+      method: 'POST',
+      path: '/v1/payments/verify',
+      headers: {
+        authorization: `Bearer ${service.sandboxKey}`,
+        'content-type': 'application/json',
+        'idempotency-key': ['order-1', 'order-2'],
+      },
+      body: JSON.stringify({ proof, merchant_domain: merchantDomain, expected_amount: proof.amount }),
+    }),
+  )
+  assert.deepEqual([answer.status, answer.text], [400, '{"detail":"invalid_idempotency_key"}'])
+  assert.equal((await verifyProof(service, proof)).status, 200)
+})
+
 test('An Idempotency-Key may have 1 to 255 printable characters', async () => {
-  for (const key of ['k', 'k'.repeat(255), 'with a space', '"quoted"', '!~']) {
+  for (const key of ['k', 'k'.repeat(255), 'with a space', 'a, b', '"quoted"', '!~']) {
     assert.equal((await retry(await issueProof(service, purchase), key)).status, 200, key)
   }
 })

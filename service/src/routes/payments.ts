@@ -19,7 +19,6 @@ import { checkProof, checkProofContent, holdGraceMs, signProof, validityWindowMs
 import type { Caller, Hold } from '../domain/records.ts'
 import { timeIn } from '../domain/time/test-clock.ts'
 import { created, ok, refuse, type Answer } from '../http/answers.ts'
-import { isIdempotencyKey } from '../http/idempotency-key.ts'
 import type { Serve } from '../http/serve.ts'
 import type { CaptureAttempt } from '../store/store.ts'
 import { consoleUrl, requesterOf, toReference } from './approvals.ts'
@@ -38,12 +37,10 @@ import { refusalDetailsOf } from './limits.ts'
 export function servePayments(serve: Serve, context: RouteContext): void {
   const { store, now, ids, proofKeys, site, decisions } = context
 
-  serve(issueProof, async ({ caller, session, body, header }) => {
+  serve(issueProof, async ({ caller, session, body, header, idempotencyKey }) => {
     if (caller.environment === 'production') return refuse('production_payments_not_supported')
     if (!speaksFor(caller, body.agent_id)) return refuse('insufficient_scope')
-    const idempotencyKey = header('idempotency-key')
-    if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey))
-      return refuse('invalid_idempotency_key')
+    if (idempotencyKey === undefined) return refuse('invalid_idempotency_key')
     const nowMs = timeIn(caller, now)
     const hold: Hold = {
       accountId: caller.accountId,
@@ -62,7 +59,7 @@ export function servePayments(serve: Serve, context: RouteContext): void {
       orderId: body.order_id ?? null,
       metadata: metadataOf(body),
     }
-    const requestKey = idempotencyKey === undefined ? undefined : { callerId: caller.keyId, idempotencyKey }
+    const requestKey = idempotencyKey === null ? undefined : { callerId: caller.keyId, idempotencyKey }
     const outcome = await store.issueProof(hold, requestKey, {
       approvalId: body.approval_id ?? undefined,
       requester: requesterOf(caller, session),
@@ -107,10 +104,8 @@ export function servePayments(serve: Serve, context: RouteContext): void {
 
   serve(
     verify,
-    async ({ caller, body, header, confirmCaller, callerIsConfirmed }) => {
-      const idempotencyKey = header('idempotency-key') ?? null
-      if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey))
-        return refuseAttempt(context, caller, 'invalid_idempotency_key')
+    async ({ caller, body, idempotencyKey, confirmCaller, callerIsConfirmed }) => {
+      if (idempotencyKey === undefined) return refuseAttempt(context, caller, 'invalid_idempotency_key')
       const attempt = attemptOf(caller, body, idempotencyKey)
       const nowMs = now()
 

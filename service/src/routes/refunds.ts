@@ -2,7 +2,6 @@ import { refundTransaction } from '@purser/wire/refunds'
 
 import { parseAmount } from '../domain/money.ts'
 import { created, refuse } from '../http/answers.ts'
-import { isIdempotencyKey } from '../http/idempotency-key.ts'
 import type { Serve } from '../http/serve.ts'
 import { eventBy, type RouteContext } from './context.ts'
 import { replayed } from './payments.ts'
@@ -12,10 +11,9 @@ export function serveRefunds(
   serve: Serve,
   { store, now, ids }: Pick<RouteContext, 'store' | 'now' | 'ids'>,
 ): void {
-  serve(refundTransaction, async ({ caller, params, body, header }) => {
-    const idempotencyKey = header('idempotency-key')
-    if (idempotencyKey === undefined) return refuse('idempotency_key_required')
-    if (!isIdempotencyKey(idempotencyKey)) return refuse('invalid_idempotency_key')
+  serve(refundTransaction, async ({ caller, params, body, idempotencyKey }) => {
+    if (idempotencyKey === null) return refuse('idempotency_key_required')
+    if (idempotencyKey === undefined) return refuse('invalid_idempotency_key')
     const nowMs = now()
     const refundId = ids.next('transaction')
     // The store adds the payment, and records the second one only if another account has paid.

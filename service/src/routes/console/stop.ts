@@ -3,7 +3,6 @@ import { resumeAgents, stopAgents } from '@purser/wire/console/stop'
 import { dataOfResumption, dataOfStop, toOutstanding } from '../../domain/audit.ts'
 import type { Caller } from '../../domain/records.ts'
 import { ok, refuse } from '../../http/answers.ts'
-import { isIdempotencyKey } from '../../http/idempotency-key.ts'
 import type { Serve } from '../../http/serve.ts'
 import { eventBy, type RouteContext } from '../context.ts'
 
@@ -11,9 +10,8 @@ export function serveConsoleStop(
   serve: Serve,
   { store, now, ids }: Pick<RouteContext, 'store' | 'now' | 'ids'>,
 ): void {
-  serve(stopAgents, async ({ caller, header }) => {
-    const idempotencyKey = header('idempotency-key') ?? null
-    if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey)) return refuse('invalid_idempotency_key')
+  serve(stopAgents, async ({ caller, idempotencyKey }) => {
+    if (idempotencyKey === undefined) return refuse('invalid_idempotency_key')
     // A stop with an idempotency key may be a retry after a lost response.
     const isNamed = idempotencyKey !== null
     const stopId = isNamed ? ids.ofStop(caller, idempotencyKey) : ids.next('stop')
