@@ -132,6 +132,8 @@ test('A filter that does not exist is explained in a sentence, and a filter is r
     await page.getByText(sentence).waitFor({ state: 'detached' })
     assert.doesNotMatch(page.url(), /foo/)
   }
+  await visitor.show('sandbox/transactions?from=2026')
+  await page.getByText('“2026” is not a day, such as 2026-11-21.').waitFor()
   await visitor.show('sandbox/transactions?from=2026-11-21')
   const sentence = page.getByText('“From” is after “To”: no transaction can be between them.')
   await page.getByLabel('To', { exact: true }).fill('2026-11-20')

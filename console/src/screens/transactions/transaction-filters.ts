@@ -50,9 +50,16 @@ export function faultIn({
     choiceFault('status', statusOptions, status) ??
     choiceFault('reason', reasonOptions, reason_code) ??
     choiceFault('direction', directionOptions, direction) ??
-    [since, from, to].map(timeFault).find((fault) => fault !== undefined) ??
+    timeFault(since) ??
+    dayFault(from) ??
+    dayFault(to) ??
     orderFault({ since, from, to })
   )
+}
+
+function dayFault(value: string): string | undefined {
+  if (value === '' || (/^\d{4}-\d{2}-\d{2}$/.test(value) && timeFault(value) === undefined)) return undefined
+  return `“${value}” is not a day, such as 2026-11-21.`
 }
 
 function orderFault(values: Values): string | undefined {
