@@ -18,8 +18,8 @@ import type { ValidationItem } from './wire-types.ts'
 /** The error for a response; `asked` is the method and path, for the message. */
 export function errorOf(reply: Reply, asked: string): ApiError {
   const { status, body, headers } = reply
-  const detail = typeof body === 'object' && body !== null && 'detail' in body ? body.detail : undefined
-  const items = status === 422 && Array.isArray(detail) ? (detail as ValidationItem[]) : undefined
+  const detail = (body as { readonly detail?: unknown } | null | undefined)?.detail
+  const items = status === 422 && Array.isArray(detail) && detail.every(isItem) ? detail : undefined
   const ownCode = typeof detail === 'string' ? detail : items && 'validation_error'
   const code = ownCode || `http_${status}`
   const requestId = headers.get('x-request-id')
@@ -43,6 +43,11 @@ const classes: Readonly<Record<number, typeof ApiError>> = {
   413: PayloadTooLargeError,
 }
 
+/** Whether an item is the service's: other servers have lists of their own. */
+function isItem(item: Partial<ValidationItem> | null): item is ValidationItem {
+  return Array.isArray(item?.loc)
+}
+
 function faultOf({ loc, msg }: ValidationItem): string {
   return `${loc.join('.')}: ${msg}`
 }
@@ -59,5 +64,5 @@ function explain(status: number, code: string): string {
   if (meaning) return `${code} (${meaning})`
   if (code !== `http_${status}`) return code
   if (status === 0 || (status >= 300 && status < 400)) return 'a redirect; set baseUrl to the final address'
-  return 'not a response of the service; is baseUrl correct?'
+  return 'not a response of the service; check baseUrl'
 }

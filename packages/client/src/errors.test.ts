@@ -108,6 +108,19 @@ test('A 422 has its items, and lists them in its message', async () => {
   )
 })
 
+test("A 422 with another server's list is an error without items", async (context) => {
+  let detail: unknown
+  const baseUrl = await startServer(context, (_request, response) => {
+    response.writeHead(422, { 'content-type': 'application/json' }).end(JSON.stringify({ detail }))
+  })
+  const purser = new Purser({ apiKey: 'svc_sand_x', baseUrl })
+  for (detail of [['name is missing'], [null], [{ msg: 'Invalid.', loc: 'name' }]]) {
+    const error = await purser.agents.create({ name: 'bot' }).catch((error: unknown) => error)
+    assert(error instanceof ApiError && !(error instanceof ValidationError), String(error))
+    assert.deepEqual([error.code, error.body], ['http_422', { detail }])
+  }
+})
+
 test("A response that is not the service's is an error, whatever its status", async (context) => {
   let status = 200
   const baseUrl = await startServer(context, (_request, response) => {
