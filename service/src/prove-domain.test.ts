@@ -45,6 +45,11 @@ const files: readonly { name: string; answer: RequestListener; outcome: 'proved'
     outcome: /the file was answered 302; redirects are not followed$/,
   },
   {
+    name: 'a switch to another protocol',
+    answer: (_, to) => to.writeHead(101, { connection: 'upgrade', upgrade: 'websocket' }).end(challenge.text),
+    outcome: /the file was answered 101; redirects are not followed$/,
+  },
+  {
     name: 'a file that never ends',
     answer: (_, to) => to.end('x'.repeat(100_000)),
     outcome: /the file has more than 4096 bytes$/,

@@ -1,4 +1,5 @@
 import { Resolver } from 'node:dns/promises'
+import type { IncomingMessage } from 'node:http'
 import { request, type RequestOptions } from 'node:https'
 
 import ipaddr from 'ipaddr.js'
@@ -95,11 +96,7 @@ function fetchFile({
         ...connection,
       },
       (answer) => {
-        const { statusCode } = answer
-        if (statusCode !== 200) {
-          asked.destroy()
-          return resolve({ missing: `the file was answered ${statusCode}; redirects are not followed` })
-        }
+        if (answer.statusCode !== 200) return refuse(answer)
         const chunks: Buffer[] = []
         let bytes = 0
         answer.on('data', (chunk: Buffer) => {
@@ -114,7 +111,14 @@ function fetchFile({
       },
     )
     asked.on('error', (error) => resolve({ missing: explain(error) }))
+    // Without a listener, Node would report nothing about this response, not even an error.
+    asked.on('upgrade', refuse)
     asked.end()
+
+    function refuse({ statusCode, socket }: IncomingMessage): void {
+      socket.destroy()
+      resolve({ missing: `the file was answered ${statusCode}; redirects are not followed` })
+    }
   })
 }
 
