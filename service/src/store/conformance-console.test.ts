@@ -327,9 +327,14 @@ storeConformance(({ open, openEmpty }) => {
     assert.equal(await ledger.store.findSession({ ...own, accountId: other.sandbox.accountId }), undefined)
     await ledger.store.touchSession(own, ledger.clock.nowMs + 5)
     assert.equal((await ledger.store.findSession(own))?.usedAtMs, ledger.clock.nowMs + 5)
-    assert.equal(await ledger.store.endSession(second, undefined), true)
-    assert.equal(await ledger.store.endSession(second, undefined), false, 'it ends once')
-    assert.equal(await ledger.store.findSession(second), undefined)
+    const third = session(caller, 'd', null)
+    assert.equal(await ledger.store.createSession(third, undefined, second), true)
+    assert.equal(await ledger.store.createSession(session(caller, 'e', null), undefined, second), false)
+    assert.equal(await ledger.store.findSession(second), undefined, 'it was used up')
+    const event = ledger.newEvent(caller, 'session.ended', third.id)
+    assert.equal(await ledger.store.endSession(third, event), true)
+    assert.equal(await ledger.store.endSession(third, event), false, 'it ends once')
+    assert.equal(await ledger.store.findSession(third), undefined)
     // A new session deletes the ended ones.
     ledger.clock.nowMs += 2 * hourMs
     await ledger.store.createSession(session(caller, 'c', null), undefined)

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import { execute } from '../../testing/postgres-databases.ts'
+import { postgres18 } from '../../testing/postgres.ts'
+import { startTestService } from '../../testing/service.ts'
 import { makeFolder, startProcess } from '../process.ts'
 
 test('The link of a first start signs one browser in to the console, and later starts print none', async (context) => {
@@ -22,4 +25,24 @@ test('The link of a first start signs one browser in to the console, and later s
   const later = await again.kill('SIGTERM')
   assert.ok(later.stdout.includes(`  Console     ${again.url}/console\n`), later.stdout)
   assert.doesNotMatch(later.stdout, /set-up/)
+})
+
+test('The link of a first start still signs in after a sign-in that could not be stored', async (context) => {
+  const { url } = await postgres18.createEmptyDatabase()
+  const service = await startTestService(context, { PURSER_DATABASE: url, PURSER_WORKERS: '1' })
+  await execute(
+    url,
+    `create function no_room() returns trigger language plpgsql as
+       $$ begin raise exception 'no room' using errcode = '53100'; end $$;
+     create trigger no_room before insert on sessions for each row execute function no_room()`,
+  )
+  const body = { set_up_token: service.setUpToken }
+  const signIn = () => service.call('POST', '/v1/console/session', { body, key: null })
+  assert.equal((await signIn()).status, 503)
+  await execute(url, 'drop function no_room cascade')
+  const statuses = (await Promise.all([signIn(), signIn(), signIn()])).map(({ status }) => status)
+  assert.deepEqual(
+    statuses.toSorted((one, other) => one - other),
+    [201, 403, 403],
+  )
 })

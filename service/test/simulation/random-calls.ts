@@ -588,7 +588,7 @@ export class RandomCalls {
         endsAtMs: this.#nowMs + this.#random.below(100_000),
       }
       this.#sessions.push(session)
-      return made(createSession, [session, undefined])
+      return made(createSession, [session, undefined, known && dice === 0 ? known : undefined])
     }
     const event = this.#event('session.ended', known.id)
     if (dice === 3) return made(touchSession, [known, this.#nowMs])

@@ -37,10 +37,9 @@ export function serveConsoleSession(serve: Serve, context: SessionContext): void
       if (!isSameSite()) return refuse('cross_site_request')
       const { api_key: key = null, set_up_token: token = null } = body
       if ((key === null) === (token === null)) return oneOfTwo(body)
-      const found = key === null ? await fromSetUpLink(token ?? '') : await fromKey(key)
-      if ('status' in found) return found
-      const session = await beginSession(context, found)
-      const account = await store.findAccount({ id: found.accountId })
+      const session = key === null ? await fromSetUpLink(token ?? '') : await fromKey(key)
+      if ('status' in session) return session
+      const account = await store.findAccount({ id: session.accountId })
       if (!account) return refuse('invalid_api_key')
       const isSecure = isSecureRequest(header('x-forwarded-proto'), site)
       return {
@@ -65,22 +64,24 @@ export function serveConsoleSession(serve: Serve, context: SessionContext): void
     return ok({ ended: true }, { 'set-cookie': endedCookie(isSecure) })
   })
 
-  async function fromKey(key: string): Promise<NewSignIn | Answer> {
+  async function fromKey(key: string): Promise<CallerSession | Answer> {
     const authentication = await authenticateKey(`Bearer ${key}`)
     if ('refusal' in authentication) return refuse('invalid_api_key')
     const { accountId, environment, keyId, role } = authentication.caller
     if (role === 'agent' || role === 'merchant') return refuse('insufficient_scope')
-    return { kind: 'key', accountId, role, keyId, environment }
+    return beginSession(context, { kind: 'key', accountId, role, keyId, environment })
   }
 
-  /** A link is used up by the request that deletes its record, even with concurrent requests. */
-  async function fromSetUpLink(text: string): Promise<NewSignIn | Answer> {
+  /** A link is used up by the transaction that stores its session: one of concurrent requests, and none that fails. */
+  async function fromSetUpLink(text: string): Promise<CallerSession | Answer> {
     const token = readSessionToken(text)
     const link = token && (await store.findSession(token))
     if (!token || link?.kind !== 'set_up_link' || !(link.endsAtMs > now())) return refuse('set_up_link_spent')
-    if (!(await store.endSession(token, undefined))) return refuse('set_up_link_spent')
     const { accountId, role, keyId } = link
-    return { kind: 'set_up', accountId, role, keyId, environment: null }
+    const signIn = { kind: 'set_up', accountId, role, keyId, environment: null } as const
+    const { session, text: ownText, event } = prepareSession(context, signIn)
+    if (!(await store.createSession(session, event, token))) return refuse('set_up_link_spent')
+    return { ...session, text: ownText }
   }
 }
 
@@ -98,6 +99,13 @@ export async function beginSession(
   context: Pick<RouteContext, 'store' | 'now' | 'ids' | 'randomBytes'>,
   signIn: NewSignIn,
 ): Promise<CallerSession> {
+  const { session, text, event } = prepareSession(context, signIn)
+  await context.store.createSession(session, event)
+  return { ...session, text }
+}
+
+/** A session that is not stored yet, its token, and its event. */
+function prepareSession(context: Pick<RouteContext, 'now' | 'ids' | 'randomBytes'>, signIn: NewSignIn) {
   const nowMs = context.now()
   const { text, ...token } = mintSessionToken(signIn.accountId, context.randomBytes)
   const session = {
@@ -113,8 +121,7 @@ export async function beginSession(
     environment: signIn.environment ?? environments[0],
     keyId: signIn.keyId ?? session.id,
   }
-  await context.store.createSession(session, eventBy(context, caller, 'session.started', session.id))
-  return { ...session, text }
+  return { session, text, event: eventBy(context, caller, 'session.started', session.id) }
 }
 
 function oneOfTwo(body: unknown): Answer {

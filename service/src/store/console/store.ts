@@ -23,14 +23,17 @@ export type { BacktestExample, BacktestFlips, BacktestReport } from './backtest.
 
 /** Operations for the console only. */
 export interface ConsoleOperations {
-  /** Records a session, and deletes ended ones of the account. */
-  createSession(session: StoredSession, event: AuditEvent | undefined): Promise<void>
+  /**
+   * Records a session, and deletes ended ones of the account. With a set-up link, the session uses it up: resolves to false,
+   * and records nothing, if it was used up before or has expired.
+   */
+  createSession(session: StoredSession, event: AuditEvent | undefined, link?: SessionKey): Promise<boolean>
 
   /** Extends a session that is used. */
   touchSession(session: SessionKey, usedAtMs: number): Promise<void>
 
   /** Ends a session once; resolves to whether it existed. */
-  endSession(session: SessionKey, event: AuditEvent | undefined): Promise<boolean>
+  endSession(session: SessionKey, event: AuditEvent): Promise<boolean>
 
   /** Ends a session of the account by its id, once; resolves to whether it existed. */
   endSessionById(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { hourMs, openMemoryLedger, scope, type MemoryLedger } from '../../../../testing/memory-ledger.ts'
+import type { StoredSession } from '../../console/store.ts'
 import { auditEvents, sessions } from '../tables.ts'
 import { createSession, endSession, endSessionById, touchSession } from './sessions.ts'
 
@@ -30,7 +31,7 @@ test('Using a session only ever moves its end forward', async () => {
 for (const losesAnswers of [false, true]) {
   test(`A session ends once, with one event${losesAnswers ? ', even if the answer is lost' : ''}`, async () => {
     const ledger = await openMemoryLedger({ losesAnswers })
-    const [first, second, link] = [await begin(ledger), await begin(ledger), await begin(ledger)]
+    const [first, second] = [await begin(ledger), await begin(ledger)]
     const event = () => ledger.event('session.ended', 'session')
     assert.equal(await ledger.run(endSession, [first, event()]), true)
     assert.equal(await ledger.run(endSession, [first, event()]), false)
@@ -39,18 +40,38 @@ for (const losesAnswers of [false, true]) {
     assert.equal(await ledger.run(endSessionById, [foreign, event()]), false)
     assert.equal(await ledger.run(endSessionById, [byId, event()]), true)
     assert.equal(await ledger.run(endSessionById, [byId, event()]), false)
-    // A link signs in at most once: if in doubt, not at all.
-    assert.equal(await ledger.run(endSession, [link, undefined]), !losesAnswers)
     assert.deepEqual(ledger.rows(sessions), [])
     const events = ledger.rows(auditEvents).filter(({ type }) => type === 'session.ended')
     assert.equal(events.length, 2)
   })
 }
 
+for (const losesAnswers of [false, true]) {
+  test(`A link starts one session before it expires${losesAnswers ? ', even if the answer is lost' : ''}`, async () => {
+    const ledger = await openMemoryLedger({ losesAnswers })
+    const [link, late] = [await begin(ledger), await begin(ledger, { endsAtMs: ledger.clock.nowMs })]
+    const use = (session: StoredSession, used: StoredSession) =>
+      ledger.run(createSession, [session, ledger.event('session.started', session.id), used])
+    const first = sessionOf(ledger)
+    assert.equal(await use(sessionOf(ledger), late), false)
+    assert.equal(await use(sessionOf(ledger), { ...link, accountId: 'acct_2' }), false)
+    assert.equal(await use(first, link), true)
+    assert.equal(await use(sessionOf(ledger), link), false)
+    assert.deepEqual(ledger.rows(sessions), [first])
+    assert.equal(ledger.rows(auditEvents).filter(({ type }) => type === 'session.started').length, 1)
+  })
+}
+
 async function begin(ledger: MemoryLedger, fields: { accountId?: string; endsAtMs?: number } = {}) {
+  const session = sessionOf(ledger, fields)
+  await ledger.run(createSession, [session, undefined])
+  return session
+}
+
+function sessionOf(ledger: MemoryLedger, fields: { accountId?: string; endsAtMs?: number } = {}) {
   const { nowMs } = ledger.clock
   const id = ledger.nextId('session')
-  const session = {
+  return {
     accountId: scope.accountId,
     tokenHash: Buffer.from(id),
     id,
@@ -63,6 +84,4 @@ async function begin(ledger: MemoryLedger, fields: { accountId?: string; endsAtM
     endsAtMs: nowMs + hourMs,
     ...fields,
   } as const
-  await ledger.run(createSession, [session, undefined])
-  return session
 }

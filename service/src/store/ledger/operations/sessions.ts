@@ -7,14 +7,17 @@ import { auditEvents, sessions, type SessionRow } from '../tables.ts'
 const maxRemoved = 100
 
 export const createSession = portOperation('createSession', {
-  reads: ([session]) => [endedUpTo(session)],
+  reads: ([session, , link]) => [endedUpTo(session), ...(link ? [lock(sessions, link)] : [])],
 
-  decide([session, event], facts) {
-    if (facts.written(sessions, session)) return unchanged(undefined)
-    const ended = facts.rows(endedUpTo(session))
+  decide([session, event, link], facts) {
+    if (facts.written(sessions, session)) return unchanged(true)
+    const usedUp = link && facts.row(sessions, link)
+    // One that has expired may be among the ended sessions, and be removed with them.
+    if (link && !(usedUp && usedUp.endsAtMs > session.createdAtMs)) return unchanged(false)
+    const removed = [...facts.rows(endedUpTo(session)), ...(usedUp ? [usedUp] : [])]
     return {
-      outcome: undefined,
-      changes: [...ended.map((row) => remove(sessions, row)), put(sessions, session), ...recorded(event)],
+      outcome: true,
+      changes: [...removed.map((row) => remove(sessions, row)), put(sessions, session), ...recorded(event)],
     }
   },
 })
@@ -28,10 +31,6 @@ export const touchSession = portOperation('touchSession', {
   },
 })
 
-/**
- * Without an event, a rerun cannot know whether an earlier attempt ended the session, and returns false: a one-time link signs
- * in at most once.
- */
 export const endSession = portOperation('endSession', {
   reads: ([session]) => [lock(sessions, session)],
   decide: ([session, event], facts) => end(facts.row(sessions, session), event, facts),
@@ -46,9 +45,9 @@ export const endSessionById = portOperation('endSessionById', {
   },
 })
 
-function end(row: SessionRow | undefined, event: AuditEvent | undefined, facts: Facts) {
-  if (!row) return unchanged(event !== undefined && facts.written(auditEvents, event) !== undefined)
-  return { outcome: true, changes: [remove(sessions, row), ...recorded(event)] }
+function end(row: SessionRow | undefined, event: AuditEvent, facts: Facts) {
+  if (!row) return unchanged(facts.written(auditEvents, event) !== undefined)
+  return { outcome: true, changes: [remove(sessions, row), put(auditEvents, event)] }
 }
 
 function recorded(event: AuditEvent | undefined) {
