@@ -372,6 +372,14 @@ const wrong: readonly (readonly [environment: Record<string, string>, fault: str
     { PURSER_PROOF_SECRET: `${secret},${secret.slice(1)}` },
     'PURSER_PROOF_SECRET: secret 2 has 31 bytes and needs 32 or more; make one with: openssl rand -hex 32',
   ],
+  [
+    { PURSER_PROOF_SECRET_FILE: 'lines' },
+    'PURSER_PROOF_SECRET: secret 1 contains a line break; put a comma between two secrets',
+  ],
+  [
+    { PURSER_PROOF_SECRET: `${otherSecret},${secret}, ${otherSecret}` },
+    'PURSER_PROOF_SECRET: secret 3 repeats secret 1; to replace a secret, put a new one before it, made with: openssl rand -hex 32',
+  ],
   [{ [sandboxName]: productionKey }, badKey(sandboxName, 'svc_sand_')],
   [{ [sandboxName]: 'svc_sand_' }, badKey(sandboxName, 'svc_sand_')],
   [{ [sandboxName]: 'svc_sand_1234567' }, badKey(sandboxName, 'svc_sand_')],
@@ -423,6 +431,7 @@ for (const [environment, fault] of wrong) {
     const folder = folderFor(context)
     writeFileSync(join(folder, 'secret'), secret)
     writeFileSync(join(folder, 'empty'), '\n')
+    writeFileSync(join(folder, 'lines'), `${otherSecret}\n${secret}\n`)
     const [found, ...more] = faults([], environment, folder)
     assert.deepEqual(more, [])
     if (typeof fault === 'string') assert.equal(found, fault)

@@ -309,6 +309,15 @@ function proofSecrets(
       faults.push(
         `PURSER_PROOF_SECRET: secret ${index + 1} repeats itself and can be guessed; make one with: openssl rand -hex 32`,
       )
+    } else if (/[\r\n]/.test(secret)) {
+      // As one secret, it would verify no proof of either.
+      faults.push(
+        `PURSER_PROOF_SECRET: secret ${index + 1} contains a line break; put a comma between two secrets`,
+      )
+    } else if (secrets.indexOf(secret) < index) {
+      faults.push(
+        `PURSER_PROOF_SECRET: secret ${index + 1} repeats secret ${secrets.indexOf(secret) + 1}; to replace a secret, put a new one before it, made with: openssl rand -hex 32`,
+      )
     }
   }
   return secrets
