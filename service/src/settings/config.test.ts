@@ -293,9 +293,16 @@ const wrong: readonly (readonly [environment: Record<string, string>, fault: str
     { PURSER_PUBLIC_URL: 'purser.example.com' },
     'PURSER_PUBLIC_URL must be an http or https address, not "purser.example.com"',
   ],
+  ...['https://example.com/purser', 'https://example.com?a', 'https://example.com/#a'].map(
+    (address) =>
+      [
+        { PURSER_PUBLIC_URL: address },
+        `PURSER_PUBLIC_URL must be only https:// and a host, such as https://purser.example.com, not ${JSON.stringify(address)}`,
+      ] as const,
+  ),
   [
-    { PURSER_PUBLIC_URL: 'https://example.com/purser' },
-    'PURSER_PUBLIC_URL must have no path: "https://example.com/purser" has one',
+    { PURSER_PUBLIC_URL: 'https://me:hush@example.com' },
+    'PURSER_PUBLIC_URL must contain no user and no password: write https://example.com',
   ],
   [
     { ...provider, PURSER_OIDC_CLIENT_SECRET: '' },
@@ -446,6 +453,11 @@ test('An IPv6 address to listen on may have the brackets of a URL', (context) =>
   // No address: the start says so.
   assert.equal(hostOf('[::1]:8080'), '[::1]:8080')
   assert.equal(hostOf('[127.0.0.1]'), '[127.0.0.1]')
+})
+
+test('The scheme of a URL may have capital letters', (context) => {
+  const environment = { PURSER_PUBLIC_URL: 'HTTPS://Purser.example.com' }
+  assert.equal(config([], environment, folderFor(context)).publicUrl, 'HTTPS://Purser.example.com')
 })
 
 test('All errors are reported at once', (context) => {

@@ -385,9 +385,7 @@ function signingIn(
   const issuer = webAddress(given('oidcIssuer') ?? '', settings.oidcIssuer, faults)
   const clientId = given('oidcClientId') ?? ''
   const clientSecret = given('oidcClientSecret')
-  if (publicUrl !== undefined && !/^https?:\/\/[^/]+\/?$/.test(publicUrl)) {
-    faults.push(`PURSER_PUBLIC_URL must have no path: ${JSON.stringify(publicUrl)} has one`)
-  }
+  if (publicUrl !== undefined) faults.push(...siteFaults(publicUrl))
   const count = [issuer ?? '', clientId, clientSecret].filter((one) => one !== '').length
   if (count === 0) return { publicUrl, oidc: undefined }
   if (count < 3) {
@@ -404,6 +402,19 @@ function signingIn(
     )
   }
   return { publicUrl, oidc: { issuer: issuer ?? '', clientId, clientSecret: clientSecret ?? '' } }
+}
+
+/** The errors in a public URL: the paths of pages are appended to it, and it is printed. */
+function siteFaults(publicUrl: string): string[] {
+  const { protocol, host, username, password } = new URL(publicUrl)
+  const site = `${protocol}//${host}`
+  if (username !== '' || password !== '') {
+    return [`PURSER_PUBLIC_URL must contain no user and no password: write ${site}`]
+  }
+  if (/^[a-z]+:\/\/[^/?#]+\/?$/i.test(publicUrl)) return []
+  return [
+    `PURSER_PUBLIC_URL must be only ${protocol}// and a host, such as https://purser.example.com, not ${JSON.stringify(publicUrl)}`,
+  ]
 }
 
 function sellerVerification(text: string, faults: string[]): boolean {
