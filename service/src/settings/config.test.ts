@@ -531,6 +531,10 @@ test('No error contains a secret', (context) => {
   const named = faults([], environment, folderFor(context))
   assert.equal(named.length, 3)
   for (const fault of named) assert.doesNotMatch(fault, /hush/)
+  // The second of two secrets, after a space.
+  assert.deepEqual(faults(['--proof-secret', `${secret},`, 'hush-hush'], {}, folderFor(context)), [
+    'An argument belongs to no flag; put a value with spaces in quotes (--help lists the flags)',
+  ])
 })
 
 test('An unreadable secret file is one error, whatever else depends on it', (context) => {

@@ -51,6 +51,13 @@ export function readFlags(
   try {
     return parseArgs({ args: [...argv], options, strict: true, allowPositionals: false }).values
   } catch (error) {
+    if (codeOf(error) === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
+      // Its message has the argument, which may be part of a secret.
+      faults.push(
+        'An argument belongs to no flag; put a value with spaces in quotes (--help lists the flags)',
+      )
+      return {}
+    }
     faults.push(`${error instanceof Error ? error.message : String(error)} (--help lists the flags)`)
     return {}
   }
