@@ -58,7 +58,7 @@ export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): voi
       `${what} ${error instanceof Error ? keyOfError(error) : String(error)}`,
       (count) => app.log.warn({ count }, `${what}, ${count} more times`),
     )
-    if (isFirst) request.log.warn({ err: error }, what)
+    if (isFirst) request.log.warn({ err: withoutResponse(error) }, what)
   }
 
   // Only GET: a HEAD request must not use up the code.
@@ -123,6 +123,14 @@ export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): voi
     })
     return tokens.claims()?.sub
   }
+}
+
+/** The error without the provider's response, its cause: that may contain anything, even the client secret, at any length. */
+function withoutResponse(error: unknown): unknown {
+  const hasResponse =
+    error instanceof oidc.ResponseBodyError || error instanceof oidc.WWWAuthenticateChallengeError
+  if (hasResponse) Object.defineProperty(error, 'cause', { enumerable: false })
+  return error
 }
 
 /** Longer return paths are dropped, because they are stored in a cookie. */
