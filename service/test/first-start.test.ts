@@ -218,6 +218,11 @@ const refusals: readonly Refusal[] = [
     says: /203\.0\.113\.1 is not an address of this machine; set PURSER_HOST to 127\.0\.0\.1 or 0\.0\.0\.0/,
     make: () => ({ flags: ['--host', '203.0.113.1'] }),
   },
+  {
+    what: 'a link-local address without its network',
+    says: /fe80::1 is not an address of this machine; set PURSER_HOST to 127\.0\.0\.1 or 0\.0\.0\.0/,
+    make: () => ({ flags: ['--host', 'fe80::1'] }),
+  },
 ]
 for (const { what, says, make } of refusals) {
   test(`A start with ${what} ends with one clear sentence and exit code 1`, async (context) => {

@@ -59,6 +59,9 @@ export function explainListenFailure(
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
+    case 'EINVAL':
+    // An IPv6 address on a machine without IPv6.
+    case 'EAFNOSUPPORT':
       return new ListenError(
         `${host} is not an address of this machine; set PURSER_HOST to 127.0.0.1 or 0.0.0.0`,
       )
