@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Resolver } from 'node:dns/promises'
 import type { RequestListener } from 'node:http'
 import { test } from 'node:test'
 
@@ -81,6 +82,15 @@ test('A domain with a non-public address is never contacted', async (context) =>
     missing: 'there is no TXT record, and shop.example has an address that is not public',
   })
   assert.deepEqual(asked, [])
+})
+
+test('If DNS does not answer, the reason says so', async () => {
+  const resolver = new Resolver({ timeout: 1_000, tries: 1 })
+  // Nothing answers DNS there.
+  resolver.setServers(['127.0.0.1:1'])
+  const missing =
+    'the TXT record could not be looked up (ECONNREFUSED), and the address of shop.example could not be looked up (ECONNREFUSED)'
+  assert.deepEqual(await createDomainProver({ resolver })(domain, challenge), { missing })
 })
 
 test('A certificate for another name is no proof', async (context) => {

@@ -41,15 +41,27 @@ export function createDomainProver({
     const found = await Promise.allSettled([resolver.resolve4(domain), resolver.resolve6(domain)])
     const addresses = found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
     const [address] = addresses
-    if (address === undefined) return { missing: `${domain} has no address in DNS` }
+    if (address === undefined) {
+      const codes = found.flatMap((one) => (one.status === 'rejected' ? (failureOf(one.reason) ?? []) : []))
+      return {
+        missing: codes[0]
+          ? `the address of ${domain} could not be looked up (${codes[0]})`
+          : `${domain} has no address in DNS`,
+      }
+    }
     if (!addresses.every(mayConnectTo)) return { missing: `${domain} has an address that is not public` }
     return address
   }
 
   return async (domain, { recordName, fileUrl, text }) => {
-    const records = await resolver.resolveTxt(recordName).catch(() => [])
-    if (records.some((chunks) => chunks.join('').trim() === text)) return 'proved'
-    const noRecord = records.length === 0 ? 'there is no TXT record' : 'no TXT record has the text'
+    let noRecord = 'no TXT record has the text'
+    try {
+      const records = await resolver.resolveTxt(recordName)
+      if (records.some((chunks) => chunks.join('').trim() === text)) return 'proved'
+    } catch (error) {
+      const code = failureOf(error)
+      noRecord = code ? `the TXT record could not be looked up (${code})` : 'there is no TXT record'
+    }
     const address = await addressOf(domain)
     if (typeof address !== 'string') return { missing: `${noRecord}, and ${address.missing}` }
     const file = await fetchFile({ url: new URL(fileUrl), address, connection })
@@ -57,6 +69,12 @@ export function createDomainProver({
     if (file.text.split('\n').some((line) => line.trim() === text)) return 'proved'
     return { missing: `${noRecord}, and no line of the file is the text` }
   }
+}
+
+/** The code of a failed look-up; undefined if DNS has answered that there is no such record. */
+function failureOf(error: unknown): string | undefined {
+  const code = codeOf(error)
+  return ['ENODATA', 'ENOTFOUND'].includes(code) ? undefined : code
 }
 
 /** Whether an address is on the public internet. */
