@@ -765,6 +765,12 @@ test('An agent asks for a wider limit, which the list shows in the syntax of its
   assert.deepEqual([total, limits[0].max_amount, limits[1].max_count], ['150.00', '8.00', 3])
 })
 
+test('A path in PURSER_URL that the service does not have does not look like a missing record', async (context) => {
+  const settings = { PURSER_URL: `${service.url}/v1`, PURSER_API_KEY: service.sandboxKey }
+  const { code, errors } = await testCommand(context, settings).purser('agents', 'list')
+  assert.deepEqual([code, /check PURSER_URL/.test(errors)], [6, true], errors)
+})
+
 test('Another server at the address is named as such', async (context) => {
   let status = 404
   const server = createServer((_, answer) => answer.writeHead(status).end('Not found'))

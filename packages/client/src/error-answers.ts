@@ -20,7 +20,11 @@ export function errorOf(reply: Reply, asked: string): ApiError {
   const { status, body, headers } = reply
   const detail = (body as { readonly detail?: unknown } | null | undefined)?.detail
   const items = status === 422 && Array.isArray(detail) && detail.every(isItem) ? detail : undefined
-  const ownCode = typeof detail === 'string' ? detail : items && 'validation_error'
+  // `Not Found` and `Method Not Allowed` mean that `baseUrl` is wrong, as if it ends with `/v1`.
+  const ownCode =
+    typeof detail === 'string' && (status < 404 || !detail.includes(' '))
+      ? detail
+      : items && 'validation_error'
   const code = ownCode || `http_${status}`
   const requestId = headers.get('x-request-id')
   const answer: ErrorAnswer = { status, code, requestId, retryAfterMs: retryAfterMs(headers), body }

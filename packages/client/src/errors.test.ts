@@ -140,6 +140,20 @@ test("A response that is not the service's is an error, whatever its status", as
   }
 })
 
+test('A path that the service does not have, as with /v1 in baseUrl, does not look like a missing record', async () => {
+  const { url, sandboxKey } = await shareTestService()
+  const purser = new Purser({ apiKey: sandboxKey, baseUrl: `${url}/v1` })
+  for (const [call, status] of [
+    [() => purser.agents.list().page(), 404],
+    [() => purser.agents.get('agent_x'), 405],
+  ] as const) {
+    const error = await call().catch((error: unknown) => error)
+    assert(error instanceof ApiError, String(error))
+    assert.deepEqual([error.constructor, error.status, error.code], [ApiError, status, `http_${status}`])
+    assert.match(error.message, /; check baseUrl$/)
+  }
+})
+
 test('Feeds and exports do not follow redirects either', async (context) => {
   const asked: string[] = []
   const baseUrl = await startServer(context, ({ url }, response) => {

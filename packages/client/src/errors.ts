@@ -45,19 +45,15 @@ export interface ErrorAnswer {
 /** An error response (Errors). A refused payment is not an error, but a result. */
 export class ApiError extends PurserError implements ErrorAnswer {
   override readonly name: string = 'ApiError'
-  readonly status: number
-  readonly code: ErrorAnswer['code']
-  readonly requestId: string | null
-  readonly retryAfterMs: number | null
-  readonly body: unknown
+  declare readonly status: number
+  declare readonly code: ErrorAnswer['code']
+  declare readonly requestId: string | null
+  declare readonly retryAfterMs: number | null
+  declare readonly body: unknown
 
   constructor(message: string, answer: ErrorAnswer) {
     super(message)
-    this.status = answer.status
-    this.code = answer.code
-    this.requestId = answer.requestId
-    this.retryAfterMs = answer.retryAfterMs
-    this.body = answer.body
+    Object.assign(this, answer)
   }
 }
 
