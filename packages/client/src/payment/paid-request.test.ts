@@ -75,6 +75,16 @@ for (const status of [301, 302, 303, 307, 308]) {
   })
 }
 
+test('A charged redirect to another origin names the address as the place of the goods', async (context) => {
+  const { merchant, pay } = await openMarket(context, service, {
+    deliver: (_request, response) =>
+      void response.writeHead(303, { location: 'https://cdn.example/x' }).end(),
+  })
+  const error = await uncertain(pay()(merchant.url))
+  assert(error instanceof PaidNotDeliveredError)
+  assert.match(error.message, /to https:\/\/cdn\.example\/x; .+ was charged .+ there, without the proof/)
+})
+
 test('At most five redirects within the origin are followed', async (context) => {
   const { merchant, pay } = await openMarket(context, service, {
     beforeVerify: (_request, response) => Boolean(response.writeHead(302, { location: '/round' }).end()),

@@ -121,7 +121,11 @@ export function shownPaymentOf(error: PaymentUncertainError): ShownPayment {
 
 function messageOf({ payment, reason, fate, response, location }: FailureFacts): string {
   const { amount, currency, resource, nonce } = payment.proof
-  return `${happened(reason, response?.status, location)}; ${charged(fate, `${fate?.captured_amount ?? amount} ${currency}`)} (${resource}, nonce ${nonce})`
+  const toDo =
+    reason === 'redirected'
+      ? 'get the goods there, without the proof'
+      : 'resumePayment(error) requests the goods again'
+  return `${happened(reason, response?.status, location)}; ${charged(fate, `${fate?.captured_amount ?? amount} ${currency}`, toDo)} (${resource}, nonce ${nonce})`
 }
 
 function happened(reason: PaymentFailure, status: number | undefined, location?: string | null): string {
@@ -134,7 +138,7 @@ function happened(reason: PaymentFailure, status: number | undefined, location?:
     case 'refused':
       return `The merchant answered the paid request with ${status}`
     case 'redirected':
-      return `The merchant redirects the paid request to ${location ?? 'another address'}; nothing was sent there`
+      return `The merchant redirects the paid request to ${location ?? 'another address'}`
     case 'incomplete':
       return 'The response to the paid request was interrupted'
     default:
@@ -142,11 +146,11 @@ function happened(reason: PaymentFailure, status: number | undefined, location?:
   }
 }
 
-function charged(fate: FailureFacts['fate'], price: string): string {
+function charged(fate: FailureFacts['fate'], price: string, toDo: string): string {
   const status = fate?.status
   switch (status) {
     case 'captured':
-      return `${price} was charged (transaction ${fate?.transaction_id}): resumePayment(error) requests the goods again`
+      return `${price} was charged (transaction ${fate?.transaction_id}): ${toDo}`
     case 'expired':
     case 'voided':
       return 'nothing was charged'
