@@ -70,6 +70,10 @@ test('Errors come with a remedy and without secrets', () => {
   assert.match(faultsOf(['--what'], key).join(), /--help/)
   const mistyped = ['PURSER', 'MCP_ASKABOVE'].join('_')
   assert.deepEqual(faultsOf([], { ...key, [mistyped]: '1' }), [`${mistyped} is not a setting; see --help`])
+  for (const hosts of ['http://localhost:3000', 'localhost,10.0.0.0/8', '*.local']) {
+    const faults = faultsOf([], { ...key, PURSER_MCP_PRIVATE_HOSTS: hosts })
+    assert.match(faults.join(), /PURSER_MCP_PRIVATE_HOSTS must .+ such as localhost:3000/, hosts)
+  }
   const short = faultsOf(['--http'], { ...key, PURSER_MCP_TOKEN: 'short-token' }).join()
   assert.match(short, /24 characters/)
   assert.ok(!short.includes('short-token') && !short.includes('svc_sand_key'))

@@ -5,6 +5,8 @@ import { parseArgs } from 'node:util'
 
 import { isAmount } from '@purser/client'
 
+import { canBeHost } from './web/addresses.ts'
+
 /** The server's settings. */
 export interface Settings {
   readonly url: string
@@ -57,6 +59,10 @@ export function readSettings(argv: readonly string[], environment: Environment):
   if (askAbove !== undefined && !isAmount(askAbove)) {
     errors.push('PURSER_MCP_ASK_ABOVE must be an amount such as 10.00, or 0 to ask about every payment')
   }
+  const privateHosts = (text('PURSER_MCP_PRIVATE_HOSTS') ?? '').split(/[\s,]+/).filter((host) => host !== '')
+  if (!privateHosts.every(canBeHost)) {
+    errors.push('PURSER_MCP_PRIVATE_HOSTS must list hosts such as localhost:3000, without scheme, path and *')
+  }
   if (errors.length > 0) return { errors }
   const state = text('PURSER_MCP_STATE')
   return {
@@ -66,7 +72,7 @@ export function readSettings(argv: readonly string[], environment: Environment):
       agentId: text('PURSER_AGENT_ID'),
       mandateId: text('PURSER_MANDATE_ID'),
       stateFolder: state === 'memory' ? undefined : resolve(state ?? defaultFolder(environment)),
-      privateHosts: (text('PURSER_MCP_PRIVATE_HOSTS') ?? '').split(/[\s,]+/).filter((host) => host !== ''),
+      privateHosts,
       askAbove,
       http: port === undefined ? undefined : { port, token },
     },

@@ -57,6 +57,18 @@ function lookUp(own: AddressGuard, address: string, name: string): Promise<unkno
   })
 }
 
+test('A private host that matches no URL is refused, instead of allowing nothing', () => {
+  for (const host of [
+    'http://localhost:3000',
+    'localhost:3000,localhost:3001',
+    '10.0.0.0/8',
+    '*.local',
+    '',
+  ]) {
+    assert.throws(() => new AddressGuard([host]), { name: 'PurserError', message: /such as localhost:3000/ })
+  }
+})
+
 test('A public name that resolves to a private address is refused at connection time', async () => {
   // Every machine resolves this name without a DNS query.
   await assert.rejects(lookUp(guard, 'https://shop.example/', 'localhost'), AddressRefusal)

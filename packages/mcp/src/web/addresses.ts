@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 
+import { PurserError } from '@purser/client'
 import ipaddr from 'ipaddr.js'
 
 /** Why a request to a URL is refused. */
@@ -21,8 +22,17 @@ export class AddressRefusal extends Error {
 export class AddressGuard {
   readonly #privateHosts: ReadonlySet<string>
 
-  /** @param privateHosts Hosts, or `host:port`, that may be private and without TLS. */
+  /**
+   * @param privateHosts Hosts, or `host:port`, that may be private and without TLS. Throws a `PurserError` for one that no
+   * URL has.
+   */
   constructor(privateHosts: readonly string[]) {
+    const wrong = privateHosts.find((host) => !canBeHost(host))
+    if (wrong !== undefined) {
+      throw new PurserError(
+        `privateHosts must be hosts such as localhost:3000, without scheme, path and *, not ${JSON.stringify(wrong)}`,
+      )
+    }
     this.#privateHosts = new Set(privateHosts.map((host) => host.toLowerCase()))
   }
 
@@ -79,6 +89,11 @@ export class AddressGuard {
       this.#privateHosts.has(`${url.hostname}:${port}`)
     )
   }
+}
+
+/** False for a URL, a range, a pattern or a list. */
+export function canBeHost(text: string): boolean {
+  return /^[^\s/,@?#*]+$/.test(text)
 }
 
 /** Whether an IP address is in a range that is not routed on the public internet; false for names. */
