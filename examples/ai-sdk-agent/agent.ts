@@ -7,7 +7,7 @@ import { scriptedModel } from './scripted-model.ts'
 const { PURSER_URL: url, PURSER_AGENT_KEY: apiKey = '', PURSER_MANDATE_ID: mandateId } = process.env
 const { PURSER_MCP_PRIVATE_HOSTS } = process.env
 // Allows buying from the shop on this machine.
-const privateHosts = [PURSER_MCP_PRIVATE_HOSTS ?? 'localhost:3000']
+const privateHosts = (PURSER_MCP_PRIVATE_HOSTS || 'localhost:3000').split(',')
 const addresses = process.argv.slice(2)
 
 const { text, steps } = await generateText({
