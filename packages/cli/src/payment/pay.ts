@@ -291,7 +291,7 @@ function nonceOf(decision: PaymentDecision | undefined): string | undefined {
   return decision?.outcome === 'approved' ? decision.nonce : undefined
 }
 
-function whyNoGoods({ reason, location, cause }: PaymentUncertainError, url: string): string {
+function whyNoGoods({ reason, status, location, cause }: PaymentUncertainError, url: string): string {
   switch (reason) {
     case 'no_answer':
       return `${url} did not answer the payment (${causeOf(cause)})`
@@ -302,7 +302,7 @@ function whyNoGoods({ reason, location, cause }: PaymentUncertainError, url: str
     case 'refused':
       return `${url} accepted the payment but returned something else`
     case 'redirected':
-      return `${url} redirects to ${location}, to which the proof was not sent`
+      return `${url} redirects to ${location}, to which the proof was not sent${status === 'captured' ? '; the goods may be there' : ''}`
     case 'incomplete':
       return `the response of ${url} was interrupted`
     default:
