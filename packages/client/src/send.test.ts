@@ -210,6 +210,8 @@ test('Invalid arguments are refused before anything is sent', async () => {
   for (const baseUrl of ['', 'purser.example.com', 'ftp://purser.example.com']) {
     assert.throws(() => new Purser({ apiKey: null, baseUrl }), /baseUrl must be an http or https URL/)
   }
+  // A key in the wrong place does not get into logs.
+  assert.throws(() => new Purser({ baseUrl: 'svc_sand_x' }), /^(?!.*svc_)PurserError: baseUrl must be/s)
   const purser = new Purser({ apiKey: 'svc_sand_x', fetch: () => assert.fail('sent') })
   for (const id of ['', '.', '..']) {
     await assert.rejects(purser.agents.revoke(id), PurserError)

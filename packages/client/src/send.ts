@@ -119,7 +119,7 @@ function isResult({ status, body }: Reply, { refusal }: Request): boolean {
 function baseOf(baseUrl = 'http://127.0.0.1:8080'): string {
   const base = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (base?.protocol !== 'http:' && base?.protocol !== 'https:') {
-    throw new PurserError(`baseUrl must be an http or https URL, but is ${JSON.stringify(baseUrl)}`)
+    throw new PurserError('baseUrl must be an http or https URL such as http://127.0.0.1:8080')
   }
   return base.origin + base.pathname.replace(/\/+$/, '')
 }

@@ -23,7 +23,7 @@ const refused: readonly (readonly [options: unknown, told: RegExp])[] = [
   ['/data', /^The options must be an object.*, not "\/data"/],
 
   [{ merchantDomain, price }, /^client must be a Purser of @purser\/client.*, not undefined/],
-  [{ ...valid, client: 'svc_sand_x' }, /^client must be a Purser of @purser\/client/],
+  [{ ...valid, client: 'svc_sand_x' }, /^client must be a Purser of @purser\/client.*, not a key$/],
   [{ ...valid, client: { payments: {} } }, /^client must be a Purser of @purser\/client/],
   [{ ...valid, client: { payments: client.payments }, preflight: true }, /^client must be a Purser/],
 

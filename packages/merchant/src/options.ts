@@ -189,9 +189,7 @@ function readTerms<Request>(
   }
   const entries = Object.entries(routes)
   if (entries.length === 0) {
-    throw new TypeError(
-      `routes must be an object such as ${example}, with at least one entry; otherwise everything is free`,
-    )
+    throw new TypeError(`routes must be an object such as ${example}, with at least one entry`)
   }
   const findTerms = compileRoutes(routes, publicPath)
   for (const [pattern, terms] of entries) {
@@ -230,9 +228,7 @@ function assertCapture(capture: unknown, where = ''): void {
 function assertClient(client: Partial<PaymentClient> | undefined, terms: readonly Terms<never>[]): void {
   const isAskedFirst = terms.some(({ preflight }) => preflight)
   if (isFunction(client?.payments?.verify) && (!isAskedFirst || isFunction(client?.verifyAgent))) return
-  throw new TypeError(
-    `client must be a Purser of @purser/client with a key with the role merchant, not ${spell(client)}`,
-  )
+  throw new TypeError(`client must be a Purser of @purser/client with a merchant key, not ${spell(client)}`)
 }
 
 /** The options for charging after the handler, which need a client that can, and a price that is charged so. */
