@@ -211,6 +211,7 @@ function refusedByBudget({
           refundedMicro: null,
           orderId: null,
           mandateVersion: null,
+          budgetPath: ['budget'],
         },
       ],
       approvals: [],

@@ -1,4 +1,5 @@
 import { validityWindowMs } from '../../src/domain/proof.ts'
+import { callsOf, isDone, isVerified, latestMs, mayHaveActed, possibleDuring } from './calls.ts'
 import type {
   Call,
   CallOf,
@@ -12,8 +13,18 @@ import type {
   VersionContent,
 } from './history.ts'
 
-/** A call that revokes or pauses something: a mandate, or its agent. */
-export type Stop = CallOf<MandateMove['act'] | 'revoke-agent' | 'stop-all' | 'void-proof' | 'freeze-budget'>
+/** A call that ends open proofs. */
+export type Stop = CallOf<
+  | MandateMove['act']
+  | BudgetEnd['request']['act']
+  | 'revoke-agent'
+  | 'stop-all'
+  | 'void-proof'
+  | 'amend-mandate'
+  | 'disable-payer'
+>
+
+type BudgetEnd = CallOf<'freeze-budget' | 'change-budget'>
 
 type AuthorizedCall = CallOf<'authorize' | 'capture-authorized' | 'void-authorized'>
 
@@ -49,7 +60,15 @@ export class Dossier {
   readonly #movesOf: ReadonlyMap<string, CallOf<MandateMove['act']>[]>
   readonly #revocationsOf: ReadonlyMap<string, CallOf<'revoke-agent'>[]>
   readonly #voidsOf: ReadonlyMap<string, CallOf<'void-proof'>[]>
-  readonly #freezesOf: ReadonlyMap<string, CallOf<'freeze-budget'>[]>
+  readonly #budgetEndsOf: ReadonlyMap<string, BudgetEnd[]>
+  readonly #budgetChangesOf: ReadonlyMap<string, CallOf<'change-budget'>[]>
+  readonly #assignmentsOf: ReadonlyMap<string, CallOf<'assign-agent'>[]>
+  readonly #amendmentsOf: ReadonlyMap<string, CallOf<'amend-mandate'>[]>
+  /** The max of each shared budget, as created and at the end. */
+  readonly #firstMaxMicro: ReadonlyMap<string, bigint>
+  readonly #lastMaxMicro: ReadonlyMap<string, bigint>
+  /** Disablings of the account that pays that may have taken effect. */
+  readonly disablings: readonly CallOf<'disable-payer'>[]
   readonly #unfreezesOf: ReadonlyMap<string, CallOf<'unfreeze-budget'>[]>
   readonly #createdSince: ReadonlyMap<string, Call>
   /** Stops of all mandates, and their undos, that may have taken effect. */
@@ -98,8 +117,26 @@ export class Dossier {
     this.#movesOf = Map.groupBy(moves, ({ request }) => request.mandateId)
     const voids = callsOf(calls, 'void-proof').filter(mayHaveActed)
     this.#voidsOf = Map.groupBy(voids, ({ request }) => request.nonce)
-    const freezes = callsOf(calls, 'freeze-budget').filter(mayHaveActed)
-    this.#freezesOf = Map.groupBy(freezes, ({ request }) => request.budgetId)
+    const budgetChanges = callsOf(calls, 'change-budget').filter(mayHaveActed)
+    const budgetEnds = [
+      ...callsOf(calls, 'freeze-budget').filter(mayHaveActed),
+      ...budgetChanges.filter(({ request }) => request.endsHolds),
+    ]
+    this.#budgetEndsOf = Map.groupBy<string, BudgetEnd>(budgetEnds, ({ request }) => request.budgetId)
+    this.#budgetChangesOf = Map.groupBy(budgetChanges, ({ request }) => request.budgetId)
+    const assignments = callsOf(calls, 'assign-agent').filter(mayHaveActed)
+    this.#assignmentsOf = Map.groupBy(assignments, ({ request }) => request.agentId)
+    const amendments = callsOf(calls, 'amend-mandate').filter(
+      (call) => call.request.endsHolds === true && mayHaveActed(call),
+    )
+    this.#amendmentsOf = Map.groupBy(amendments, ({ request }) => request.mandateId)
+    this.#firstMaxMicro = new Map(
+      callsOf(calls, 'create-budget').flatMap(({ answer, request }) =>
+        answer.is === 'created' ? [[answer.id, request.maxMicro] as const] : [],
+      ),
+    )
+    this.#lastMaxMicro = new Map(content.budgets.map(({ id, maxMicro }) => [id, maxMicro]))
+    this.disablings = callsOf(calls, 'disable-payer').filter(mayHaveActed)
     this.#unfreezesOf = Map.groupBy(callsOf(calls, 'unfreeze-budget'), ({ request }) => request.budgetId)
     this.stopAlls = callsOf(calls, 'stop-all').filter(mayHaveActed)
     this.undos = callsOf(calls, 'undo-stop').filter(mayHaveActed)
@@ -188,13 +225,56 @@ export class Dossier {
     return this.stopAlls.filter((stop) => latestMs(stop) >= sinceMs)
   }
 
-  /** Freezes of the mandate's shared budget that may have taken effect. */
-  freezesOf(mandateId: string): readonly CallOf<'freeze-budget'>[] {
-    return this.#freezesOf.get(this.mandates.get(mandateId)?.budgetId ?? '') ?? []
+  /** Freezes of a shared budget that may have taken effect. */
+  freezesOf(budgetId: string): readonly CallOf<'freeze-budget'>[] {
+    return callsOf(this.#budgetEndsOf.get(budgetId) ?? [], 'freeze-budget')
   }
 
-  unfreezesOf(mandateId: string): readonly CallOf<'unfreeze-budget'>[] {
-    return this.#unfreezesOf.get(this.mandates.get(mandateId)?.budgetId ?? '') ?? []
+  unfreezesOf(budgetId: string): readonly CallOf<'unfreeze-budget'>[] {
+    return this.#unfreezesOf.get(budgetId) ?? []
+  }
+
+  budgetChangesOf(budgetId: string): readonly CallOf<'change-budget'>[] {
+    return this.#budgetChangesOf.get(budgetId) ?? []
+  }
+
+  /** The limits that a shared budget may have had at some moment of a call. */
+  limitOfBudget(budgetId: string, during: Pick<Call, 'beganMs' | 'endedMs'>) {
+    const known = this.budgetChangesOf(budgetId)
+    const { changes, isFirst } = possibleDuring(known, during)
+    const created = known.length > 0 ? this.#firstMaxMicro : this.#lastMaxMicro
+    const first = { maxMicro: created.get(budgetId) ?? 0n, window: 'lifetime' }
+    const limits = [...(isFirst ? [first] : []), ...changes.map(({ request }) => request)]
+    const maxes = limits.map(({ maxMicro }) => maxMicro)
+    return {
+      leastMicro: least(maxes),
+      mostMicro: most(maxes),
+      windows: new Set(limits.map(({ window }) => window)),
+    }
+  }
+
+  /** The shared budgets that a proof under a mandate counted in, at each or at some moment of a call. */
+  budgetsOf(mandateId: string, during: Pick<Call, 'beganMs' | 'endedMs'>) {
+    const { agentId = '', budgetId = null } = this.mandates.get(mandateId) ?? {}
+    const own = budgetId === null ? [] : [budgetId]
+    const { changes, isFirst } = possibleDuring(this.#assignmentsOf.get(agentId) ?? [], during)
+    const ofAgent = changes.map(({ request }) => request.budgetId)
+    const [only] = ofAgent
+    const isSure = !isFirst && ofAgent.every((id) => id === only)
+    return {
+      sure: new Set([...own, ...(isSure && only ? [only] : [])]),
+      possible: new Set([...own, ...ofAgent.flatMap((id) => id ?? [])]),
+    }
+  }
+
+  assignmentsOf(mandateId: string): readonly CallOf<'assign-agent'>[] {
+    return this.#assignmentsOf.get(this.mandates.get(mandateId)?.agentId ?? '') ?? []
+  }
+
+  /** Everything that may have ended open proofs under a mandate with a shared budget in which they need not count. */
+  budgetEndsAround(mandateId: string): readonly Call[] {
+    const { possible } = this.budgetsOf(mandateId, { beganMs: -Infinity, endedMs: Infinity })
+    return [...possible].flatMap((id) => [...(this.#budgetEndsOf.get(id) ?? []), ...this.unfreezesOf(id)])
   }
 
   /** Whether the mandate certainly existed when a stop began. */
@@ -202,9 +282,22 @@ export class Dossier {
     return (this.#createdSince.get(mandateId)?.endedMs ?? Infinity) < stop.beganMs
   }
 
-  /** Everything that may have ended a hold early. */
-  endsOf({ nonce, mandateId }: Pick<HoldContent, 'nonce' | 'mandateId'>): readonly Stop[] {
-    return [...this.stopsOf(mandateId), ...(this.#voidsOf.get(nonce) ?? [])]
+  /** Everything that ended a hold early, if it took effect while the hold was open. */
+  endsOf({
+    nonce,
+    mandateId,
+    budgetPath,
+  }: Pick<HoldContent, 'nonce' | 'mandateId' | 'budgetPath'>): readonly Stop[] {
+    return [
+      ...this.stopsOf(mandateId),
+      ...(this.#voidsOf.get(nonce) ?? []),
+      ...(budgetPath ?? []).flatMap((id) => this.#budgetEndsOf.get(id) ?? []),
+    ]
+  }
+
+  /** Everything that may have ended a hold early, also with a budget of other proofs of its mandate. */
+  perhapsEndsOf(hold: Pick<HoldContent, 'nonce' | 'mandateId' | 'budgetPath'>): readonly Call[] {
+    return [...this.endsOf(hold), ...this.budgetEndsAround(hold.mandateId)]
   }
 
   /** Everything that may have ended the mandate's open holds. */
@@ -212,7 +305,11 @@ export class Dossier {
     const known = this.#stopsOf.get(mandateId)
     if (known) return known
     const stops: Stop[] = this.movesOf(mandateId).filter(({ request }) => request.act !== 'resume-mandate')
-    stops.push(...this.stopAllsOf(mandateId), ...this.freezesOf(mandateId))
+    stops.push(
+      ...this.stopAllsOf(mandateId),
+      ...(this.#amendmentsOf.get(mandateId) ?? []),
+      ...this.disablings,
+    )
     stops.push(...this.revocationsOfAgent(this.mandates.get(mandateId)?.agentId ?? ''))
     this.#stopsOf.set(mandateId, stops)
     return stops
@@ -272,33 +369,6 @@ export class Dossier {
         .map(({ endedMs }) => endedMs),
     )
   }
-}
-
-/** The last moment at which a call can have taken effect; unlimited if its outcome is unknown. */
-export function latestMs({ answer, endedMs }: Call): number {
-  return isFateUnknown({ answer }) ? Infinity : endedMs
-}
-
-export function isFateUnknown({ answer }: Pick<Call, 'answer'>): boolean {
-  return answer.is === 'unknown' || answer.is === 'unavailable'
-}
-
-export function isDone({ answer, request }: Call): boolean {
-  if (request.act === 'void-proof' || request.act === 'void-authorized')
-    return answer.is === 'proof' && answer.status === 'voided'
-  return answer.is === 'done'
-}
-
-export function isVerified({ answer }: Call): boolean {
-  return answer.is === 'verified'
-}
-
-function mayHaveActed(call: Call): boolean {
-  return isDone(call) || isFateUnknown(call)
-}
-
-function callsOf<Act extends Request['act']>(calls: readonly Call[], ...acts: Act[]): CallOf<Act>[] {
-  return calls.filter((call): call is CallOf<Act> => (acts as string[]).includes(call.request.act))
 }
 
 function least(amounts: readonly bigint[]): bigint {

@@ -22,6 +22,9 @@ export type Request =
   /** A shared budget with a limit for its lifetime. */
   | { readonly act: 'create-budget'; readonly maxMicro: bigint }
   | BudgetMove
+  | BudgetChange
+  /** Makes the payments of an agent count in a shared budget, or in none. */
+  | { readonly act: 'assign-agent'; readonly agentId: string; readonly budgetId: string | null }
   | { readonly act: 'issue-key'; readonly agentId: string | null }
   | { readonly act: 'revoke-key'; readonly keyId: string }
   | { readonly act: 'revoke-agent'; readonly agentId: string }
@@ -46,12 +49,23 @@ export interface BudgetMove {
   readonly budgetId: string
 }
 
-/** Operations on all mandates of the owner, or on the account of the collector. */
+/** Replaces the limit of a shared budget, and may end all open proofs that count in it. */
+export interface BudgetChange {
+  readonly act: 'change-budget'
+  readonly budgetId: string
+  readonly maxMicro: bigint
+  /** A rolling month counts the same in a short history, but is another limit, which is counted anew. */
+  readonly window: 'lifetime' | 'month'
+  readonly endsHolds: boolean
+}
+
+/** Operations on all mandates of the owner, or on the accounts of the owner and of the collector. */
 export type AccountAct =
   | { readonly act: 'stop-all'; readonly name: string }
   /** Undoes the named stop, or every stop if none is named. */
   | { readonly act: 'undo-stop'; readonly name: string | null }
   | { readonly act: 'disable-collector' | 'enable-collector' }
+  | { readonly act: 'disable-payer' | 'enable-payer' }
   | { readonly act: 'release-domain' | 'register-seller' }
 
 /** Who pays what, and where. */
@@ -120,6 +134,8 @@ export type PersonAct =
       /** The version that the owner has seen. */
       readonly version: number
       readonly maxPaymentMicro: bigint
+      /** Whether its open proofs end. */
+      readonly endsHolds?: boolean
     }
   | { readonly act: 'request-increase'; readonly mandateId: string; readonly maxTotalMicro: bigint }
 
@@ -274,6 +290,7 @@ export interface ApprovalContent {
   readonly id: string
   readonly mandateId: string
   readonly status: string
+  readonly requestedAtMs: number
   /** Null for an increase. */
   readonly amountMicro: bigint | null
   /** The payment that has used it. */
@@ -311,6 +328,8 @@ export interface HoldContent {
   readonly capturedMicro: bigint | null
   readonly refundedMicro: bigint | null
   readonly orderId: string | null
+  /** The shared budgets that it counts in. */
+  readonly budgetPath: readonly string[] | null
   /** The version of the mandate that admitted it; null for the first one. */
   readonly mandateVersion: number | null
 }

@@ -114,8 +114,12 @@ function toHttp(request: Request, proofs: ReadonlyMap<string, Proof>): PlainRequ
     case 'void-proof':
     case 'disable-collector':
     case 'enable-collector':
+    case 'disable-payer':
+    case 'enable-payer':
     case 'release-domain':
     case 'register-seller':
+    case 'change-budget':
+    case 'assign-agent':
       throw new Error(`no client asks for ${request.act} over HTTP`)
     case 'ask-proof':
       return post('/v1/payments/proof', {
@@ -194,8 +198,12 @@ function toAnswer({ act }: Request, { status, headers, body, text }: PlainAnswer
     case 'void-proof':
     case 'disable-collector':
     case 'enable-collector':
+    case 'disable-payer':
+    case 'enable-payer':
     case 'release-domain':
     case 'register-seller':
+    case 'change-budget':
+    case 'assign-agent':
     case 'revoke-mandate':
       return status === 200 ? { is: 'done' } : broken
     case 'ask-proof':

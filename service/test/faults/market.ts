@@ -1,4 +1,5 @@
 // Longer than 400 lines: every way in which clients trade is here, since they share their retries and their chances.
+import { approvalWindowMs } from '../../src/domain/approval.ts'
 import { validityWindowMs } from '../../src/domain/proof.ts'
 import type { SeededRandom } from '../../testing/seeded-random.ts'
 import { captureSeconds, type Answer, type Request } from './history.ts'
@@ -22,6 +23,8 @@ export interface Market {
   readonly operatorKeyId?: string | undefined
   /** Whether agents also buy orders, and repeat their requests for proofs with idempotency keys. */
   readonly hasOrders?: boolean
+  /** Whether agents are assigned to shared budgets, these are changed, and the account that pays is disabled. */
+  readonly hasChanges?: boolean
 }
 
 /** The domains of the owner's own merchant, and of the merchant in another account. */
@@ -84,7 +87,10 @@ async function buyUntilClosed(market: Market, shops: Shops): Promise<void> {
     if (asked.is === 'granted') await collect(market, shops, { nonce: asked.nonce, domain: payment.domain })
     else if (isBudgetGone(asked)) {
       await send(team.keyId, { act: 'evaluate', ...payment })
-      if (asked.code === 'shared_budget_exceeded') shops.budgetId = await createBudget(market)
+      if (asked.code === 'shared_budget_exceeded') {
+        shops.budgetId = await createBudget(market)
+        if (market.hasChanges) await assignAgent(market, shops, team)
+      }
       await replaceMandate(market, shops, { team, mandateId })
     } else await sleep(1_000 + random.below(4_000))
     if (chance(market, 10)) await send(team.keyId, { act: 'evaluate', ...payment })
@@ -121,13 +127,26 @@ interface Waiting extends Purchase {
   readonly approvalId: string
 }
 
-/** A person decides, sometimes twice, and the agent uses the approval, sometimes from two processes. */
+/** A person decides, sometimes twice or late, and the agent uses the approval, sometimes from two processes. */
 async function buyWithApproval(market: Market, shops: Shops, waiting: Waiting): Promise<void> {
+  const { random, sleep } = market
+  if (market.hasChanges && chance(market, 3)) {
+    const later = async () => {
+      await sleep(random.below(approvalWindowMs))
+      await decideAndUse(market, shops, waiting)
+    }
+    shops.late.push(later())
+    return
+  }
+  await sleep(random.below(3_000))
+  await decideAndUse(market, shops, waiting)
+}
+
+async function decideAndUse(market: Market, shops: Shops, waiting: Waiting): Promise<void> {
   const { ownerKeyId, random, send, sleep } = market
   const { team, payment, approvalId } = waiting
   const { mandateId } = payment
   const verdict = chance(market, 85) ? 'approved' : 'denied'
-  await sleep(random.below(3_000))
   await untilTold(market, ownerKeyId, { act: 'decide', mandateId, approvalId, verdict })
   const use = async () => {
     const asked = await send(team.keyId, { act: 'ask-proof', ...payment, approvalId })
@@ -246,6 +265,15 @@ async function governUntilClosed(market: Market, shops: Shops): Promise<void> {
       continue
     }
     const { team, mandateId } = pickMandate(market, shops)
+    if (market.hasChanges && chance(market, 35)) {
+      // Its merchant verifies a proof only after the change.
+      const payment = { agentId: team.agentId, mandateId, amountMicro: 1_000_000n }
+      const domain = random.pick([ownDomain, collectorDomain])
+      const asked = await send(team.keyId, { act: 'ask-proof', ...payment, domain })
+      await changeSomething(market, shops, { team, mandateId })
+      if (asked.is === 'granted') await verify(market, shops, { nonce: asked.nonce, domain }, 'after')
+      continue
+    }
     const act = random.below(100)
     if (act < 10) {
       await send(ownerKeyId, { act: 'read-mandate', mandateId })
@@ -278,15 +306,60 @@ async function governUntilClosed(market: Market, shops: Shops): Promise<void> {
   }
 }
 
+/** Changes where payments count, ends open proofs, or disables the account that pays. */
+async function changeSomething(
+  market: Market,
+  shops: Shops,
+  { team, mandateId }: { readonly team: Team; readonly mandateId: string },
+): Promise<void> {
+  const { ownerKeyId, operatorKeyId, random, sleep } = market
+  const { budgetId } = shops
+  const act = random.below(100)
+  if (act < 30) {
+    await assignAgent(market, shops, team)
+  } else if (act < 50) {
+    // The agent joins a frozen budget, or leaves it.
+    await untilTold(market, ownerKeyId, { act: 'freeze-budget', budgetId })
+    await assignAgent(market, shops, team, budgetId)
+    if (chance(market, 50)) await assignAgent(market, shops, team, null)
+    await untilTold(market, ownerKeyId, { act: 'unfreeze-budget', budgetId })
+    if (chance(market, 50)) await assignAgent(market, shops, team)
+  } else if (act < 75) {
+    const maxMicro = BigInt(10 + random.below(40)) * 1_000_000n
+    const endsHolds = chance(market, 50)
+    const window = random.pick(['lifetime', 'lifetime', 'month'] as const)
+    await untilTold(market, ownerKeyId, { act: 'change-budget', budgetId, maxMicro, window, endsHolds })
+  } else if (act < 85 || operatorKeyId === undefined) {
+    await amend(market, mandateId, { endsHolds: true })
+  } else {
+    await untilTold(market, operatorKeyId, { act: 'disable-payer' })
+    await sleep(random.below(5_000))
+    await untilTold(market, operatorKeyId, { act: 'enable-payer' })
+  }
+}
+
+async function assignAgent(
+  market: Market,
+  shops: Shops,
+  { agentId }: Team,
+  budgetId = market.random.pick([null, shops.budgetId]),
+): Promise<void> {
+  await untilTold(market, market.ownerKeyId, { act: 'assign-agent', agentId, budgetId })
+}
+
 /** Changes the max of one payment of a mandate, unless someone else was first. */
-async function amend({ random, ...market }: Market, mandateId: string): Promise<void> {
+async function amend(
+  { random, ...market }: Market,
+  mandateId: string,
+  ends: { readonly endsHolds?: boolean } = {},
+): Promise<void> {
   const { ownerKeyId, send } = market
   const read = await send(ownerKeyId, { act: 'read-mandate', mandateId })
   if (read.is !== 'mandate') return
   const { version } = read
   const acts = Array.from({ length: 1 + random.below(2) }, () => {
     const maxPaymentMicro = random.pick([1_700_000n, 2_000_000n])
-    const request = { act: 'amend-mandate', mandateId, version, maxPaymentMicro } as const
+    const request = { act: 'amend-mandate', mandateId, version, maxPaymentMicro, ...ends } as const
     return untilTold({ random, ...market }, ownerKeyId, request)
   })
   await Promise.all(acts)
@@ -401,10 +474,16 @@ async function create(market: Market, request: Request): Promise<string> {
 }
 
 /** Retries until an answer reports the outcome, each time with a longer timeout. */
-async function untilTold({ send, sleep }: Market, keyId: string, request: Request): Promise<Answer> {
+async function untilTold(
+  { send, sleep, ownerKeyId }: Market,
+  keyId: string,
+  request: Request,
+): Promise<Answer> {
   for (let patienceMs = 500; ; patienceMs = Math.min(patienceMs * 2, 8_000)) {
     const answer = await send(keyId, request)
-    if (answer.is !== 'unknown' && answer.is !== 'unavailable') return answer
+    // The owner's key works again when its account is enabled.
+    const isRefused = answer.is === 'unauthorized' && keyId === ownerKeyId
+    if (answer.is !== 'unknown' && answer.is !== 'unavailable' && !isRefused) return answer
     await sleep(patienceMs)
   }
 }

@@ -91,6 +91,11 @@ export class ModelLedger {
       case 'resume-mandate':
       case 'revoke-mandate':
         return this.#moveMandate(request, nowMs)
+      case 'change-budget':
+      case 'assign-agent':
+      case 'disable-payer':
+      case 'enable-payer':
+        throw new Error(`no client asks the model for ${request.act}`)
       case 'stop-all':
         return this.#stopAll(request.name, nowMs)
       case 'undo-stop':
@@ -311,6 +316,7 @@ export class ModelLedger {
       refundedMicro: null,
       orderId: null,
       mandateVersion: mandate.version === 1 ? null : mandate.version,
+      budgetPath: mandate.budgetId === null ? null : [mandate.budgetId],
     }
     this.#holds.set(nonce, hold)
     this.#holdsOf.set(mandateId, [...(this.#holdsOf.get(mandateId) ?? []), hold])
@@ -343,11 +349,12 @@ export class ModelLedger {
           : one.status !== 'consumed' && (one.amountMicro ?? 0n) >= amountMicro),
     )
     if (same) return same.id
-    return this.#newApproval({ mandateId, amountMicro, domain, change: null }, nowMs + approvalWindowMs)
+    const asked = { mandateId, amountMicro, domain, change: null, requestedAtMs: nowMs }
+    return this.#newApproval(asked, nowMs + approvalWindowMs)
   }
 
   #newApproval(
-    asked: Pick<Approval, 'mandateId' | 'amountMicro' | 'domain' | 'change'>,
+    asked: Pick<Approval, 'mandateId' | 'amountMicro' | 'domain' | 'change' | 'requestedAtMs'>,
     expiresAtMs: number,
   ): string {
     const id = this.#nextId('approval')
@@ -409,7 +416,8 @@ export class ModelLedger {
         change?.version === version &&
         change.maxTotalMicro === maxTotalMicro,
     )
-    const asked = { mandateId, amountMicro: null, domain: '', change: { version, maxTotalMicro } }
+    const change = { version, maxTotalMicro }
+    const asked = { mandateId, amountMicro: null, domain: '', change, requestedAtMs: nowMs }
     const approvalId = same?.id ?? this.#newApproval(asked, nowMs + increaseWindowMs)
     return { is: 'requested', approvalId }
   }

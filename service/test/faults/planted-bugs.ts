@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 
 import { holdGraceMs } from '../../src/domain/proof.ts'
+import { isDone } from './calls.ts'
 import { sweptWithinMs } from './checks/holds.ts'
 import type { ComplaintKind } from './complaint.ts'
-import { isDone } from './dossier.ts'
 import type { HoldContent } from './history.ts'
 import { collectorDomain } from './market.ts'
 import { isAbout, type Spoiled } from './spoiled.ts'
@@ -45,7 +45,9 @@ export const plantedBugs: readonly PlantedBug[] = [
     complaint: 'overspent',
     plant: (spoiled) => {
       const budget = spoiled.content.budgets[0] ?? assert.fail('there is a budget')
-      spoiled.mandateOf(spoiled.paidHold()).budgetId = budget.id
+      const hold = spoiled.paidHold()
+      spoiled.mandateOf(hold).budgetId = budget.id
+      hold.budgetPath = [budget.id]
       budget.maxMicro = 1n
     },
   },

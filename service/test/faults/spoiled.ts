@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 
 import { validityWindowMs } from '../../src/domain/proof.ts'
-import { Dossier, isDone, type Stop } from './dossier.ts'
+import { isDone } from './calls.ts'
+import { Dossier, type Stop } from './dossier.ts'
 import type {
   Answer,
   ApprovalContent,

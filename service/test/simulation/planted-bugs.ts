@@ -44,6 +44,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'no service continues an interrupted stop',
+    firstSeed: 46,
     ...inOperation('takeStop', {
       decide: () => () => ({ outcome: false, changes: [] }),
     }),
@@ -75,10 +76,12 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a repeated request gets another proof',
+    firstSeed: 7,
     ...inOperation('issueProof', without(proofRequests)),
   },
   {
     bug: 'a proof is granted to a revoked agent',
+    firstSeed: 12,
     ...inOperation(
       'issueProof',
       seeing(agents, (row) => ({ ...row, status: 'active' })),
@@ -86,7 +89,6 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a proof is granted under a mandate that is not active',
-    firstSeed: 7,
     ...inOperation(
       'issueProof',
       seeing(mandates, (row) => ({ ...row, status: 'active' })),
@@ -94,7 +96,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'an evaluation approves what does not fit the budget',
-    firstSeed: 1_440,
+    firstSeed: 30,
     ...inOperation(
       'evaluate',
       seeing(mandates, (row) => ({ ...row, spentMicro: 0n })),
@@ -109,6 +111,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'an authorization is captured after its deadline on the test clock',
+    firstSeed: 7,
     ...inOperation(
       'captureAuthorized',
       seeing(accounts, (row) => ({ ...row, clockOffsetMs: null })),
@@ -128,7 +131,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a proof is granted and not written', ...inOperation('issueProof', without(payments)) },
   {
     bug: 'a capture does not check whether its agent is revoked, and the sweep ends its proofs',
-    firstSeed: 88,
+    firstSeed: 17,
     ...inOperations({
       capture: seeing(agents, (row) => ({ ...row, status: 'active' })),
       voidPaymentsOfRevoked: changing(() => []),
@@ -155,10 +158,11 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
     ),
   },
   { bug: 'a void gives nothing back to limits', ...inOperation('voidProof', keeping('usage')) },
-  { bug: 'a refund gives nothing back to limits', ...inOperation('refund', keeping('usage')) },
+  { bug: 'a refund gives nothing back to limits', firstSeed: 11, ...inOperation('refund', keeping('usage')) },
   { bug: 'a refund gives nothing back to a shared budget', ...inOperation('refund', without(budgetUsage)) },
   {
     bug: 'a pause leaves open proofs counted in a shared budget',
+    firstSeed: 18,
     ...inOperation('moveMandate', without(budgetUsage)),
   },
   {
@@ -167,15 +171,64 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a freeze ends no open proofs',
-    firstSeed: 81,
+    firstSeed: 30,
+    ...inOperation('freezeBudget', keepingOf(budgets, 'epoch')),
+  },
+  { bug: 'an agent is not assigned to a budget', ...inOperation('assignAgent', without(agents)) },
+  {
+    bug: 'a proof does not count in the budget of its agent',
     ...inOperation(
-      'freezeBudget',
-      changing((change, facts) => {
-        if (change.table !== budgets) return [change]
-        const before = facts.row(budgets, change.row as never)
-        return [{ ...change, row: { ...change.row, epoch: before?.epoch ?? 0 } }]
-      }),
+      'issueProof',
+      seeing(agents, (row) => ({ ...row, budgetPath: null })),
     ),
+  },
+  {
+    bug: 'an agent that joins a frozen budget keeps its open proofs',
+    firstSeed: 6,
+    ...inOperation(
+      'capture',
+      seeing(agents, (row) => ({ ...row, budgetPath: null })),
+    ),
+  },
+  {
+    bug: 'an agent that leaves a budget gets back the proofs that a freeze has ended',
+    firstSeed: 1_716,
+    ...inOperation('assignAgent', keepingOf(agents, 'endedAtMs')),
+  },
+  { bug: 'a change of a budget is not written', ...inOperation('changeBudget', without(budgets)) },
+  {
+    bug: 'a change of a budget ends no proofs',
+    firstSeed: 58,
+    ...inOperation('changeBudget', keepingOf(budgets, 'epoch')),
+  },
+  {
+    bug: 'a budget is cut below what is committed',
+    ...inOperation(
+      'changeBudget',
+      seeing(budgetUsage, (row) => ({ ...row, counted: {} })),
+    ),
+  },
+  {
+    bug: 'an added limit of a budget counts nothing',
+    firstSeed: 39,
+    ...inOperation('changeBudget', without(budgetUsage)),
+  },
+  { bug: 'an amendment ends no proofs', firstSeed: 8, ...inOperation('amendMandate', keeping('epoch')) },
+  {
+    bug: 'a disabled account keeps its open proofs',
+    firstSeed: 36,
+    ...inOperation(
+      'voidPayments',
+      changing(() => []),
+    ),
+  },
+  {
+    bug: 'a proof of a disabled account is charged',
+    firstSeed: 36,
+    ...inOperations({
+      voidPayments: changing(() => []),
+      capture: seeing(accounts, (row) => ({ ...row, disabledAtMs: null })),
+    }),
   },
   {
     bug: 'a capture does not check whether its shared budget was frozen',
@@ -200,6 +253,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a capture of a part keeps all of the payment counted in limits',
+    firstSeed: 7,
     ...inOperation('captureAuthorized', keeping('usage')),
   },
   {
@@ -223,7 +277,6 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a late verification ends a proof without releasing its amount',
-    firstSeed: 9,
     ...inOperation('settleLate', without(mandates)),
   },
   {
@@ -282,7 +335,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a released domain stays registered',
-    firstSeed: 18,
+    firstSeed: 54,
     ...inOperation('releaseDomain', without(sellerDomains)),
   },
   {
@@ -292,11 +345,12 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       changing((change) => (change.table === entries || change.table === evaluations ? [] : [change])),
     ),
   },
-  { bug: 'a revoked key keeps working', firstSeed: 24, ...inOperation('revokeApiKey', without(apiKeys)) },
+  { bug: 'a revoked key keeps working', firstSeed: 27, ...inOperation('revokeApiKey', without(apiKeys)) },
   { bug: 'a mandate is created and not written', ...inOperation('createMandate', without(mandates)) },
-  { bug: 'a revoked agent stays active', ...inOperation('revokeAgent', without(agents)) },
+  { bug: 'a revoked agent stays active', firstSeed: 12, ...inOperation('revokeAgent', without(agents)) },
   {
     bug: 'a revoked agent has no event',
+    firstSeed: 12,
     ...inOperation('revokeAgent', without(auditEvents)),
   },
   { bug: 'an evaluation is not in the journal', ...inOperation('evaluate', without(entries)) },
@@ -344,7 +398,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'an authorization reserves nothing', ...inOperation('authorize', without(mandates)) },
   {
     bug: 'an authorization does not check whether its mandate was stopped',
-    firstSeed: 20,
+    firstSeed: 73,
     ...inOperation(
       'authorize',
       seeing(mandates, (row) => ({ ...row, epoch: 0 })),
@@ -363,6 +417,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a capture ignores its deadline',
+    firstSeed: 7,
     ...inOperation('captureAuthorized', {
       decide: (decide) => (call, facts) => decide({ ...(call as object), nowMs: 0 }, facts),
     }),
@@ -397,7 +452,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a retried refund is made again',
-    firstSeed: 11,
+    firstSeed: 19,
     ...inOperation('refund', {
       decide: (decide) => (call, facts) => decide(call, { ...bare(facts), rows: () => [] }),
     }),
@@ -413,6 +468,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'an evaluation needs no approval',
+    firstSeed: 23,
     ...inOperation(
       'evaluate',
       seeing(mandates, (row) => ({ ...row, approval: null })),
@@ -428,6 +484,21 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
     ...inOperation(
       'issueProof',
       seeing(approvals, (row) => ({ ...row, status: 'approved' })),
+    ),
+  },
+  {
+    bug: 'an approval is given after its request has expired',
+    firstSeed: 71,
+    ...inOperation(
+      'decideApproval',
+      seeing(approvals, (row) => (row['status'] === 'pending' ? { ...row, expiresAtMs: Infinity } : row)),
+    ),
+  },
+  {
+    bug: 'a request for approval expires at once',
+    ...inOperation(
+      'decideApproval',
+      seeing(approvals, (row) => (row['status'] === 'pending' ? { ...row, expiresAtMs: 0 } : row)),
     ),
   },
   { bug: 'a decision is not written', ...inOperation('decideApproval', without(approvals)) },
@@ -605,9 +676,14 @@ function changing(spoil: (change: Change, facts: Facts) => readonly Change[]): S
 
 /** Leaves columns of the mandate unchanged. */
 function keeping(...columns: readonly string[]): Spoiling {
+  return keepingOf(mandates, ...columns)
+}
+
+/** Leaves columns of a table unchanged. */
+function keepingOf(table: Table, ...columns: readonly string[]): Spoiling {
   return changing((change, facts) => {
-    if (change.table !== mandates) return [change]
-    const before: Row | undefined = facts.row(mandates, change.row as never)
+    if (change.table !== table) return [change]
+    const before: Row | undefined = facts.row(table, change.row)
     const kept = Object.fromEntries(columns.map((column) => [column, before?.[column]]))
     return [{ ...change, row: { ...change.row, ...kept } }]
   })

@@ -39,10 +39,10 @@ const narrowTerms = {
   metadata: { project: 'apollo' },
 }
 
-export function lifetimeLimit(ids: Ids, maxMicro: bigint): Limit {
+export function limitOf(ids: Ids, maxMicro: bigint, window: Limit['window'] = 'lifetime'): Limit {
   const maxAmountText = formatSum(maxMicro as MicroUsdc)
   const max = { maxAmountText, maxAmountMicro: String(maxMicro), maxCount: null }
-  return { id: ids.next('limit'), window: 'lifetime', ...max, per: null, action: 'deny' }
+  return { id: ids.next('limit'), window, ...max, per: null, action: 'deny' }
 }
 
 export function newMandate(

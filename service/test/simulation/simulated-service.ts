@@ -12,7 +12,7 @@ import { advanceClock } from '../../src/store/ledger/operations/limits/test-cloc
 import { moveAccount } from '../../src/store/ledger/operations/accounts.ts'
 import { amendMandate } from '../../src/store/ledger/operations/amendments.ts'
 import { decideApproval, requestIncrease } from '../../src/store/ledger/operations/approval-decisions.ts'
-import { issueProof, revokeAgent } from '../../src/store/ledger/several-transactions.ts'
+import { issueProof, revokeAgent, voidAll } from '../../src/store/ledger/several-transactions.ts'
 import { createAgent } from '../../src/store/ledger/operations/agents.ts'
 import { issueApiKey, revokeApiKey } from '../../src/store/ledger/operations/api-keys.ts'
 import { evaluate } from '../../src/store/ledger/operations/evaluations.ts'
@@ -30,7 +30,8 @@ import {
 import { capture, settleLate } from '../../src/store/ledger/operations/captures.ts'
 import { statusOf } from '../../src/store/ledger/operations/payment-rows.ts'
 import type { IssueOutcome, ProofCall } from '../../src/store/ledger/operations/payments.ts'
-import { createBudget, freezeBudget } from '../../src/store/ledger/operations/limits/budgets.ts'
+import { changeBudget } from '../../src/store/ledger/operations/limits/budget-changes.ts'
+import { assignAgent, createBudget, freezeBudget } from '../../src/store/ledger/operations/limits/budgets.ts'
 import { refund } from '../../src/store/ledger/operations/refunds.ts'
 import { createSeller, releaseDomain } from '../../src/store/ledger/operations/sellers.ts'
 import { voidProof } from '../../src/store/ledger/operations/voids.ts'
@@ -40,6 +41,7 @@ import {
   accounts,
   activityParts,
   apiKeys,
+  budgets,
   mandates,
   payments,
   type ActivityPartsRow,
@@ -57,7 +59,7 @@ import {
   category,
   environment,
   findRow,
-  lifetimeLimit,
+  limitOf,
   newKey,
   newMandate,
   newSeller,
@@ -191,7 +193,7 @@ export class SimulatedService {
       case 'create-mandate': {
         const id = this.#ids.next('mandate')
         const { limitMicro, budgetId } = request
-        const limits = limitMicro === null ? null : [lifetimeLimit(this.#ids, limitMicro)]
+        const limits = limitMicro === null ? null : [limitOf(this.#ids, limitMicro)]
         const counted = { limits, budgetPath: budgetId === null ? null : [budgetId] }
         const mandate = { ...newMandate({ ...scope, id, ...request }, atMs), ...counted }
         const outcome = await this.run(createMandate, [mandate, event('mandate.created', id)])
@@ -199,7 +201,7 @@ export class SimulatedService {
       }
       case 'create-budget': {
         const id = this.#ids.next('budget')
-        const limits = [lifetimeLimit(this.#ids, request.maxMicro)]
+        const limits = [limitOf(this.#ids, request.maxMicro)]
         const made = { version: 1, createdAtMs: atMs, updatedAtMs: atMs, frozenAtMs: null }
         const budget = { ...scope, id, name: 'Shared', ancestors: [], limits, ...made }
         const outcome = await this.run(createBudget, [budget, event('budget.created', id)])
@@ -211,6 +213,27 @@ export class SimulatedService {
         const isFrozen = request.act === 'freeze-budget'
         const type = isFrozen ? 'budget.frozen' : 'budget.unfrozen'
         const outcome = await this.run(freezeBudget, [budget, isFrozen, event(type, budget.id)])
+        return typeof outcome === 'string' ? { is: 'broken', text: outcome } : { is: 'done' }
+      }
+      case 'change-budget': {
+        const budget = { ...scope, id: request.budgetId }
+        const { version: expectedVersion = 0 } = findRow(database, budgets, budget) ?? {}
+        const window = request.window === 'month' ? { rollingSeconds: 30 * 86_400 } : request.window
+        const limits = [limitOf(this.#ids, request.maxMicro, window)]
+        const change = { expectedVersion, limits, endsHolds: request.endsHolds }
+        const changed = event('budget.changed', budget.id)
+        const outcome = await this.run(changeBudget, [budget, change, changed])
+        if (outcome.outcome === 'changed') return { is: 'done' }
+        return {
+          is: 'conflict',
+          detail: outcome.outcome === 'refused' ? outcome.code : 'budget_below_committed',
+        }
+      }
+      case 'assign-agent': {
+        const agent = { ...scope, id: request.agentId }
+        const { budgetId } = request
+        const assigned = event('agent.budget_changed', agent.id)
+        const outcome = await this.run(assignAgent, [agent, { budgetId }, assigned])
         return typeof outcome === 'string' ? { is: 'broken', text: outcome } : { is: 'done' }
       }
       case 'revoke-key': {
@@ -384,7 +407,7 @@ export class SimulatedService {
         const outcome = await this.run(amendMandate, [
           { ...scope, id: mandateId },
           {},
-          { terms, expectedVersion: version, mayWiden: true, endsHolds: false },
+          { terms, expectedVersion: version, mayWiden: true, endsHolds: request.endsHolds ?? false },
           event('mandate.amended', mandateId),
         ])
         if (outcome.outcome === 'amended') return { is: 'amended', version: outcome.mandate.version }
@@ -426,9 +449,16 @@ export class SimulatedService {
           : { is: 'broken', text: `${nonce} is not there` }
       }
       case 'disable-collector':
-      case 'enable-collector': {
-        const to = request.act === 'disable-collector' ? 'disabled' : 'active'
-        await this.run(moveAccount, [collector.accountId, to, { atMs: nowMs, events: [] }])
+      case 'enable-collector':
+      case 'disable-payer':
+      case 'enable-payer': {
+        const [verb, party] = request.act.split('-')
+        const moved = party === 'payer' ? accountId : collector.accountId
+        const to = verb === 'disable' ? 'disabled' : 'active'
+        await this.run(moveAccount, [moved, to, { atMs: nowMs, events: [] }])
+        const atPayerMs = nowMs + clockOffsetMs
+        const voided = () => ({ ...event('proofs.voided', moved), accountId: moved, createdAtMs: atPayerMs })
+        if (to === 'disabled') await voidAll(this, { accountId: moved, environment }, voided)
         return { is: 'done' }
       }
       case 'release-domain': {

@@ -115,6 +115,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulatedHis
     collectorKeyId: collector.keyId,
     operatorKeyId: operator.keyId,
     hasOrders: true,
+    hasChanges: true,
   }
   void crashNowAndThen(services, world, isOpen)
   void moveClocks(services, world)

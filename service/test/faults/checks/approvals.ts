@@ -1,6 +1,7 @@
-import { approvalWindowMs } from '../../../src/domain/approval.ts'
+import { approvalWindowMs, increaseWindowMs } from '../../../src/domain/approval.ts'
 import type { Complain } from '../complaint.ts'
-import { isFateUnknown, latestMs, type Dossier } from '../dossier.ts'
+import { isFateUnknown, latestMs } from '../calls.ts'
+import type { Dossier } from '../dossier.ts'
 import type { ApprovalContent, CallOf } from '../history.ts'
 
 type Decision = CallOf<'decide'>
@@ -11,6 +12,7 @@ export function checkApprovals(dossier: Dossier, complain: Complain): void {
   const decisions = Map.groupBy(dossier.callsOf('decide'), ({ request }) => request.approvalId)
   checkPayments(dossier, decisions, complain)
   checkDecisions({ approvals, decisions }, complain)
+  checkConflicts(dossier, { approvals, decisions }, complain)
   checkRefusals(dossier, { approvals, decisions }, complain)
   checkAmendments(dossier, approvals, complain)
 }
@@ -77,6 +79,36 @@ function checkDecisions({ approvals, decisions }: Asked, complain: Complain): vo
     if (isApproved && status === 'denied' && !mayBeDenied) {
       complain('record differs', id, 'it was approved and not denied')
     }
+  }
+}
+
+/** A payment is approved within its window, and a decision is refused only for a reason. */
+function checkConflicts(dossier: Dossier, { approvals, decisions }: Asked, complain: Complain): void {
+  const { skewMs } = dossier
+  for (const call of dossier.callsOf('decide')) {
+    const { answer, request, beganMs, endedMs } = call
+    const approval = approvals.get(request.approvalId)
+    if (!approval) continue
+    const { id, mandateId, amountMicro, requestedAtMs, status } = approval
+    const windowMs = amountMicro === null ? increaseWindowMs : approvalWindowMs
+    const others = (decisions.get(id) ?? []).filter(
+      (other) => other !== call && (other.answer.is === 'decided' || isFateUnknown(other)),
+    )
+    const before = others.filter((other) => other.beganMs <= endedMs)
+    if (isDecided(call, 'approved') && before.length === 0 && beganMs > requestedAtMs + windowMs + skewMs) {
+      complain('not approved', id, 'it was approved after it had expired')
+    }
+    if (answer.is !== 'conflict') continue
+    const startsMs = [requestedAtMs, ...before.map((other) => other.beganMs)]
+    const reasons: Readonly<Record<string, boolean>> = {
+      approval_expired: startsMs.some((ms) => endedMs >= ms + approvalWindowMs - skewMs),
+      approval_decided: before.length > 0 || status === 'consumed',
+      mandate_revoked: dossier
+        .movesOf(mandateId)
+        .some((move) => move.request.act === 'revoke-mandate' && move.beganMs <= endedMs),
+      version_mismatch: amountMicro === null && dossier.versionsOf(mandateId).length > 0,
+    }
+    if (!reasons[answer.detail]) complain('failure unexplained', id, answer.detail)
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Complain } from '../complaint.ts'
-import { isFateUnknown, isVerified, latestMs, type Dossier } from '../dossier.ts'
+import { isFateUnknown, isVerified, latestMs } from '../calls.ts'
+import type { Dossier } from '../dossier.ts'
 import {
   isRefundedWhole,
   type Call,

@@ -1,5 +1,6 @@
 import type { Complain } from '../complaint.ts'
-import { isDone, latestMs, type Dossier } from '../dossier.ts'
+import { isDone, latestMs } from '../calls.ts'
+import type { Dossier } from '../dossier.ts'
 import type { Call, HoldContent, MandateContent } from '../history.ts'
 
 /**
@@ -11,12 +12,16 @@ export function checkBudgets(dossier: Dossier, complain: Complain): void {
   for (const mandate of mandates) {
     const { id, maxTotalMicro, limitMicro } = mandate
     checkSums(dossier, mandate, complain)
-    checkTotal(dossier, { id, maxMicro: maxTotalMicro, mandateIds: [id] }, complain)
-    if (limitMicro !== null) checkTotal(dossier, { id, maxMicro: limitMicro, mandateIds: [id] }, complain)
+    const holds = dossier.holdsOf(id)
+    checkTotal(dossier, { id, maxMicroFor: () => maxTotalMicro, holds }, complain)
+    if (limitMicro !== null) checkTotal(dossier, { id, maxMicroFor: () => limitMicro, holds }, complain)
   }
-  for (const { id, maxMicro } of budgets) {
-    checkTotal(dossier, { id, maxMicro, mandateIds: mandatesBelow(dossier, id) }, complain)
+  for (const { id } of budgets) {
+    const maxMicroFor = (call: Call) => dossier.limitOfBudget(id, call).mostMicro
+    checkTotal(dossier, { id, maxMicroFor, holds: dossier.content.holds.filter(isIn(id)) }, complain)
   }
+  checkBooked(dossier, complain)
+  checkCuts(dossier, complain)
   for (const { subjectId, fault } of limitFaults) complain('sums differ', subjectId, fault)
   checkDenials(dossier, complain)
   checkReads(dossier, complain)
@@ -42,33 +47,68 @@ function checkSums(dossier: Dossier, mandate: MandateContent, complain: Complain
   }
 }
 
-function mandatesBelow(
-  { content }: Dossier,
-  budgetId: string,
-  { except }: { readonly except?: string } = {},
-): readonly string[] {
-  const below = content.mandates.filter((mandate) => mandate.budgetId === budgetId && mandate.id !== except)
-  return below.map(({ id }) => id)
+/** Whether a hold counts in a shared budget. */
+function isIn(budgetId: string) {
+  return ({ budgetPath }: HoldContent) => budgetPath?.includes(budgetId) === true
+}
+
+/** A proof counts in the shared budgets of its mandate and its agent when it is issued. */
+function checkBooked(dossier: Dossier, complain: Complain): void {
+  for (const { nonce, mandateId, budgetPath } of dossier.content.holds) {
+    const grant = dossier.grants.get(nonce)
+    if (!grant || (grant.answer.is === 'granted' && grant.answer.isReplay)) continue
+    const { sure, possible } = dossier.budgetsOf(mandateId, grant)
+    const counted = new Set(budgetPath)
+    if ([...sure].some((id) => !counted.has(id)) || [...counted].some((id) => !possible.has(id))) {
+      complain('record differs', nonce, `it counts in ${[...counted].join()}, not in ${[...possible].join()}`)
+    }
+  }
+}
+
+/** A limit of a shared budget is not cut below what counts in it, unless open proofs end, and may always be cut to that. */
+function checkCuts(dossier: Dossier, complain: Complain): void {
+  for (const call of dossier.callsOf('change-budget')) {
+    const { answer, request, beganMs, endedMs } = call
+    const { budgetId, maxMicro, endsHolds } = request
+    const counted = dossier.content.holds.filter(isIn(budgetId))
+    const before = dossier.limitOfBudget(budgetId, { beganMs, endedMs: beganMs })
+    const others = dossier
+      .budgetChangesOf(budgetId)
+      .filter((other) => other !== call && other.beganMs <= endedMs)
+    const isAlone = others.every((other) => latestMs(other) < beganMs)
+    const isCut = isAlone && before.leastMicro > maxMicro && [...before.windows].join() === request.window
+    if (isDone(call) && !endsHolds && isCut) {
+      const sure = counted.filter(
+        (hold) =>
+          (dossier.heldSinceMs(hold) ?? Infinity) < beganMs && surelyHeldUntilMs(dossier, hold) > endedMs,
+      )
+      const leastMicro = sure.reduce((sum, hold) => sum + keptOf(dossier, hold), 0n)
+      if (leastMicro > maxMicro) complain('overspent', budgetId, `it was cut to ${maxMicro} of ${leastMicro}`)
+    }
+    if (answer.is === 'conflict' && answer.detail === 'budget_below_committed') {
+      const mostMicro = mostCountedDuring(dossier, counted, call)
+      if (mostMicro <= maxMicro) complain('failure unexplained', budgetId, `${answer.detail} of ${mostMicro}`)
+    }
+  }
 }
 
 interface Total {
   /** The mandate or the shared budget. */
   readonly id: string
-  readonly maxMicro: bigint
-  /** The mandates whose payments count. */
-  readonly mandateIds: readonly string[]
+  /** The max for what a call adds. */
+  readonly maxMicroFor: (call: Call) => bigint
+  readonly holds: readonly HoldContent[]
 }
 
 /** Adds up what was certainly held or spent at each moment. */
-function checkTotal(dossier: Dossier, { id, maxMicro, mandateIds }: Total, complain: Complain): void {
-  const holds = mandateIds.flatMap((mandateId) => dossier.holdsOf(mandateId))
+function checkTotal(dossier: Dossier, { id, maxMicroFor, holds }: Total, complain: Complain): void {
   const changes = holds.flatMap((hold) => {
     const fromMs = dossier.heldSinceMs(hold) ?? dossier.chargedSinceMs(hold.nonce)
     const untilMs = surelyHeldUntilMs(dossier, hold)
     if (!(fromMs < untilMs)) return []
     const keptMicro = keptOf(dossier, hold)
     return [
-      { atMs: fromMs, byMicro: hold.amountMicro },
+      { atMs: fromMs, byMicro: hold.amountMicro, call: dossier.grants.get(hold.nonce) },
       { atMs: Math.max(fromMs, surelyWholeUntilMs(dossier, hold)), byMicro: keptMicro - hold.amountMicro },
       { atMs: untilMs, byMicro: -keptMicro },
     ]
@@ -76,10 +116,12 @@ function checkTotal(dossier: Dossier, { id, maxMicro, mandateIds }: Total, compl
   // What ends at a moment makes room for what begins at it.
   changes.sort((left, right) => left.atMs - right.atMs || Number(left.byMicro - right.byMicro))
   let sumMicro = 0n
-  for (const { atMs, byMicro } of changes) {
+  for (const { atMs, byMicro, call } of changes) {
     if (atMs === Infinity) break
     sumMicro += byMicro
-    if (sumMicro > maxMicro) return complain('overspent', id, `${sumMicro} of ${maxMicro} at ${atMs}`)
+    const maxMicro = call && maxMicroFor(call)
+    if (maxMicro !== undefined && sumMicro > maxMicro)
+      return complain('overspent', id, `${sumMicro} of ${maxMicro} at ${atMs}`)
   }
 }
 
@@ -109,7 +151,7 @@ function surelyHeldUntilMs(dossier: Dossier, hold: HoldContent): number {
         : hold.captureDeadlineMs - dossier.skewMs
     case 'voided':
       return Math.min(
-        ...endsOf(dossier, hold)
+        ...perhapsEndsOf(dossier, hold)
           .filter((stop) => latestMs(stop) >= hold.issuedAtMs)
           .map(({ beganMs }) => beganMs),
       )
@@ -123,6 +165,10 @@ function endsOf(dossier: Dossier, hold: HoldContent): readonly Call[] {
   return hold.captureDeadlineMs === null
     ? dossier.endsOf(hold)
     : dossier.actsOf(hold.nonce, 'void-authorized')
+}
+
+function perhapsEndsOf(dossier: Dossier, hold: HoldContent): readonly Call[] {
+  return hold.captureDeadlineMs === null ? dossier.perhapsEndsOf(hold) : endsOf(dossier, hold)
 }
 
 /** The last moment at which the hold may still have been in use. */
@@ -181,20 +227,26 @@ function checkDenials(dossier: Dossier, complain: Complain): void {
       const mostMicro =
         request.act === 'evaluate'
           ? spentDuring(dossier, mandate.id, call).mostMicro
-          : mostHeldDuring(dossier, [mandate.id], call)
+          : mostHeldDuring(dossier, dossier.holdsOf(mandate.id), call)
       if (mostMicro + request.amountMicro <= leastTotalMicro) {
         complain('failure unexplained', mandate.id, `total_budget_exceeded, with at most ${mostMicro} in use`)
       }
-    } else if (answer.code === 'velocity_limit_exceeded' || answer.code === 'shared_budget_exceeded') {
-      const isShared = answer.code === 'shared_budget_exceeded'
-      const budget = dossier.content.budgets.find(({ id }) => id === mandate.budgetId)
-      const maxMicro = (isShared ? budget?.maxMicro : mandate.limitMicro) ?? null
-      const otherIds = isShared && budget ? mandatesBelow(dossier, budget.id, { except: mandate.id }) : []
-      const mostMicro =
-        mostHeldDuring(dossier, [mandate.id], call) + mostCountedDuring(dossier, otherIds, call)
-      if (maxMicro === null || mostMicro + request.amountMicro <= maxMicro) {
+    } else if (answer.code === 'velocity_limit_exceeded') {
+      const { limitMicro } = mandate
+      const mostMicro = mostHeldDuring(dossier, dossier.holdsOf(mandate.id), call)
+      if (limitMicro === null || mostMicro + request.amountMicro <= limitMicro) {
         complain('failure unexplained', mandate.id, `${answer.code}, with at most ${mostMicro} in use`)
       }
+    } else if (answer.code === 'shared_budget_exceeded') {
+      const isFull = [...dossier.budgetsOf(mandate.id, call).possible].some((budgetId) => {
+        const counted = dossier.content.holds.filter(isIn(budgetId))
+        const [own, others] = [true, false].map((isOwn) =>
+          counted.filter(({ mandateId }) => (mandateId === mandate.id) === isOwn),
+        ) as [HoldContent[], HoldContent[]]
+        const mostMicro = mostHeldDuring(dossier, own, call) + mostCountedDuring(dossier, others, call)
+        return mostMicro + request.amountMicro > dossier.limitOfBudget(budgetId, call).leastMicro
+      })
+      if (!isFull) complain('failure unexplained', mandate.id, `${answer.code}, and it had room`)
     } else if (answer.code === 'amount_exceeds_per_transaction_limit') {
       if (request.amountMicro <= leastPaymentMicro) {
         complain('failure unexplained', mandate.id, answer.code)
@@ -205,24 +257,22 @@ function checkDenials(dossier: Dossier, complain: Complain): void {
   }
 }
 
-/** What may have been in use by mandates, if a request first releases what has expired. */
-function mostHeldDuring(dossier: Dossier, mandateIds: readonly string[], { beganMs, endedMs }: Call): bigint {
-  const counted = mandateIds
-    .flatMap((mandateId) => dossier.holdsOf(mandateId))
-    .filter((hold) => hold.issuedAtMs <= endedMs && perhapsHeldUntilMs(dossier, hold) >= beganMs)
-  return sumOf(counted)
+/** What some holds of a mandate may have had in use, if a request first releases what has expired. */
+function mostHeldDuring(dossier: Dossier, holds: readonly HoldContent[], { beganMs, endedMs }: Call): bigint {
+  return sumOf(
+    holds.filter((hold) => hold.issuedAtMs <= endedMs && perhapsHeldUntilMs(dossier, hold) >= beganMs),
+  )
 }
 
-/** What may have counted of other mandates: a request does not release what has expired under them. */
+/** What may have counted of holds of other mandates: a request does not release what has expired under them. */
 function mostCountedDuring(
   dossier: Dossier,
-  mandateIds: readonly string[],
+  holds: readonly HoldContent[],
   { beganMs, endedMs }: Call,
 ): bigint {
-  const counted = mandateIds
-    .flatMap((mandateId) => dossier.holdsOf(mandateId))
-    .filter((hold) => hold.issuedAtMs <= endedMs && perhapsCountedUntilMs(dossier, hold) >= beganMs)
-  return sumOf(counted)
+  return sumOf(
+    holds.filter((hold) => hold.issuedAtMs <= endedMs && perhapsCountedUntilMs(dossier, hold) >= beganMs),
+  )
 }
 
 function spentDuring(dossier: Dossier, mandateId: string, { beganMs, endedMs }: Call) {

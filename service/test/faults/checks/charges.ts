@@ -1,6 +1,7 @@
 import { validityWindowMs } from '../../../src/domain/proof.ts'
 import type { Complain } from '../complaint.ts'
-import { isFateUnknown, isVerified, latestMs, type Dossier } from '../dossier.ts'
+import { isFateUnknown, isVerified, latestMs } from '../calls.ts'
+import type { Dossier } from '../dossier.ts'
 import type { CallOf, HoldContent, TransactionContent } from '../history.ts'
 
 type Verification = CallOf<'verify'>
@@ -106,13 +107,25 @@ function wasOvertaken(dossier: Dossier, attempt: Verification): boolean {
   )
 }
 
+/** How long after the end of a freeze a proof may count as issued before, since clocks differ. */
+const clockGapMs = 10_000
+
 /** Whether the proof may have ended at some moment of the request, by time or by a stop. */
 function wasOver(dossier: Dossier, { endedMs }: Verification, hold: HoldContent): boolean {
   if (endedMs - hold.issuedAtMs > validityWindowMs - dossier.skewMs) return true
-  const agentId = dossier.mandates.get(hold.mandateId)?.agentId ?? ''
-  // A proof of a revoked agent may expire before the revocation ends it, if its mandate was locked meanwhile.
-  const stops = hold.status === 'voided' ? dossier.endsOf(hold) : dossier.revocationsOfAgent(agentId)
-  return stops.some((stop) => stop.beganMs <= endedMs && latestMs(stop) >= hold.issuedAtMs)
+  const { mandateId, issuedAtMs } = hold
+  const agentId = dossier.mandates.get(mandateId)?.agentId ?? ''
+  // A proof of a revoked agent or a disabled account may expire before it is ended, if its mandate was locked meanwhile.
+  const stops =
+    hold.status === 'voided'
+      ? dossier.endsOf(hold)
+      : [...dossier.revocationsOfAgent(agentId), ...dossier.disablings]
+  return (
+    stops.some((stop) => stop.beganMs <= endedMs && latestMs(stop) >= issuedAtMs) ||
+    dossier
+      .budgetEndsAround(mandateId)
+      .some((end) => end.beganMs <= endedMs && latestMs(end) + clockGapMs + dossier.skewMs >= issuedAtMs)
+  )
 }
 
 function isOwn({ keyId, request }: Verification, { capturedBy, idempotencyKey }: HoldContent): boolean {

@@ -1,6 +1,7 @@
 import { validityWindowMs } from '../../../src/domain/proof.ts'
 import type { Complain } from '../complaint.ts'
-import { isDone, isFateUnknown, latestMs, type Dossier } from '../dossier.ts'
+import { isDone, isFateUnknown, latestMs } from '../calls.ts'
+import type { Dossier } from '../dossier.ts'
 import type { CallOf, HoldContent } from '../history.ts'
 
 /**
@@ -83,7 +84,7 @@ function checkState(dossier: Dossier, hold: HoldContent, complain: Complain): vo
         if (dossier.actsOf(nonce, 'void-authorized').length === 0) {
           complain('hold ended early', nonce, 'it was authorized, and its merchant did not void it')
         }
-      } else if (!stops.some((stop) => latestMs(stop) >= issuedAtMs)) {
+      } else if (!dossier.perhapsEndsOf(hold).some((stop) => latestMs(stop) >= issuedAtMs)) {
         complain('hold ended early', nonce, 'it is voided, but its mandate was not stopped')
       }
       break

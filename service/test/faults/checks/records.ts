@@ -1,6 +1,7 @@
 import { maxDenialsPerMinute } from '../../../src/store/ledger/operations/denials.ts'
 import type { Complain } from '../complaint.ts'
-import { isDone, isFateUnknown, type Dossier } from '../dossier.ts'
+import { isDone, isFateUnknown } from '../calls.ts'
+import type { Dossier } from '../dossier.ts'
 import type { EventContent } from '../history.ts'
 
 /** Everything acknowledged is recorded once, and everything recorded was requested. */

@@ -1,6 +1,7 @@
 import type { Complain } from '../complaint.ts'
-import { isDone, isFateUnknown, latestMs, type Dossier } from '../dossier.ts'
-import { captureSeconds, type Call, type CallOf } from '../history.ts'
+import { isDone, isFateUnknown, latestMs } from '../calls.ts'
+import type { Dossier } from '../dossier.ts'
+import { captureSeconds, type Call, type CallOf, type HoldContent, type Request } from '../history.ts'
 import { collectorDomain } from '../market.ts'
 
 /** Nothing that begins after an answered stop succeeds, and no refusal names a stop that never happened. */
@@ -9,6 +10,7 @@ export function checkStops(dossier: Dossier, complain: Complain): void {
   checkApprovals(dossier, complain)
   checkKeys(dossier, complain)
   checkCollector(dossier, complain)
+  checkPayer(dossier, complain)
   checkStatuses(dossier, complain)
   for (const stopId of dossier.content.runningStops ?? []) {
     complain('record lost', stopId, 'the stop was interrupted, and no service has completed it')
@@ -46,11 +48,29 @@ function checkPayments(dossier: Dossier, complain: Complain): void {
     if (hold.captureDeadlineMs === null && (isStopped || paidAtMs > revokedAtMs)) {
       complain('success after stop', nonce, `${payment.id} was made after a stop was answered`)
     }
+    if (hold.captureDeadlineMs === null && isInFrozen(dossier, hold, { heldSinceMs, paidAtMs })) {
+      complain('success after stop', nonce, `${payment.id} was made after a budget of its agent was frozen`)
+    }
     const ofKey = revocationsOfKeys.get(capturedBy ?? '') ?? []
     if (ofKey.some(({ endedMs }) => endedMs < paidAtMs)) {
       complain('success after stop', nonce, `${payment.id} was made after its key was revoked`)
     }
   }
+}
+
+/** Whether an open hold certainly ended because its agent was in a frozen budget, in which it need not count. */
+function isInFrozen(
+  dossier: Dossier,
+  { mandateId }: HoldContent,
+  { heldSinceMs, paidAtMs }: { readonly heldSinceMs: number; readonly paidAtMs: number },
+): boolean {
+  const isBetween = (call: Call) => isDone(call) && call.beganMs > heldSinceMs && call.endedMs < paidAtMs
+  const assignments = dossier.assignmentsOf(mandateId).filter(isBetween)
+  const freezes = dossier.callsOf('freeze-budget').filter(isBetween)
+  return (
+    assignments.some((call) => isFrozenAllAlong(dossier, call.request.budgetId ?? '', call)) ||
+    freezes.some((call) => dossier.budgetsOf(mandateId, call).sure.has(call.request.budgetId))
+  )
 }
 
 function checkApprovals(dossier: Dossier, complain: Complain): void {
@@ -68,7 +88,8 @@ function checkApprovals(dossier: Dossier, complain: Complain): void {
       if (reasons && !reasons.some(({ beganMs }) => beganMs <= call.endedMs)) {
         complain('failure unexplained', mandateId, `${answer.code}, and nobody had stopped it`)
       }
-      if (answer.code === 'budget_frozen' && !mayBeFrozen(dossier, mandateId, call)) {
+      const mayBeIn = answer.code === 'budget_frozen' ? [...dossier.budgetsOf(mandateId, call).possible] : []
+      if (answer.code === 'budget_frozen' && !mayBeIn.some((id) => mayBeFrozen(dossier, id, call))) {
         complain('failure unexplained', mandateId, 'its shared budget was certainly not frozen')
       }
     }
@@ -96,11 +117,11 @@ function reasonsToDeny(
   return undefined
 }
 
-/** Whether a freeze of the mandate's shared budget may have been in effect during a call. */
-function mayBeFrozen(dossier: Dossier, mandateId: string, { beganMs, endedMs }: Call): boolean {
-  const unfreezes = dossier.unfreezesOf(mandateId).filter(isDone)
+/** Whether a freeze of a shared budget may have been in effect during a call. */
+function mayBeFrozen(dossier: Dossier, budgetId: string, { beganMs, endedMs }: Call): boolean {
+  const unfreezes = dossier.unfreezesOf(budgetId).filter(isDone)
   return dossier
-    .freezesOf(mandateId)
+    .freezesOf(budgetId)
     .some(
       (freeze) =>
         freeze.beganMs <= endedMs &&
@@ -117,7 +138,8 @@ function checkKeys(dossier: Dossier, complain: Complain): void {
       // The collector's key is refused while its account is disabled.
       if (request.act === 'register-seller') continue
       if ('domain' in request && request.act !== 'ask-proof' && request.domain === collectorDomain) continue
-      if (!ofKey.some((revocation) => revocation.beganMs <= endedMs)) {
+      const reasons: readonly Call[] = [...ofKey, ...dossier.disablings]
+      if (!reasons.some((reason) => reason.beganMs <= endedMs)) {
         complain(
           'failure unexplained',
           keyId,
@@ -175,14 +197,9 @@ function checkCollector(dossier: Dossier, complain: Complain): void {
     const closed = dossier.callsOf(closing)
     const opened = dossier.callsOf(opening)
     for (const call of dossier.callsOf(...collectingActs[closing])) {
-      const { answer, beganMs, endedMs, request } = call
+      const { answer, endedMs, request } = call
       if (request.domain !== collectorDomain) continue
-      const isClosed = closed.some(
-        (close) =>
-          isDone(close) &&
-          close.endedMs < beganMs &&
-          !opened.some((open) => latestMs(open) >= close.beganMs && open.beganMs <= endedMs),
-      )
+      const isClosed = closed.some((close) => isInEffect(close, opened, call))
       // Earlier payments are still replayed after a release, and never while the account is disabled.
       const isSuccess = answer.is === 'verified' || answer.is === 'authorized' || answer.is === 'refunded'
       const isCharged = isSuccess && (!answer.isReplay || closing === 'disable-collector')
@@ -194,6 +211,28 @@ function checkCollector(dossier: Dossier, complain: Complain): void {
       }
     }
   }
+}
+
+/** While the account that pays is disabled, its keys are refused, and nothing of it is charged; not before or after. */
+function checkPayer(dossier: Dossier, complain: Complain): void {
+  const enablings = dossier.callsOf('enable-payer')
+  for (const call of dossier.calls) {
+    const { answer, request, keyId } = call
+    if (isFateUnknown(call) || isOfOthers(request) === 'all') continue
+    const isDisabled = dossier.disablings.some((disabling) => isInEffect(disabling, enablings, call))
+    const isCharge = (answer.is === 'verified' || answer.is === 'authorized') && !answer.isReplay
+    const isPromised = request.act === 'capture-authorized'
+    const isSuccess = isOfOthers(request) ? isCharge && !isPromised : answer.is !== 'unauthorized'
+    if (isDisabled && isSuccess) complain('success after stop', keyId, `${request.act} of a disabled account`)
+  }
+}
+
+/** Whether a request is not from a key of the account that pays; some of these are about its proofs. */
+function isOfOthers({ act, ...request }: Request): 'all' | 'proofs' | undefined {
+  const [verb, party] = act.split('-')
+  if (verb === 'disable' || verb === 'enable' || party === 'domain' || party === 'seller') return 'all'
+  const isAsked = act === 'ask-proof' || act === 'evaluate'
+  return !isAsked && 'domain' in request && request.domain === collectorDomain ? 'proofs' : undefined
 }
 
 const closings = [
@@ -218,22 +257,34 @@ function checkRevoked(
 }
 
 /** Whether the mandate was certainly stopped for the whole duration of a call. */
-function isStoppedAllAlong(dossier: Dossier, mandateId: string, { beganMs, endedMs }: Call): boolean {
-  if (dossier.revokedSinceMs(mandateId) < beganMs) return true
+function isStoppedAllAlong(dossier: Dossier, mandateId: string, call: Call): boolean {
+  if (dossier.revokedSinceMs(mandateId) < call.beganMs) return true
   const moves = dossier.movesOf(mandateId)
   const resumes = moves.filter(({ request }) => request.act === 'resume-mandate')
-  const isLasting = (pause: Call, ends: readonly Call[]) =>
-    isDone(pause) &&
-    pause.endedMs < beganMs &&
-    !ends.some((resume) => latestMs(resume) >= pause.beganMs && resume.beganMs <= endedMs)
+  const isLasting = (pause: Call, ends: readonly Call[]) => isInEffect(pause, ends, call)
   // An undo does not resume what an owner has paused, unless a stop preceded the pause and is undone.
   const isPaused = moves.some((pause) => pause.request.act === 'pause-mandate' && isLasting(pause, resumes))
-  const isFrozen = dossier
-    .freezesOf(mandateId)
-    .some((freeze) => isLasting(freeze, dossier.unfreezesOf(mandateId)))
+  const isFrozen = [...dossier.budgetsOf(mandateId, call).sure].some((id) =>
+    isFrozenAllAlong(dossier, id, call),
+  )
   const isStopped = (stop: CallOf<'stop-all'>) =>
     dossier.isOlder(mandateId, stop) && isLasting(stop, resumes) && isLasting(stop, dossier.undosOf(stop))
   return isPaused || isFrozen || dossier.stopAllsOf(mandateId).some(isStopped)
+}
+
+/** Whether a shared budget was certainly frozen for the whole duration of a call. */
+function isFrozenAllAlong(dossier: Dossier, budgetId: string, call: Call): boolean {
+  const unfreezes = dossier.unfreezesOf(budgetId)
+  return dossier.freezesOf(budgetId).some((freeze) => isInEffect(freeze, unfreezes, call))
+}
+
+/** Whether a stop was certainly in effect for the whole duration of a call, and nothing may have ended it. */
+function isInEffect(stop: Call, ends: readonly Call[], { beganMs, endedMs }: Call): boolean {
+  return (
+    isDone(stop) &&
+    stop.endedMs < beganMs &&
+    !ends.some((end) => latestMs(end) >= stop.beganMs && end.beganMs <= endedMs)
+  )
 }
 
 function isRevocation({ request }: Call): boolean {
