@@ -28,6 +28,9 @@ type BudgetEnd = CallOf<'freeze-budget' | 'change-budget'>
 
 type AuthorizedCall = CallOf<'authorize' | 'capture-authorized' | 'void-authorized'>
 
+/** How long after the end of a freeze a proof may count as issued before, since clocks differ. */
+const clockGapMs = 10_000
+
 /** The evidence of a run, indexed for the checks. */
 export class Dossier {
   readonly calls: readonly Call[]
@@ -341,7 +344,12 @@ export class Dossier {
 
   /** The first moment at which the hold may have expired: a late verification, or request for its order, ends it early. */
   expiresFromMs({ nonce, issuedAtMs, expiresAtMs, ...order }: HoldContent): number {
-    const closedFromMs = issuedAtMs + validityWindowMs - this.skewMs
+    // A request for its order also ends a proof that has ended with another budget.
+    const ends = order.orderId === null ? [] : this.otherEndsOf({ ...order, issuedAtMs })
+    const closedFromMs = Math.min(
+      issuedAtMs + validityWindowMs - this.skewMs,
+      ...ends.map(({ beganMs }) => Math.max(issuedAtMs, beganMs)),
+    )
     const attempts: readonly Call[] = [
       ...this.verificationsOf(nonce),
       ...this.actsOf(nonce, 'authorize'),
@@ -349,6 +357,13 @@ export class Dossier {
     ]
     const late = attempts.filter((call) => latestMs(call) > closedFromMs)
     return Math.min(expiresAtMs - this.skewMs, ...late.map(({ beganMs }) => Math.max(beganMs, closedFromMs)))
+  }
+
+  /** Everything that may have ended a proof with a shared budget in which it need not count. */
+  otherEndsOf({ mandateId, issuedAtMs }: Pick<HoldContent, 'mandateId' | 'issuedAtMs'>): readonly Call[] {
+    return this.budgetEndsAround(mandateId).filter(
+      (end) => latestMs(end) + clockGapMs + this.skewMs >= issuedAtMs,
+    )
   }
 
   /** The requests for proofs of the order, if it is one. */

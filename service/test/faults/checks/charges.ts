@@ -107,14 +107,11 @@ function wasOvertaken(dossier: Dossier, attempt: Verification): boolean {
   )
 }
 
-/** How long after the end of a freeze a proof may count as issued before, since clocks differ. */
-const clockGapMs = 10_000
-
 /** Whether the proof may have ended at some moment of the request, by time or by a stop. */
 function wasOver(dossier: Dossier, { endedMs }: Verification, hold: HoldContent): boolean {
   if (endedMs - hold.issuedAtMs > validityWindowMs - dossier.skewMs) return true
-  const { mandateId, issuedAtMs } = hold
-  const agentId = dossier.mandates.get(mandateId)?.agentId ?? ''
+  const { issuedAtMs } = hold
+  const agentId = dossier.mandates.get(hold.mandateId)?.agentId ?? ''
   // A proof of a revoked agent or a disabled account may expire before it is ended, if its mandate was locked meanwhile.
   const stops =
     hold.status === 'voided'
@@ -122,9 +119,7 @@ function wasOver(dossier: Dossier, { endedMs }: Verification, hold: HoldContent)
       : [...dossier.revocationsOfAgent(agentId), ...dossier.disablings]
   return (
     stops.some((stop) => stop.beganMs <= endedMs && latestMs(stop) >= issuedAtMs) ||
-    dossier
-      .budgetEndsAround(mandateId)
-      .some((end) => end.beganMs <= endedMs && latestMs(end) + clockGapMs + dossier.skewMs >= issuedAtMs)
+    dossier.otherEndsOf(hold).some((end) => end.beganMs <= endedMs)
   )
 }
 
