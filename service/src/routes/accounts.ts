@@ -67,8 +67,7 @@ export function serveAccounts(serve: Serve, { store, now, ids, randomBytes }: Ro
     if (params.account_id === caller.accountId) return refuse('own_account')
     const account = await move(caller, params.account_id, 'disabled')
     if (account === 'not_found') return refuse(account)
-    for (const environment of environments) {
-      const scope = { accountId: account.id, environment }
+    for (const scope of await scopesOf(account.id)) {
       // Void its proofs, so that captures already in progress charge nothing after this response.
       await store.voidHolds(scope, accountEvent(caller, scope, 'proofs.voided'))
     }
@@ -81,12 +80,22 @@ export function serveAccounts(serve: Serve, { store, now, ids, randomBytes }: Ro
   })
 
   /** Recorded in the audit logs of both the changed account and the operator's account. */
-  function move(caller: Caller, accountId: string, to: AccountStatus): Promise<Account | 'not_found'> {
+  async function move(caller: Caller, accountId: string, to: AccountStatus): Promise<Account | 'not_found'> {
     const type = to === 'disabled' ? 'account.disabled' : 'account.enabled'
-    const scopes = environments.map((environment) => ({ accountId, environment }))
+    const scopes = await scopesOf(accountId)
     const own = accountId === caller.accountId ? [] : [accountEvent(caller, caller, type, accountId)]
     const events = [...scopes.map((scope) => accountEvent(caller, scope, type)), ...own]
     return store.moveAccount(accountId, to, { atMs: now(), events })
+  }
+
+  /** The environments of an account, with its test clock. */
+  function scopesOf(accountId: string): Promise<Scope[]> {
+    return Promise.all(
+      environments.map(async (environment) => {
+        const scope = { accountId, environment }
+        return { ...scope, clockOffsetMs: await store.readClock(scope) }
+      }),
+    )
   }
 
   function accountEvent(
@@ -95,7 +104,7 @@ export function serveAccounts(serve: Serve, { store, now, ids, randomBytes }: Ro
     type: 'account.disabled' | 'account.enabled' | 'proofs.voided',
     subjectId: string = scope.accountId,
   ): AuditEvent {
-    return eventBy({ ids, now }, { ...scope, keyId }, type, subjectId, { atMs: now() })
+    return eventBy({ ids, now }, { ...scope, keyId }, type, subjectId)
   }
 }
 

@@ -255,6 +255,35 @@ test("The log of a seller's account has the release of its domain at its own tim
   assert.deepEqual((await timesOf(service.sandboxKey)).map(Date.parse), [atMs + 100 * day * 1_000])
 })
 
+test('Disabling an account ends its open proofs, and records it, at the time of that account', async (context) => {
+  const service = await startTestService(context)
+  const tenant = await createTenant(service)
+  const purchase = await preparePurchase(service, {}, tenant.sandboxKey)
+  const { body } = await askForProof(service, purchase, '1.00', { key: tenant.sandboxKey })
+  await service.call('POST', '/v1/test-clock/advance', {
+    key: tenant.sandboxKey,
+    body: { seconds: 100 * day },
+  })
+  const path = `/accounts/${tenant.accountId}`
+  for (const verb of ['disable', 'enable']) {
+    assert.equal((await service.call('PATCH', `${path}/${verb}`)).status, 200)
+  }
+  const atMs = service.clock.nowMs
+  const timesOf = async (type: string, key: string) => {
+    const { body } = await service.call('GET', `/v1/audit-log?type=${type}`, { key })
+    return body.map(({ created_at }: { created_at: string }) => Date.parse(created_at))
+  }
+  for (const type of ['account.disabled', 'account.enabled']) {
+    assert.deepEqual(await timesOf(type, tenant.sandboxKey), [atMs + 100 * day * 1_000], type)
+    assert.deepEqual(await timesOf(type, service.sandboxKey), [atMs], type)
+  }
+  assert.deepEqual(await timesOf('proofs.voided', tenant.sandboxKey), [], 'it had expired before')
+  const found = await service.call('GET', `/v1/payments/proofs/${body.proof.nonce}`, {
+    key: tenant.sandboxKey,
+  })
+  assert.equal(found.body.status, 'expired')
+})
+
 test('A proof whose window is over by the test clock is proof_expired, even if another step would refuse it too', async () => {
   const service = await shareTestService()
   const proof = await issueProof(service, await preparePurchase(service))
