@@ -121,14 +121,18 @@ function toHttp(request: Request, proofs: ReadonlyMap<string, Proof>): PlainRequ
     case 'change-budget':
     case 'assign-agent':
       throw new Error(`no client asks for ${request.act} over HTTP`)
-    case 'ask-proof':
-      return post('/v1/payments/proof', {
+    case 'ask-proof': {
+      const { idempotencyKey } = request
+      const asked = post('/v1/payments/proof', {
         agent_id: request.agentId,
         mandate_id: request.mandateId,
         amount: amountText(request.amountMicro),
         resource_url: `https://${request.domain}/data`,
         approval_id: request.approvalId ?? null,
+        order_id: request.orderId ?? null,
       })
+      return idempotencyKey === undefined ? asked : { ...asked, headers: keyOf({ idempotencyKey }) }
+    }
     case 'decide': {
       const verb = request.verdict === 'approved' ? 'approve' : 'deny'
       return post(`/v1/approvals/${request.approvalId}/${verb}`, {})
@@ -207,7 +211,12 @@ function toAnswer({ act }: Request, { status, headers, body, text }: PlainAnswer
     case 'revoke-mandate':
       return status === 200 ? { is: 'done' } : broken
     case 'ask-proof':
-      if (status === 201) return { is: 'granted', nonce: body.proof.nonce }
+      if (status === 201) {
+        return { is: 'granted', nonce: body.proof.nonce, isReplay: headers['idempotent-replayed'] === 'true' }
+      }
+      if (status === 422 && body.detail === 'idempotency_key_reused') {
+        return { is: 'conflict', detail: 'key_reused' }
+      }
       if (status !== 402) return broken
       return { is: 'denied', code: body.reason_code, approvalId: body.approval?.id }
     case 'decide':

@@ -138,6 +138,7 @@ async function runIn(
       random: seededRandom(seed + 3),
       sleep: (ms) => sleep(ms / speed),
       isOpen: () => isOpen,
+      hasOrders: true,
     },
     { buyers: 16, owners: 4, teams: 4 },
   )
