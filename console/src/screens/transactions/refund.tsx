@@ -1,9 +1,9 @@
-import { randomKey, type TransactionDetail } from '@purser/client'
-import { useState } from 'react'
+import { randomKey, type RefundRequest, type TransactionDetail } from '@purser/client'
 
 import { formFaults } from '../../api/failures.ts'
 import { useChange } from '../../api/queries.ts'
 import { useSeen } from '../../api/seen.tsx'
+import { useSent } from '../../api/sent.ts'
 import { useTyped } from '../../api/typed.ts'
 import { Go } from '../../shell/go.tsx'
 import { amountInWords, invalidAmount, readMicro } from '../../text/amounts.ts'
@@ -12,6 +12,7 @@ import { Button } from '../../ui/button.tsx'
 import { DataTable, type Column } from '../../ui/data-table.tsx'
 import { Dialog, DialogForm } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
+import { Notice } from '../../ui/notice.tsx'
 import { sayDone } from '../../ui/toast.tsx'
 import { Minute } from '../../ui/when.tsx'
 import { useAddressFlag } from '../address-flag.ts'
@@ -36,7 +37,7 @@ export function RefundButton({ detail }: { readonly detail: TransactionDetail })
   )
 }
 
-/** A separate component, so that each refund begins with what is left, and has a key of its own. */
+/** A separate component, so that each refund begins with what is left. */
 function RefundForm({
   id,
   refundable,
@@ -48,19 +49,15 @@ function RefundForm({
 }) {
   const [amount, setAmount] = useTyped(`refund.${id}.amount`, refundable)
   const [reason, setReason] = useTyped(`refund.${id}.reason`, '')
-  // Until something is changed, pressing the button again retries the same refund.
-  const [idempotencyKey, setIdempotencyKey] = useState(randomKey)
-  function edit(set: (text: string) => void) {
-    return (text: string) => {
-      set(text)
-      setIdempotencyKey(randomKey())
-    }
-  }
+  const { sent, send, forget } = useSent<RefundRequest>(`refund.${id}`)
   const refund = useChange(
     (purser) => {
       const words = reason.trim()
       const body = { amount: amount.trim(), ...(words && { reason: words }) }
-      return purser.transactions.refund(id, body, { idempotencyKey })
+      // A refund that may have been made is sent again as it was.
+      return send(sent ?? { idempotencyKey: randomKey(), body }, ({ idempotencyKey, body }) =>
+        purser.transactions.refund(id, body, { idempotencyKey }),
+      )
     },
     {
       onDone: (made) => {
@@ -71,31 +68,54 @@ function RefundForm({
     },
   )
   const faults = formFaults(refund.error, ['amount', 'reason'])
-  const amountFault = faultOf(amount, refundable)
+  const amountFault = sent ? undefined : faultOf(amount, refundable)
   return (
     <DialogForm
       action="Refund"
-      isReady={amount.trim() !== '' && amountFault === undefined}
+      isReady={sent !== undefined || (amount.trim() !== '' && amountFault === undefined)}
       isWorking={refund.isPending}
       failure={faults.rest}
       onClose={onClose}
       onSubmit={() => refund.mutate(undefined)}
     >
       <p>The agent’s mandate may spend the amount again. A refund cannot be undone.</p>
+      {sent && !refund.isPending && (
+        <Notice tone="warn">
+          <div className="stack-tight">
+            <p>
+              A refund of {amountInWords(sent.body.amount)} USDC was sent, and its answer is not known. Press
+              Refund to send the same one again: it is made only once. Before you enter another one, look
+              whether this one is among the refunds of the payment.
+            </p>
+            <div>
+              <Button
+                onClick={() => {
+                  forget()
+                  refund.reset()
+                }}
+              >
+                Enter another refund
+              </Button>
+            </div>
+          </div>
+        </Notice>
+      )}
       <TextField
         label="Amount (USDC)"
-        value={amount}
-        onChange={edit(setAmount)}
+        value={sent?.body.amount ?? amount}
+        onChange={setAmount}
+        readOnly={sent !== undefined}
         required
         inputMode="decimal"
         autoComplete="off"
-        hint={`At most ${amountInWords(refundable)} USDC, which is what is left of the payment.`}
+        hint={!sent && `At most ${amountInWords(refundable)} USDC, which is what is left of the payment.`}
         error={amountFault ?? faults.byField.amount}
       />
       <TextField
         label="Reason (optional)"
-        value={reason}
-        onChange={edit(setReason)}
+        value={sent ? (sent.body.reason ?? '') : reason}
+        onChange={setReason}
+        readOnly={sent !== undefined}
         maxLength={maxReason}
         hint="Both accounts see it."
         error={faults.byField.reason}

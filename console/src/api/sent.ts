@@ -1,0 +1,45 @@
+import { ApiError } from '@purser/client'
+import { useState } from 'react'
+
+import { useSeen } from './seen.tsx'
+
+/** A change as it was sent: with the same key and the same body it is made once, however often it is sent. */
+interface Sent<Body> {
+  readonly idempotencyKey: string
+  readonly body: Body
+}
+
+/**
+ * The change that was sent and whose answer is not known. It stays in this tab until it is, also when its form is closed,
+ * its page reloaded, or the session over. The body must be serializable as JSON.
+ */
+export function useSent<Body>(name: string) {
+  const { session, environment } = useSeen()
+  const storageKey = `purser.sent.${session.account.id}.${environment}.${name}`
+  const [sent, setSent] = useState(() => {
+    const kept = sessionStorage.getItem(storageKey)
+    return kept === null ? undefined : (JSON.parse(kept) as Sent<Body>)
+  })
+  function forget() {
+    sessionStorage.removeItem(storageKey)
+    setSent(undefined)
+  }
+  async function send<Answer>(change: Sent<Body>, request: (change: Sent<Body>) => Promise<Answer>) {
+    sessionStorage.setItem(storageKey, JSON.stringify(change))
+    setSent(change)
+    try {
+      const answer = await request(change)
+      forget()
+      return answer
+    } catch (error) {
+      if (isDecided(error)) forget()
+      throw error
+    }
+  }
+  return { sent, send, forget }
+}
+
+/** Whether the service looked at the change and refused it. Other errors say nothing about an earlier attempt. */
+function isDecided(error: unknown): boolean {
+  return error instanceof ApiError && [400, 404, 409, 422].includes(error.status)
+}
