@@ -257,18 +257,35 @@ test('A payment above the threshold is refused, its owner approves it in the inb
         ['agents', 'Agents'],
         [`agents/${agent.id}`, agent.name],
         ['mandates', 'Mandates'],
+        [`mandates/${mandate.id}`, mandate.purpose],
         ['budgets', 'Budgets'],
         ['sellers', 'Sellers'],
         ['keys', 'Keys'],
+        ['sessions', 'Sessions'],
       ] as const) {
         await other.show(`sandbox/${screen}`)
         await other.page.getByRole('heading', { level: 1, name: title }).waitFor()
+        await other.page.locator('.waiting').first().waitFor({ state: 'detached' })
         const offered = ['button', 'link'] as const
         for (const role of offered) {
-          const actions = other.page.getByRole(role, { name: /^(New |Issue a key|Revoke)/ })
+          const actions = other.page.getByRole(role, {
+            name: /^(New |Issue a key|Revoke|Pause|Resume|Freeze|End all)/,
+          })
           assert.equal(await actions.count(), 0, screen)
         }
+        const menus = other.page.locator('#content [aria-haspopup="menu"]')
+        for (const menu of await menus.all()) {
+          await menu.click()
+          await other.page.getByRole('menu').waitFor()
+          assert.deepEqual(await other.page.getByRole('menuitem').allInnerTexts(), ['Edit'], screen)
+          await other.page.keyboard.press('Escape')
+          await other.page.getByRole('menu').waitFor({ state: 'detached' })
+        }
+        assert.equal((await menus.count()) > 0, /mandate|agents\//.test(screen), screen)
       }
+      await other.show(`sandbox/mandates/${mandate.id}/edit`)
+      await other.page.getByRole('button', { name: 'Review changes' }).waitFor()
+      assert.equal(await other.page.getByRole('region', { name: 'Back-test' }).count(), 0)
       await other.show(`sandbox/approvals/${both.increase.id}`)
       await other.page.getByText('Only an owner can approve wider terms. You can deny them.').waitFor()
       await other.show(`sandbox/approvals/${both.payment.id}`)

@@ -53,7 +53,16 @@ const columns: readonly Column<ListedApiKey>[] = [
     cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <RealWhen at={last_used_at} />),
   },
   { title: 'Issued', isMinor: true, cell: ({ created_at }) => <RealWhen at={created_at} /> },
-  { title: 'Actions', isActions: true, cell: (key) => key.revoked_at === null && <KeyMenu apiKey={key} /> },
+  {
+    title: 'Actions',
+    isActions: true,
+    cell: (key) =>
+      key.revoked_at === null && (
+        <OwnersOnly>
+          <KeyMenu apiKey={key} />
+        </OwnersOnly>
+      ),
+  },
 ]
 
 /** The list of keys, where keys are issued, shown once, and revoked. */

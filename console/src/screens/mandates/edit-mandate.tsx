@@ -15,6 +15,7 @@ import { Panel } from '../../ui/panel.tsx'
 import { sayDone } from '../../ui/toast.tsx'
 import { useBudgets } from '../budgets/budget-choices.ts'
 import { refusedLimits } from '../budgets/limit-draft.ts'
+import { OwnersOnly } from '../owners-only.tsx'
 import { Screen } from '../screen.tsx'
 import { WhenRead } from '../when-read.tsx'
 import { Backtest } from './backtest.tsx'
@@ -137,9 +138,11 @@ function EditForm({ mandate }: { readonly mandate: MandateDetail }) {
           refusedLimits={refusedLimits(amend.error)}
         />
         <MandatePreview draft={draft} agentName={mandate.agent_name}>
-          <Panel title="Back-test">
-            <Backtest mandate={base} draft={draft} />
-          </Panel>
+          <OwnersOnly>
+            <Panel title="Back-test">
+              <Backtest mandate={base} draft={draft} />
+            </Panel>
+          </OwnersOnly>
         </MandatePreview>
         <div className="row mandate-actions">
           <Button look="main" type="submit" disabled={isOvertaken}>

@@ -9,14 +9,17 @@ import { Amount } from '../../ui/amount.tsx'
 import { ConfirmByTyping } from '../../ui/dialog.tsx'
 import { Menu, MenuItem } from '../../ui/menu.tsx'
 import { sayDone } from '../../ui/toast.tsx'
+import { useIsOwner } from '../owners-only.tsx'
 import { moveOf } from './mandate-status.ts'
 
-/** The actions for a mandate: pause, resume, edit, duplicate, revoke. */
+/** The actions for a mandate: pause, resume, edit, duplicate, revoke. An approver can only edit, to allow less. */
 export function MandateMenu({ mandate }: { readonly mandate: ListedMandate }) {
   const { pause, resume } = usePauseAndResume(mandate)
   const [isRevoking, setRevoking] = useState(false)
   const path = usePath()
   const navigate = useNavigate()
+  const isOwner = useIsOwner()
+  const move = isOwner ? moveOf(mandate) : undefined
   const name = nameOf(mandate)
   const revoke = useChange((purser) => purser.mandates.revoke(mandate.id), {
     onDone: () => {
@@ -25,15 +28,16 @@ export function MandateMenu({ mandate }: { readonly mandate: ListedMandate }) {
     },
     whenUnseen: `Not revoked: ${name}.`,
   })
+  if (!isOwner && mandate.status === 'revoked') return null
   return (
     <>
       <Menu label={`Actions for ${name}`}>
-        {moveOf(mandate) === 'pause' && (
+        {move === 'pause' && (
           <MenuItem icon="pause" onClick={() => pause.mutate(undefined)}>
             Pause
           </MenuItem>
         )}
-        {moveOf(mandate) === 'resume' && (
+        {move === 'resume' && (
           <MenuItem icon="play" onClick={() => resume.mutate(undefined)}>
             Resume
           </MenuItem>
@@ -43,10 +47,12 @@ export function MandateMenu({ mandate }: { readonly mandate: ListedMandate }) {
             Edit
           </MenuItem>
         )}
-        <MenuItem icon="copy" onClick={() => void navigate(path(`mandates/new?like=${mandate.id}`))}>
-          Duplicate
-        </MenuItem>
-        {mandate.status !== 'revoked' && (
+        {isOwner && (
+          <MenuItem icon="copy" onClick={() => void navigate(path(`mandates/new?like=${mandate.id}`))}>
+            Duplicate
+          </MenuItem>
+        )}
+        {isOwner && mandate.status !== 'revoked' && (
           <MenuItem icon="stop" isDangerous onClick={() => setRevoking(true)}>
             Revoke…
           </MenuItem>

@@ -17,6 +17,7 @@ import { DataTable, type Column } from '../../ui/data-table.tsx'
 import { Fact, Facts, Panel } from '../../ui/panel.tsx'
 import { Failed, Waiting } from '../../ui/waiting.tsx'
 import { Moment, When } from '../../ui/when.tsx'
+import { OwnersOnly } from '../owners-only.tsx'
 import { Screen } from '../screen.tsx'
 import { TransactionTable } from '../transactions/transaction-table.tsx'
 import { WhenRead } from '../when-read.tsx'
@@ -72,16 +73,18 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
       }
       actions={
         <>
-          {moveOf(mandate) === 'pause' && (
-            <Button icon="pause" onClick={() => pause.mutate(undefined)} disabled={pause.isPending}>
-              Pause
-            </Button>
-          )}
-          {moveOf(mandate) === 'resume' && (
-            <Button icon="play" onClick={() => resume.mutate(undefined)} disabled={resume.isPending}>
-              Resume
-            </Button>
-          )}
+          <OwnersOnly>
+            {moveOf(mandate) === 'pause' && (
+              <Button icon="pause" onClick={() => pause.mutate(undefined)} disabled={pause.isPending}>
+                Pause
+              </Button>
+            )}
+            {moveOf(mandate) === 'resume' && (
+              <Button icon="play" onClick={() => resume.mutate(undefined)} disabled={resume.isPending}>
+                Resume
+              </Button>
+            )}
+          </OwnersOnly>
           {mandate.status !== 'revoked' && (
             <ButtonLink icon="edit" to={path(`mandates/${mandate.id}/edit`)}>
               Edit

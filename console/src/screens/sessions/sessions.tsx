@@ -9,6 +9,7 @@ import { EmptyState } from '../../ui/notice.tsx'
 import { RealWhen } from '../../ui/when.tsx'
 import { useKeyNames } from '../keys/key-names.ts'
 import { ListScreen } from '../list-screen.tsx'
+import { OwnersOnly } from '../owners-only.tsx'
 import { EndOthers } from './end-others.tsx'
 import { useEndSession } from './end-session.ts'
 
@@ -24,7 +25,11 @@ export function Sessions() {
     <ListScreen
       title="Sessions"
       lead="Who is signed in to the console as this account, in both environments. IP addresses and browsers are not recorded, because a thief of the cookie could fake both."
-      actions={<EndOthers hasOthers={hasOthers} />}
+      actions={
+        <OwnersOnly>
+          <EndOthers hasOthers={hasOthers} />
+        </OwnersOnly>
+      }
       noun="session"
       query={query}
       columns={columnsFor(keyNames)}
@@ -73,7 +78,12 @@ function columnsFor(keyNames: ReadonlyMap<string, string>): readonly Column<Acco
     {
       title: 'Actions',
       isActions: true,
-      cell: (session) => !session.is_current && <SessionMenu session={session} keyNames={keyNames} />,
+      cell: (session) =>
+        !session.is_current && (
+          <OwnersOnly>
+            <SessionMenu session={session} keyNames={keyNames} />
+          </OwnersOnly>
+        ),
     },
   ]
 }
