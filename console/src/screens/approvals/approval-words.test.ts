@@ -46,7 +46,8 @@ const decision: ApprovalRequest['decisions'][number] = {
   at: '',
 }
 const approvedOnce: ApprovalRequest = { ...payment, decisions: [decision] }
-const owner = { id: 'session_1', key_id: 'key_owner', role: 'owner' } as const
+const approvedInSession: ApprovalRequest = { ...payment, decisions: [{ ...decision, actor: 'session_0' }] }
+const owner = { key_id: 'key_owner', role: 'owner' } as const
 const mandate = { version: 1, status: 'active' } as const
 
 test('A request says what is requested, and why a person has to decide', () => {
@@ -71,7 +72,9 @@ test('Owners and approvers can decide, but not on their own requests, and not tw
   assert.deepEqual(obstaclesOf(payment, { ...owner, role: 'approver' }, undefined), free)
   for (const [request, session, word] of [
     [{ ...payment, requested_by: 'key_owner' }, owner, /yourself/],
-    [{ ...payment, requested_by: 'session_1' }, { ...owner, key_id: null }, /yourself/],
+    [{ ...payment, requested_by: 'session_1' }, { key_id: null, role: 'owner' }, /yourself/],
+    // Signed in anew, with an identity provider: the same person.
+    [{ ...payment, requested_by: 'session_0' }, { key_id: null, role: 'owner' }, /yourself/],
   ] as const) {
     const { toApprove, toDeny } = obstaclesOf(request, session, mandate)
     assert.match(toApprove ?? '', word)
@@ -79,6 +82,7 @@ test('Owners and approvers can decide, but not on their own requests, and not tw
   }
   for (const [request, session, now, word] of [
     [approvedOnce, owner, mandate, /Another person/],
+    [approvedInSession, { key_id: null, role: 'owner' }, mandate, /Another person/],
     [increase, { ...owner, role: 'approver' }, mandate, /Only an owner/],
     [increase, owner, { ...mandate, version: 2 }, /changed after/],
     [payment, owner, { ...mandate, status: 'revoked' }, /revoked/],
@@ -88,6 +92,8 @@ test('Owners and approvers can decide, but not on their own requests, and not tw
     assert.equal(toDeny, undefined)
   }
   assert.deepEqual(obstaclesOf(increase, owner, mandate), free)
+  assert.deepEqual(obstaclesOf(approvedInSession, owner, mandate), free)
+  assert.deepEqual(obstaclesOf(approvedOnce, { key_id: null, role: 'owner' }, mandate), free)
   assert.deepEqual(obstaclesOf(payment, owner, { ...mandate, version: 2 }), free)
 })
 

@@ -52,12 +52,13 @@ export function progressOf({ required, decisions }: ApprovalRequest): string {
 /** Why the caller cannot approve or deny a request; undefined where nothing is in the way. */
 export function obstaclesOf(
   { kind, requested_by, decisions, mandate_version }: ApprovalRequest,
-  { id, key_id, role }: Pick<Session, 'id' | 'key_id' | 'role'>,
+  { key_id, role }: Pick<Session, 'key_id' | 'role'>,
   mandate: Pick<MandateDetail, 'version' | 'status'> | undefined,
 ): { readonly toApprove: string | undefined; readonly toDeny: string | undefined } {
-  const caller = key_id ?? id
-  if (requested_by === caller) return neither('You made this request yourself. Another person must decide.')
-  if (decisions.some(({ actor, decision }) => actor === caller && decision === 'approved'))
+  // All sessions of an account that were started without a key are one person.
+  const isCaller = (actor: string) => (key_id === null ? actor.startsWith('session_') : actor === key_id)
+  if (isCaller(requested_by)) return neither('You made this request yourself. Another person must decide.')
+  if (decisions.some(({ actor, decision }) => isCaller(actor) && decision === 'approved'))
     return onlyDeny('You have approved it. Another person must approve it, too.')
   if (kind === 'increase' && role === 'approver')
     return onlyDeny('Only an owner can approve wider terms. You can deny them.')
