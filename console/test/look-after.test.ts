@@ -211,6 +211,9 @@ test('Managing agents, mandates and sellers: each screen does what it says', asy
     await dialog.getByLabel(/to confirm/).fill('research-bot')
     await dialog.getByRole('button', { name: 'Revoke permanently' }).click()
     await page.getByRole('heading', { level: 1 }).getByText('revoked').waitFor()
+    // The button that had the focus is gone.
+    await page.getByRole('button', { name: 'Revoke' }).waitFor({ state: 'detached' })
+    assert.equal(await page.locator('#content :focus').count(), 1)
     const [mandate] = (await purser.console.mandates.list({ agent_id: agentId }).page()).items
     assert.equal(mandate?.status, 'active')
     const late = {

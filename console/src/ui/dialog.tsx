@@ -19,6 +19,7 @@ export function Dialog({
   children,
   isWide = false,
   closesByButtonOnly = false,
+  focusAfter,
 }: {
   readonly title: string
   readonly isOpen: boolean
@@ -27,6 +28,8 @@ export function Dialog({
   readonly isWide?: boolean
   /** Whether to ignore Escape and clicks outside. */
   readonly closesByButtonOnly?: boolean
+  /** Where the focus goes instead; true for where it was. */
+  readonly focusAfter?: (() => HTMLElement | true | null) | undefined
 }) {
   const popup = useRef<HTMLDivElement>(null)
   const isTyped = useRef(false)
@@ -48,6 +51,7 @@ export function Dialog({
           ref={popup}
           className={isWide ? 'dialog wide' : 'dialog'}
           initialFocus={firstField}
+          finalFocus={focusAfter}
           onInput={() => {
             isTyped.current = true
           }}
@@ -134,14 +138,26 @@ export function ConfirmByTyping({
   title,
   isOpen,
   onClose,
+  endsButton = false,
   ...confirmation
-}: Confirmation & { readonly title: string; readonly isOpen: boolean }) {
+}: Confirmation & {
+  readonly title: string
+  readonly isOpen: boolean
+  /** Whether the button that opens the dialog is gone after the action: then the content gets the focus. */
+  readonly endsButton?: boolean
+}) {
+  const isCancelled = useRef(false)
+  useEffect(() => {
+    if (isOpen) isCancelled.current = false
+  }, [isOpen])
   function close() {
+    isCancelled.current = true
     confirmation.change.reset()
     onClose()
   }
+  const focusAfter = () => isCancelled.current || document.getElementById('content')
   return (
-    <Dialog title={title} isOpen={isOpen} onClose={close}>
+    <Dialog title={title} isOpen={isOpen} onClose={close} focusAfter={endsButton ? focusAfter : undefined}>
       <ConfirmForm {...confirmation} onClose={close} />
     </Dialog>
   )

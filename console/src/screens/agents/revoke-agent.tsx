@@ -28,6 +28,7 @@ export function RevokeAgent({ agent }: { readonly agent: AgentSummary }) {
         title="Revoke this agent?"
         word={isTypedEasily(agent.name) ? agent.name : 'revoke'}
         action="Revoke permanently"
+        endsButton
         isOpen={isOpen}
         change={revoke}
         onClose={() => setOpen(false)}

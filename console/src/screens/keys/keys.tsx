@@ -118,6 +118,7 @@ function KeyMenu({ apiKey }: { readonly apiKey: ListedApiKey }) {
         title="Revoke this key?"
         word={apiKey.hint}
         action="Revoke permanently"
+        endsButton
         isOpen={isOpen}
         change={revoke}
         onClose={() => setOpen(false)}
