@@ -13,16 +13,25 @@ interface Common {
   readonly children: ReactNode
 }
 
-/** A button; `look` sets its emphasis. It does not submit forms by default. */
+/**
+ * A button; `look` sets its emphasis. It does not submit forms by default. The second click of a double click does
+ * nothing: what the first one did may have brought another button under the pointer.
+ */
 export function Button({
   look = 'plain',
   icon,
   children,
   className = '',
+  onClick,
   ...rest
 }: Common & ButtonHTMLAttributes<HTMLButtonElement>) {
   return (
-    <button type="button" className={`button ${look} ${className}`} {...rest}>
+    <button
+      type="button"
+      className={`button ${look} ${className}`}
+      {...rest}
+      onClick={(event) => (event.detail > 1 ? event.preventDefault() : onClick?.(event))}
+    >
       {icon && <Icon name={icon} />}
       {children}
     </button>
