@@ -74,6 +74,28 @@ test('Forms: what fails after they are closed, two clicks, and a key that is sho
     assert.deepEqual(agents.map(({ name }) => name).toSorted(), ['research-bot', 'twin'])
   })
 
+  await chapter('What is created after its form was closed leads nobody away from another form', async () => {
+    const created = page.locator('.toast', { hasText: 'Agent created' })
+    await created.getByRole('button', { name: 'Dismiss' }).click()
+    await created.waitFor({ state: 'detached' })
+    await visitor.show('sandbox/agents?new')
+    await dialog.getByLabel('Name').fill('late')
+    const letGo = await holdBack('/agents', 'passed')
+    const create = dialog.getByRole('button', { name: 'Create agent' })
+    await create.click()
+    await create.and(page.locator(':disabled')).waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'Sellers', exact: true }).click()
+    await page.getByRole('button', { name: 'New seller' }).first().click()
+    await dialog.getByLabel('Name').fill('Shop')
+    await letGo()
+    await created.waitFor()
+    assert.equal(new URL(page.url()).pathname, '/console/sandbox/sellers')
+    assert.equal(await dialog.getByLabel('Name').inputValue(), 'Shop')
+    await page.keyboard.press('Escape')
+  })
+
   await chapter(
     'A key is shown although its form was closed meanwhile, and a second click does not close it',
     async () => {

@@ -1,5 +1,5 @@
-import type { ReactNode } from 'react'
-import { Link } from 'react-router'
+import { useEffect, useRef, type ReactNode } from 'react'
+import { Link, useNavigate } from 'react-router'
 
 import { useSeen } from '../api/seen.tsx'
 
@@ -7,6 +7,20 @@ import { useSeen } from '../api/seen.tsx'
 export function usePath(): (path: string) => string {
   const { environment } = useSeen()
   return (path) => (path === '' ? `/${environment}` : `/${environment}/${path}`)
+}
+
+/** Goes to a screen, unless the caller is closed by then: what ends later must not lead away from another form. */
+export function useGoWhileOpen(): (path: string) => void {
+  const path = usePath()
+  const navigate = useNavigate()
+  const isOpen = useRef(false)
+  useEffect(() => {
+    isOpen.current = true
+    return () => void (isOpen.current = false)
+  }, [])
+  return (to) => {
+    if (isOpen.current) void navigate(path(to))
+  }
 }
 
 /** A link to another screen of the same environment. */

@@ -1,9 +1,7 @@
-import { useNavigate } from 'react-router'
-
 import { formFaults } from '../../api/failures.ts'
 import { useChange } from '../../api/queries.ts'
 import { useTyped } from '../../api/typed.ts'
-import { usePath } from '../../shell/go.tsx'
+import { useGoWhileOpen } from '../../shell/go.tsx'
 import { Dialog, DialogForm } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { sayDone } from '../../ui/toast.tsx'
@@ -20,8 +18,7 @@ function NewAgentForm({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useTyped('new-agent.name', '')
   const [description, setDescription] = useTyped('new-agent.description', '')
   const [capabilities, setCapabilities] = useTyped('new-agent.capabilities', '')
-  const navigate = useNavigate()
-  const path = usePath()
+  const go = useGoWhileOpen()
   const create = useChange(
     (purser) =>
       purser.agents.create({
@@ -32,7 +29,7 @@ function NewAgentForm({ onClose }: { readonly onClose: () => void }) {
     {
       onDone: (agent) => {
         sayDone('Agent created')
-        void navigate(path(`agents/${agent.id}`))
+        go(`agents/${agent.id}`)
       },
     },
   )

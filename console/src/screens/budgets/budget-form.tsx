@@ -1,11 +1,10 @@
 import { ApiError, type Budget, type LimitBelowCommitted, type NewLimit } from '@purser/client'
 import { useState } from 'react'
-import { useNavigate } from 'react-router'
 
 import { explainChange, formFaults } from '../../api/failures.ts'
 import { useChange } from '../../api/queries.ts'
 import { useTyped } from '../../api/typed.ts'
-import { usePath } from '../../shell/go.tsx'
+import { useGoWhileOpen } from '../../shell/go.tsx'
 import { Amount } from '../../ui/amount.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Dialog, DialogForm } from '../../ui/dialog.tsx'
@@ -47,8 +46,7 @@ export function BudgetDialog({
 function NewBudgetForm({ parentId, onClose }: { readonly parentId: string; readonly onClose: () => void }) {
   const [draft, setDraft] = useTyped<BudgetDraft>('new-budget', { name: '', parentId, limits: [] })
   const [attempts, setAttempts] = useState(0)
-  const navigate = useNavigate()
-  const path = usePath()
+  const go = useGoWhileOpen()
   const { budgets } = useBudgets()
   const create = useChange(
     (purser) =>
@@ -60,7 +58,7 @@ function NewBudgetForm({ parentId, onClose }: { readonly parentId: string; reado
     {
       onDone: (budget) => {
         sayDone('Budget created')
-        void navigate(path(`budgets/${budget.id}`))
+        go(`budgets/${budget.id}`)
       },
     },
   )

@@ -1,11 +1,11 @@
 import { ApiError, ValidationError, type BelowCommitted, type MandateDetail } from '@purser/client'
 import { useEffect, useRef, useState } from 'react'
-import { useNavigate, useParams } from 'react-router'
+import { useParams } from 'react-router'
 
 import { explainChange, formFaults } from '../../api/failures.ts'
 import { useChange, useRead } from '../../api/queries.ts'
 import { useTyped } from '../../api/typed.ts'
-import { Go, usePath } from '../../shell/go.tsx'
+import { Go, useGoWhileOpen } from '../../shell/go.tsx'
 import { readMicro } from '../../text/amounts.ts'
 import { Amount } from '../../ui/amount.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -54,8 +54,7 @@ function EditForm({ mandate }: { readonly mandate: MandateDetail }) {
   const [attempts, setAttempts] = useState(0)
   const [isReviewing, setReviewing] = useState(false)
   const form = useRef<HTMLFormElement>(null)
-  const navigate = useNavigate()
-  const path = usePath()
+  const go = useGoWhileOpen()
   const budgets = useBudgets()
   const own = draftFaults(draft)
   const isValid = Object.keys(own).length === 0
@@ -70,7 +69,7 @@ function EditForm({ mandate }: { readonly mandate: MandateDetail }) {
       onDone: () => {
         restored.forget()
         sayDone('Mandate changed')
-        void navigate(path(`mandates/${mandate.id}`))
+        go(`mandates/${mandate.id}`)
       },
       whenUnseen: `Not changed: ${mandate.purpose || mandate.id}.`,
     },
@@ -151,7 +150,7 @@ function EditForm({ mandate }: { readonly mandate: MandateDetail }) {
           <Button
             onClick={() => {
               restored.forget()
-              void navigate(path(`mandates/${mandate.id}`))
+              go(`mandates/${mandate.id}`)
             }}
           >
             Cancel

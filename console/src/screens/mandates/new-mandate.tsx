@@ -1,12 +1,12 @@
 import type { Mandate, MandateDetail } from '@purser/client'
 import { useEffect, useRef, useState } from 'react'
-import { useNavigate, useSearchParams } from 'react-router'
+import { useSearchParams } from 'react-router'
 
 import { useConnection, useNow } from '../../api/connection.tsx'
 import { formFaults } from '../../api/failures.ts'
 import { useChange, useRead } from '../../api/queries.ts'
 import { useTyped } from '../../api/typed.ts'
-import { Go, usePath } from '../../shell/go.tsx'
+import { Go, useGoWhileOpen } from '../../shell/go.tsx'
 import { Button } from '../../ui/button.tsx'
 import { SelectField } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
@@ -66,14 +66,13 @@ function MandateForm({
   })
   const [attempts, setAttempts] = useState(0)
   const form = useRef<HTMLFormElement>(null)
-  const navigate = useNavigate()
-  const path = usePath()
+  const go = useGoWhileOpen()
   const agents = useActiveAgents({ chosenId: draft.agentId })
   const create = useChange((purser, chosen: MandateDraft) => purser.mandates.create(newMandateOf(chosen)), {
     onDone: (mandate: Mandate) => {
       restored.forget()
       sayDone('Mandate created')
-      void navigate(path(`mandates/${mandate.id}`))
+      go(`mandates/${mandate.id}`)
     },
   })
   const refused = formFaults(create.error, mandateFieldNames)
@@ -135,7 +134,7 @@ function MandateForm({
             <Button
               onClick={() => {
                 restored.forget()
-                void navigate(path('mandates'))
+                go('mandates')
               }}
             >
               Cancel
