@@ -72,7 +72,17 @@ test('The overview says in one sentence whether anything is wrong, the worst fir
     [{ frozen_budgets: 2 }, '2 shared budgets are frozen: no new payment is made below them.'],
     [{ nearest_budgets: [gone, gone, ending] }, '2 budgets are used up, and 1 more will be within a day.'],
     [
-      { nearest_budgets: Array.from({ length: 5 }, () => ending) },
+      // One that is further from its limit may end sooner.
+      { active_mandates: 6, nearest_budgets: [ending, budget, budget, budget, budget] },
+      'At least 1 budget will be used up within a day.',
+    ],
+    [{ active_mandates: 6, nearest_budgets: [gone, budget, budget, budget, budget] }, '1 budget is used up.'],
+    [
+      { active_mandates: 5, nearest_budgets: Array.from({ length: 5 }, () => ending) },
+      '5 budgets will be used up within a day.',
+    ],
+    [
+      { active_mandates: 6, nearest_budgets: Array.from({ length: 5 }, () => ending) },
       'At least 5 budgets will be used up within a day.',
     ],
   ]

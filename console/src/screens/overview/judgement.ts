@@ -43,13 +43,15 @@ function frozenBudgets({ frozen_budgets: count }: Overview): string[] {
 }
 
 /** At most one sentence about budgets that are used up, or will be within a day at the current rate. */
-function endingBudgets({ nearest_budgets, at }: Overview): string[] {
+function endingBudgets({ nearest_budgets, active_mandates, at }: Overview): string[] {
   const endsSoon = ({ exhausted_at }: NearBudget) =>
     exhausted_at !== null && Date.parse(exhausted_at) < Date.parse(at) + dayMs
   const gone = nearest_budgets.filter(isUsedUp).length
   const ending = nearest_budgets.filter((budget) => !isUsedUp(budget) && endsSoon(budget)).length
   if (gone + ending === 0) return []
-  const atLeast = gone + ending >= namedBudgets ? 'At least ' : ''
+  // Those that are not named are not used up unless all named ones are, but may end sooner.
+  const areMore = nearest_budgets.length >= namedBudgets && active_mandates > namedBudgets
+  const atLeast = areMore && (ending > 0 || gone >= namedBudgets) ? 'At least ' : ''
   if (gone === 0) return [`${atLeast}${counted(ending, 'budget')} will be used up within a day.`]
   const areGone = `${atLeast}${counted(gone, 'budget')} ${gone === 1 ? 'is' : 'are'} used up`
   return [ending === 0 ? `${areGone}.` : `${areGone}, and ${ending} more will be within a day.`]
