@@ -37,8 +37,7 @@ export function AgentBudget({ agent }: { readonly agent: AgentSummary }) {
           <span className="quiet">None. Each mandate counts only in its own budget.</span>
         ) : (
           <>
-            All its mandates count in{' '}
-            <Go to={`budgets/${budget_id}`}>{nameOf(budget_id) || 'Unnamed budget'}</Go>.
+            All its mandates count in <Go to={`budgets/${budget_id}`}>{nameOf(budget_id)}</Go>.
           </>
         )}
       </p>
@@ -85,7 +84,7 @@ function ChangeForm({ agent, onClose }: { readonly agent: AgentSummary; readonly
             <p>
               Somebody else has changed the shared budget of this agent since you opened this.
               {agent.budget_id !== baseId &&
-                ` It is ${agent.budget_id === null ? 'in none' : `in “${budgets.nameOf(agent.budget_id) || 'Unnamed budget'}”`} now.`}
+                ` It is ${agent.budget_id === null ? 'in none' : `in “${budgets.nameOf(agent.budget_id)}”`} now.`}
             </p>
             <div>
               <Button

@@ -211,10 +211,10 @@ function Details({ approval, mandate }: Shown) {
         </Fact>
       )}
       <Fact name="Agent">
-        <Go to={`agents/${agent_id}`}>{mandate?.agent_name || 'Unnamed agent'}</Go>
+        <Go to={`agents/${agent_id}`}>{mandate ? mandate.agent_name || 'Unnamed agent' : agent_id}</Go>
       </Fact>
       <Fact name="Mandate">
-        <Go to={`mandates/${mandate_id}`}>{mandate?.purpose || 'No purpose given'}</Go>
+        <Go to={`mandates/${mandate_id}`}>{mandate ? mandate.purpose || 'No purpose given' : mandate_id}</Go>
       </Fact>
       <Fact name="Approvals needed">{required}</Fact>
       {resource_url !== null && (

@@ -16,7 +16,11 @@ export function useBudgets({ isLive = false }: { readonly isLive?: boolean } = {
     { refetchMs: isLive ? refetchMs : false },
   )
   const budgets = query.data ?? []
-  const nameOf = (id: string) => budgets.find((budget) => budget.id === id)?.name
+  /** The id of a budget that is not among those read. */
+  const nameOf = (id: string) => {
+    const found = budgets.find((budget) => budget.id === id)
+    return found ? found.name || 'Unnamed budget' : id
+  }
   return {
     query,
     budgets,

@@ -11,6 +11,7 @@ import { Dialog, DialogForm } from '../../ui/dialog.tsx'
 import { PagedTable } from '../../ui/paged-table.tsx'
 import { Fact, Facts, Panel } from '../../ui/panel.tsx'
 import { sayDone } from '../../ui/toast.tsx'
+import { Failed, Waiting } from '../../ui/waiting.tsx'
 import { Moment } from '../../ui/when.tsx'
 import { mandateColumns } from '../mandates/mandate-columns.tsx'
 import { OwnersOnly } from '../owners-only.tsx'
@@ -163,10 +164,15 @@ const maxAgents = 500
 
 /** Agents whose mandates all count in one of some budgets. */
 function AgentsBelow({ ids }: { readonly ids: ReadonlySet<string> }) {
-  const { data = [] } = useRead('agents-below', (purser, signal) =>
+  const query = useRead('agents-below', (purser, signal) =>
     purser.agents.list({ limit: 100 }, { signal }).toArray({ limit: maxAgents }),
   )
-  const agents = data.filter(({ budget_id }) => budget_id !== null && ids.has(budget_id))
+  if (!query.data && query.isError) return <Failed error={query.error} onRetry={() => void query.refetch()} />
+  if (!query.data) return <Waiting lines={1} />
+  const agents = query.data.filter(({ budget_id }) => budget_id !== null && ids.has(budget_id))
+  const isCut = query.data.length === maxAgents
+  if (agents.length === 0 && isCut)
+    return <p className="quiet">None of the newest {maxAgents} agents is assigned to it.</p>
   if (agents.length === 0)
     return (
       <p className="quiet">
@@ -181,6 +187,7 @@ function AgentsBelow({ ids }: { readonly ids: ReadonlySet<string> }) {
           <Go to={`agents/${id}`}>{name || 'Unnamed agent'}</Go>: all its mandates
         </li>
       ))}
+      {isCut && <li className="quiet">Only the newest {maxAgents} agents are searched.</li>}
     </ul>
   )
 }

@@ -28,7 +28,7 @@ export function ChangeList({
   budgetName,
 }: {
   readonly changes: readonly TermChange[]
-  readonly budgetName: (id: string) => string | undefined
+  readonly budgetName: (id: string) => string
 }) {
   if (changes.length === 0) return <p className="quiet">The terms stayed the same; open proofs were ended.</p>
   return (
@@ -81,7 +81,7 @@ function DirectionBadge({ direction }: { readonly direction: Direction }) {
   }
 }
 
-function termInWords(name: TermName, terms: Terms, budgetName: (id: string) => string | undefined): string {
+function termInWords(name: TermName, terms: Terms, budgetName: (id: string) => string): string {
   switch (name) {
     case 'purpose':
       return terms.purpose || 'None'
@@ -104,7 +104,7 @@ function termInWords(name: TermName, terms: Terms, budgetName: (id: string) => s
         'None'
       )
     case 'budget_id':
-      return terms.budget_id === null ? 'None' : (budgetName(terms.budget_id) ?? terms.budget_id)
+      return terms.budget_id === null ? 'None' : budgetName(terms.budget_id)
     case 'approval':
       return (terms.approval && approvalInWords(terms.approval)) || 'Never'
     case 'metadata':
