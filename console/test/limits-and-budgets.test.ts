@@ -137,6 +137,13 @@ test('A daily cap fills and resets, a mandate is edited with before and after, a
     await page.getByLabel('Max amount').fill('1.00')
     await page.getByRole('button', { name: 'Try on past decisions' }).click()
     await page.getByText(/decisions? judged/).waitFor()
+    const isOutdated = page.getByText('The form has changed since: this is about its earlier terms.')
+    assert.equal(await isOutdated.count(), 0)
+    await page.getByLabel('Max amount').fill('2.00')
+    await isOutdated.waitFor()
+    await page.getByRole('button', { name: 'Try on past decisions' }).click()
+    await isOutdated.waitFor({ state: 'detached' })
+    await page.getByText(/decisions? judged/).waitFor()
   })
 
   await chapter(

@@ -43,11 +43,10 @@ export function Backtest({
   )
   // The agent of the new mandate affects no decision.
   const isValid = Object.keys(draftFaults({ ...draft, agentId: mandate.agent_id })).length === 0
-  const ask = () => {
-    const { budget_id: _budget, ...terms } = amendmentOf(changesTyped(mandate, draft))
-    // Up to the service's own time.
-    setAsked({ draft: terms, from: new Date(now() - Number(days) * dayMs).toISOString() })
-  }
+  const { budget_id: _budget, ...terms } = isValid ? amendmentOf(changesTyped(mandate, draft)) : {}
+  const isOutdated = !isValid || JSON.stringify(terms) !== JSON.stringify(asked?.draft)
+  // Up to the service's own time.
+  const ask = () => setAsked({ draft: terms, from: new Date(now() - Number(days) * dayMs).toISOString() })
   return (
     <div className="stack">
       <p className="quiet small breakable">
@@ -66,7 +65,15 @@ export function Backtest({
         ) : query.isError ? (
           <Failed error={query.error} onRetry={() => void query.refetch()} />
         ) : (
-          asked && query.data && <Result report={query.data} />
+          asked &&
+          query.data && (
+            <>
+              {isOutdated && (
+                <Notice tone="warn">The form has changed since: this is about its earlier terms.</Notice>
+              )}
+              <Result report={query.data} />
+            </>
+          )
         )}
       </div>
     </div>
