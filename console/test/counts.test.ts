@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
 
-import { issueKey } from '../../service/testing/service.ts'
+import { issueKey, preparePurchase } from '../../service/testing/service.ts'
 import { shareTestService } from '../../service/testing/shared-service.ts'
 import { factOf } from './fact.ts'
 import { shareBrowser } from './shared-browser.ts'
@@ -141,5 +141,24 @@ test('A filter that does not exist is explained in a sentence, and a filter is r
   assert.equal(await page.getByRole('link', { name: 'Export as CSV' }).count(), 0)
   await page.getByLabel('To', { exact: true }).fill('2026-11-21')
   await sentence.waitFor({ state: 'detached' })
+  await visitor.leave()
+})
+
+test('The list of open holds says that it is not all of them', async () => {
+  const service = await shareTestService()
+  service.clock.nowMs = Date.now()
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const { agentId, mandateId, resourceUrl } = await preparePurchase(service)
+  const payment = { agent_id: agentId, mandate_id: mandateId, resource_url: resourceUrl, amount: '0.01' }
+  const issue = (count: number) =>
+    Promise.all(Array.from({ length: count }, () => purser.payments.requestProof(payment)))
+  await issue(99)
+  const visitor = await visit(await shareBrowser(), service)
+  const { page } = visitor
+  await visitor.signIn(service.sandboxKey)
+  await visitor.show(`sandbox/mandates/${mandateId}`)
+  await page.getByRole('heading', { name: 'Open holds (99)', exact: true }).waitFor()
+  await issue(2)
+  await page.getByRole('heading', { name: 'Open holds (the first 100 to end)', exact: true }).waitFor()
   await visitor.leave()
 })

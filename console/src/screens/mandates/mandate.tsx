@@ -177,7 +177,7 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
         </Facts>
       </Panel>
       <MandateVersions mandate={mandate} />
-      <Panel title={`Open holds (${mandate.open_holds.length})`} flush={mandate.open_holds.length > 0}>
+      <Panel title={holdsTitle(mandate.open_holds.length)} flush={mandate.open_holds.length > 0}>
         <Holds holds={mandate.open_holds} />
       </Panel>
       <Panel
@@ -260,6 +260,13 @@ const holdColumns: readonly Column<MandateDetail['open_holds'][number]>[] = [
   },
   { title: 'Nonce', isMinor: true, cell: ({ nonce }) => <Identifier id={nonce} /> },
 ]
+
+/** Max open holds that the service lists. */
+const maxHolds = 100
+
+function holdsTitle(count: number): string {
+  return `Open holds (${count < maxHolds ? count : `the first ${maxHolds} to end`})`
+}
 
 function Holds({ holds }: { readonly holds: MandateDetail['open_holds'] }) {
   if (holds.length === 0) {
