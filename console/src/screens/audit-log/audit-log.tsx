@@ -38,7 +38,7 @@ const words: Record<AuditEvent['type'], string> = {
   'budget.changed': 'Shared budget changed',
   'budget.frozen': 'Shared budget frozen',
   'budget.unfrozen': 'Shared budget unfrozen',
-  'agent.budget_changed': 'Agent assigned to a budget',
+  'agent.budget_changed': 'Shared budget of an agent changed',
   'seller.created': 'Seller registered',
   'seller.released': 'Seller domain released',
   'seller.verified': 'Seller domain verified',
