@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { openPool } from '../src/store/ledger/postgres/connection.ts'
 import { allAtOnce, openLoadClient } from '../testing/load.ts'
-import { execute } from '../testing/postgres-databases.ts'
+import { fillDisk } from '../testing/full-disk.ts'
 import { postgres18 } from '../testing/postgres.ts'
 import { startTestService } from '../testing/service.ts'
 import { makeFolder, startProcess } from './process.ts'
@@ -78,18 +78,12 @@ test(
 test('While commits fail on PostgreSQL, /readyz is 503, and 200 again as soon as they work', async (context) => {
   const { url } = await postgres18.createEmptyDatabase()
   const service = await startTestService(context, { PURSER_DATABASE: url, PURSER_WORKERS: '1' })
-  await execute(
-    url,
-    `create function no_room() returns trigger language plpgsql as
-       $$ begin raise exception 'no room' using errcode = '53100'; end $$;
-     create trigger no_room before insert on agents for each row execute function no_room();
-     create trigger no_room before update on purser_schema for each row execute function no_room()`,
-  )
+  const clearDisk = await fillDisk(url, 'insert on agents', 'update on purser_schema')
   const create = () => service.call('POST', '/agents', { body: { name: 'research-bot' } })
   assert.equal((await service.call('GET', '/readyz')).status, 200)
   assert.equal((await create()).status, 503)
   assert.equal((await service.call('GET', '/readyz')).status, 503)
-  await execute(url, 'drop function no_room cascade')
+  await clearDisk()
   assert.equal((await service.call('GET', '/readyz')).status, 200)
   assert.equal((await create()).status, 201)
 })

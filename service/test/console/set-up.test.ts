@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { execute } from '../../testing/postgres-databases.ts'
+import { fillDisk } from '../../testing/full-disk.ts'
 import { postgres18 } from '../../testing/postgres.ts'
 import { startTestService } from '../../testing/service.ts'
 import { makeFolder, startProcess } from '../process.ts'
@@ -30,16 +30,11 @@ test('The link of a first start signs one browser in to the console, and later s
 test('The link of a first start still signs in after a sign-in that could not be stored', async (context) => {
   const { url } = await postgres18.createEmptyDatabase()
   const service = await startTestService(context, { PURSER_DATABASE: url, PURSER_WORKERS: '1' })
-  await execute(
-    url,
-    `create function no_room() returns trigger language plpgsql as
-       $$ begin raise exception 'no room' using errcode = '53100'; end $$;
-     create trigger no_room before insert on sessions for each row execute function no_room()`,
-  )
+  const clearDisk = await fillDisk(url, 'insert on sessions')
   const body = { set_up_token: service.setUpToken }
   const signIn = () => service.call('POST', '/v1/console/session', { body, key: null })
   assert.equal((await signIn()).status, 503)
-  await execute(url, 'drop function no_room cascade')
+  await clearDisk()
   const statuses = (await Promise.all([signIn(), signIn(), signIn()])).map(({ status }) => status)
   assert.deepEqual(
     statuses.toSorted((one, other) => one - other),
