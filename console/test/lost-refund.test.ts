@@ -29,7 +29,7 @@ test('A refund whose answer was lost is made once, although its form was closed 
   const amount = dialog.getByLabel('Amount (USDC)')
   const reason = dialog.getByLabel('Reason (optional)')
   const refund = dialog.getByRole('button', { name: 'Refund', exact: true })
-  const isUnknown = dialog.getByText('was sent, and its answer is not known')
+  const isUnknown = dialog.getByText('was sent, but no answer came back')
   const refunded = async () => (await purser.transactions.get(transaction_id)).refunded_total
 
   await chapter('The form that is opened again has the same refund, which is not made twice', async () => {

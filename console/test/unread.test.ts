@@ -8,7 +8,7 @@ import { shareBrowser } from './shared-browser.ts'
 import { visit } from './visitor.ts'
 import { askForApproval } from './waiting-requests.ts'
 
-test('What cannot be read is not said to be unnamed or missing', async () => {
+test('Names that could not be read are not shown as unnamed or missing', async () => {
   const service = await shareTestService()
   service.clock.nowMs = Date.now()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })

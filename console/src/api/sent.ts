@@ -10,8 +10,8 @@ interface Sent<Body> {
 }
 
 /**
- * The change that was sent and whose answer is not known. It stays in this tab until it is, also when its form is closed,
- * its page reloaded, or the session over. The body must be serializable as JSON.
+ * A change that was sent without a known answer. It is kept in this tab until the answer is known, even if its form is
+ * closed, the page is reloaded, or the session ends. The body must be serializable as JSON.
  */
 export function useSent<Body>(name: string) {
   const { session, environment } = useSeen()

@@ -83,9 +83,9 @@ function RefundForm({
         <Notice tone="warn">
           <div className="stack-tight">
             <p>
-              A refund of {amountInWords(sent.body.amount)} USDC was sent, and its answer is not known. Press
-              Refund to send the same one again: it is made only once. Before you enter another one, look
-              whether this one is among the refunds of the payment.
+              A refund of {amountInWords(sent.body.amount)} USDC was sent, but no answer came back. Press
+              Refund to send the same one again: it is made only once. Before you enter another one, check
+              whether this one is among the payment’s refunds.
             </p>
             <div>
               <Button
