@@ -27,7 +27,7 @@ export function sqliteDeliveries(
 ): DeliveryStore {
   // Waits for writers in other processes; a commit survives a crash of the process.
   database.exec('pragma busy_timeout = 5000')
-  database.exec('pragma journal_mode = wal')
+  useLog(database)
   database.exec('pragma synchronous = normal')
   database.exec(`create table if not exists purser_deliveries (
     id text primary key, text text not null, worth integer not null, keep_until_ms integer not null) strict, without rowid`)
@@ -64,6 +64,19 @@ export function sqliteDeliveries(
       if (!to) return changed(remove.run(id, from))
       return changed(update.run(to.text, worths.indexOf(to.worth), to.keepUntilMs, id, from, now()))
     },
+  }
+}
+
+/** SQLite changes to a write-ahead log, but fails at once if another process is doing that, too. */
+function useLog(database: SqliteDatabase, attempts = 5): void {
+  try {
+    database.exec('pragma journal_mode = wal')
+  } catch (error) {
+    if (attempts === 1) throw error
+    // Waits for the other process.
+    database.exec('begin immediate')
+    database.exec('commit')
+    useLog(database, attempts - 1)
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -15,6 +15,7 @@ import BetterSqlite from 'better-sqlite3'
 
 const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
+const testing = join(import.meta.dirname, '../../testing')
 let places = 0
 const newPlace = () => join(folder, String(places++))
 
@@ -110,6 +111,25 @@ test(
   },
 )
 
+test('Processes that open a new sqlite store at the same time wait for each other', async (context) => {
+  const place = newPlace()
+  mkdirSync(place)
+  const openers = [1, 2, 3].map(() => fork(join(testing, 'store-opener.ts'), [place, '50']))
+  context.after(() => {
+    for (const opener of openers) opener.kill('SIGKILL')
+  })
+  await Promise.all(openers.map((opener) => once(opener, 'message')))
+  const startMs = Date.now() + 20
+  const answers = await Promise.all(
+    openers.map(async (opener): Promise<unknown> => {
+      const answer = once(opener, 'message')
+      opener.send(startMs)
+      return (await answer)[0]
+    }),
+  )
+  assert.deepEqual(answers, [[], [], []])
+})
+
 for (const kind of ['file', 'sqlite']) {
   test(
     `If three processes replace the same value in a ${kind} store, one succeeds`,
@@ -117,7 +137,7 @@ for (const kind of ['file', 'sqlite']) {
     async (context) => {
       const place = newPlace()
       const count = 150
-      const script = join(import.meta.dirname, '../../testing/store-racer.ts')
+      const script = join(testing, 'store-racer.ts')
       const racers = await Promise.all(
         [1, 2, 3].map(async () => {
           const racer = fork(script, [kind, place, String(count)])
