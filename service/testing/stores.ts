@@ -39,8 +39,8 @@ export type OpenLedger = (context: {
 
 /**
  * Declares the tests of a chapter for every store. Most tests create accounts of their own in a store that all tests of the
- * process share, because opening one takes longer than most tests. `openEmpty` is for those that need an empty ledger, and
- * `openOwn` for those that also close their store.
+ * process share, because opening one takes longer than most tests; its ledger must have no fault in the end. `openEmpty`
+ * is for those that need an empty ledger, and `openOwn` for those that also close their store.
  */
 export function storeConformance(
   declareTests: (stores: Record<'open' | 'openEmpty' | 'openOwn', OpenLedger>) => void,
@@ -87,7 +87,12 @@ async function emptyOrClose(name: string, opened: StoreOfTests): Promise<void> {
 const refuse = () => assert.fail('other tests use this store too: call openOwn')
 
 after(async () => {
-  for (const opened of shared.values()) await (await opened).close()
+  for (const [name, opening] of shared) {
+    const { store, close } = await opening
+    const faults = await store.findLedgerFaults()
+    await close()
+    assert.deepEqual(faults, [], `faults of the shared ledger on ${name}`)
+  }
   for (const opened of [...emptied.values()].flat()) await opened.close()
 })
 

@@ -68,7 +68,6 @@ storeConformance(({ open }) => {
         ],
       ],
     )
-    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
   test('An amendment that names a stale version, another agent, another scope or a revoked mandate changes nothing', async (context) => {
@@ -126,7 +125,6 @@ storeConformance(({ open }) => {
     ledger.clock.nowMs = expired.expiresAtMs
     assert.equal((await ledger.amend(mandate, total('3.50'), { expectedVersion: 3 })).outcome, 'amended')
     assert.deepEqual(await ledger.sums(mandate), { spent: '3.00', held: '0.00' })
-    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
   test('If amendments of one version race, one succeeds', async (context) => {
@@ -139,7 +137,6 @@ storeConformance(({ open }) => {
     assert.equal(made.length, 1)
     assert.equal((await ledger.store.findMandate(mandate))?.version, 2)
     assert.equal((await ledger.store.listMandateVersions(mandate, { limit: 10 })).length, 2)
-    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
   test('After an amendment, verify-agent uses the new terms', async (context) => {

@@ -276,7 +276,7 @@ storeConformance(({ open, openOwn }) => {
       maxPerTransactionMicro: parseAmount('1.5'),
       allowedSellers: ['*', 'Bücher.example'],
       allowedCategories: ['data', '*'],
-      expiresAtText: '1999-12-31T23:59:59.999999+14:00',
+      expiresAtText: '1970-01-01T13:59:59.999999+14:00',
       expiresAtMs: -1,
     })
     assert.deepEqual(await ledger.store.findMandate(mandate), mandate)
