@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 
 import { openMemoryLedger, scope, type MemoryLedger } from '../../../../testing/memory-ledger.ts'
 import { revokeAgent, voidAll } from '../several-transactions.ts'
@@ -17,6 +17,7 @@ import {
   payments,
   refusals,
   sellerDomains,
+  sellers,
 } from '../tables.ts'
 import { revokeAgent as revokeAgentAtFirst } from './agents.ts'
 import { issueApiKey, revokeApiKey } from './api-keys.ts'
@@ -25,7 +26,7 @@ import { moveAccount } from './accounts.ts'
 import { assignAgent, createBudget, freezeBudget } from './limits/budgets.ts'
 import { createMandate, moveMandate, releaseExpiredPayments } from './mandates.ts'
 import { statusOf } from './payment-rows.ts'
-import { claimDomain, createSeller } from './sellers.ts'
+import { claimDomain, createSeller, releaseDomain } from './sellers.ts'
 import { mandatesVoidedAtOnce } from './voids.ts'
 import { changeTransactions } from '../../../../testing/transactions.ts'
 
@@ -160,6 +161,32 @@ test('A pending seller has no domain until it claims a free one', async () => {
   )
   assert.equal(await create(other, false), 'seller_exists')
   assert.equal(ledger.rows(sellerDomains)[0]?.accountId, scope.accountId)
+})
+
+test('A claim that commits after another one and the release of the domain registers nothing', async () => {
+  let driver: Driver | undefined
+  let meanwhile: (() => Promise<unknown>) | undefined
+  const ledger = await openMemoryLedger({
+    changeDriver: (own) => beforeNextCommit((driver = own), () => meanwhile),
+  })
+  const other = new Ledger({ driver: driver!, stopwatch: { nowMs: () => 0, sleep }, random: () => 0 })
+  const own = { ...scope, domain: 'shop.example' }
+  const fields = { name: 'Shop', domain: own.domain, priceConfig: '{}', createdAtMs: 1, isPending: true }
+  const seller = { ...scope, id: 'seller_1', ...fields }
+  await ledger.run(createSeller, [seller, ledger.event('seller.created', seller.id)])
+  const claim = (by: Pick<Ledger, 'run'>) => by.run(claimDomain, [own, ledger.event('seller.verified', '')])
+  const event = () => ledger.event('seller.released', '')
+  const release = () => other.run(releaseDomain, [own, { own: event(), theirs: event() }])
+  let racing: Promise<unknown> | undefined
+  meanwhile = async () => {
+    meanwhile = undefined
+    racing = claim(other).then(release)
+    // They do all that they can while the first claim has not committed.
+    for (let turns = 0; turns < 100; turns++) await turn()
+  }
+  await claim(ledger)
+  await racing
+  assert.deepEqual([ledger.rows(sellers), ledger.rows(sellerDomains)], [[], []])
 })
 
 test('Tallies are added once even if the answer is lost, and only for domains of the account', async () => {
@@ -308,6 +335,16 @@ function losingAnswerOnce(driver: Driver, work: () => (() => Promise<unknown>) |
       if (!meanwhile) return
       await meanwhile()
       throw new OutcomeUnknownError('the connection was closed')
+    },
+  }))
+}
+
+/** A driver that lets others run before it commits. */
+function beforeNextCommit(driver: Driver, work: () => (() => Promise<unknown>) | undefined): Driver {
+  return changeTransactions(driver, (transaction) => ({
+    commit: async (changes) => {
+      await work()?.()
+      await transaction.commit(changes)
     },
   }))
 }

@@ -24,10 +24,11 @@ export const createSeller = portOperation('createSeller', {
 })
 
 export const claimDomain = portOperation('claimDomain', {
-  reads: ([own]) => [ownOf(own), look(sellerDomains, own)],
+  // The seller is locked, because a release removes it.
+  reads: ([own]) => [ownOf(own, { isLocked: true }), look(sellerDomains, own)],
 
   decide([own, event], facts) {
-    const [seller] = facts.rows(ownOf(own))
+    const [seller] = facts.rows(ownOf(own, { isLocked: true }))
     if (!seller) return unchanged('not_found')
     const registered = facts.row(sellerDomains, own)
     if (registered) return unchanged(registered.accountId === own.accountId ? 'claimed' : 'seller_exists')
@@ -69,6 +70,6 @@ export const releaseDomain = portOperation('releaseDomain', {
 })
 
 /** The account's seller for a domain, pending or not. */
-function ownOf({ accountId, environment, domain }: OwnDomain) {
-  return range(sellers, { where: { accountId, environment, domain }, orderBy: 'id', limit: 1 })
+function ownOf({ accountId, environment, domain }: OwnDomain, { isLocked = false } = {}) {
+  return range(sellers, { where: { accountId, environment, domain }, orderBy: 'id', limit: 1, isLocked })
 }
