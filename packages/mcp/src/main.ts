@@ -38,7 +38,16 @@ async function serve(settings: Settings): Promise<void> {
     stopOnSignals(() => running.close())
     return
   }
-  const running = await serveHttp(createServer, { ...http, log: (line) => log(wallet.secrets.clean(line)) })
+  const running = await serveHttp(createServer, {
+    ...http,
+    log: (line) => log(wallet.secrets.clean(line)),
+  }).catch((error: unknown) => {
+    log(`cannot listen on port ${http.port}: ${String(error)}; choose another with --http <port>`)
+  })
+  if (!running) {
+    process.exitCode = 1
+    return
+  }
   log(`serving ${running.url}`)
   if (http.token === undefined) log(`callers must send: Authorization: Bearer ${running.token}`)
   stopOnSignals(running.close)

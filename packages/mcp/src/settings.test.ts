@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -110,4 +112,19 @@ test('The command prints its version, its settings and what is missing', async (
     code: 1,
     stderr: /PURSER_MCP_STATE/,
   })
+})
+
+test('A port of --http that is in use is named, with a remedy', async (context) => {
+  const other = createServer().listen(0, '127.0.0.1')
+  context.after(() => other.close())
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  const environment = { ...key, PURSER_MCP_STATE: 'memory' }
+  await assert.rejects(
+    promisify(execFile)(process.execPath, [command, '--http', `${port}`], { env: environment }),
+    {
+      code: 1,
+      stderr: /^purser-mcp: cannot listen on port \d+: .*EADDRINUSE.*; choose another with --http <port>\n$/,
+    },
+  )
 })
