@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
@@ -34,6 +34,14 @@ test('Only the key is required', () => {
       http: undefined,
     },
   })
+})
+
+test('An empty or relative XDG_STATE_HOME does not put purchase records into the current folder', () => {
+  for (const folder of ['', 'state']) {
+    const reading = readSettings([], { ...key, XDG_STATE_HOME: folder })
+    assert.ok('settings' in reading)
+    assert.equal(reading.settings.stateFolder, join(homedir(), '.local', 'state', 'purser-mcp'), folder)
+  }
 })
 
 test('Every setting is read', (context) => {

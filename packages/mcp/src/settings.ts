@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import { isAmount } from '@purser/client'
@@ -149,10 +149,11 @@ function readSecret(name: string, environment: Environment, errors: string[]): s
   }
 }
 
-/** The user's folder for persistent program state. */
+/** The user's folder for persistent program state; the XDG base directory specification requires absolute paths. */
 function defaultFolder(environment: Environment): string {
+  const configured = environment['XDG_STATE_HOME'] ?? ''
   const base =
-    environment['XDG_STATE_HOME'] ??
+    (isAbsolute(configured) ? configured : undefined) ??
     (process.platform === 'win32' ? environment['LOCALAPPDATA'] : undefined) ??
     join(homedir(), '.local', 'state')
   return join(base, 'purser-mcp')
