@@ -5,6 +5,7 @@ import { access, constants, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { PurserError } from '@purser/client'
 
 import { serveHttp } from './http/serve-http.ts'
 import { createMcpServer } from './mcp-server.ts'
@@ -22,7 +23,13 @@ else if ('isVersion' in reading) console.log(version)
 else if ('errors' in reading) {
   for (const error of reading.errors) log(error)
   process.exitCode = 2
-} else await serve(reading.settings)
+} else {
+  await serve(reading.settings).catch((error: unknown) => {
+    if (!(error instanceof PurserError)) throw error
+    log(`PURSER_AGENT_KEY or PURSER_URL is wrong: ${error.message}`)
+    process.exitCode = 2
+  })
+}
 
 async function serve(settings: Settings): Promise<void> {
   const { url, agentKey: apiKey, agentId, mandateId, privateHosts, stateFolder, askAbove, http } = settings
@@ -43,11 +50,9 @@ async function serve(settings: Settings): Promise<void> {
     log: (line) => log(wallet.secrets.clean(line)),
   }).catch((error: unknown) => {
     log(`cannot listen on port ${http.port}: ${String(error)}; choose another with --http <port>`)
-  })
-  if (!running) {
     process.exitCode = 1
-    return
-  }
+  })
+  if (!running) return
   log(`serving ${running.url}`)
   if (http.token === undefined) log(`callers must send: Authorization: Bearer ${running.token}`)
   stopOnSignals(running.close)

@@ -136,3 +136,11 @@ test('A port of --http that is in use is named, with a remedy', async (context) 
     },
   )
 })
+
+test('A malformed key is refused in one line', async () => {
+  const environment = { PURSER_AGENT_KEY: 'my key\nsvc_sand_key', PURSER_MCP_STATE: 'memory' }
+  await assert.rejects(promisify(execFile)(process.execPath, [command], { env: environment }), {
+    code: 2,
+    stderr: /^purser-mcp: PURSER_AGENT_KEY or PURSER_URL is wrong: .*pass the whole key\n$/,
+  })
+})
