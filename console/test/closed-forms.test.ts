@@ -123,5 +123,18 @@ test('Forms: what fails after they are closed, two clicks, and a key that is sho
     },
   )
 
+  await chapter('The question whether to resume one stop does not come back with the next stop', async () => {
+    const stopped = page.getByText('Agents are stopped.')
+    await purser.console.stop()
+    await page.getByRole('button', { name: 'Resume stopped mandates' }).click()
+    await dialog.getByRole('button', { name: 'Resume now' }).waitFor()
+    // Somebody else resumes them, and later stops all agents again.
+    await purser.console.resume()
+    await stopped.waitFor({ state: 'detached' })
+    await purser.console.stop()
+    await stopped.waitFor()
+    assert.equal(await dialog.count(), 0)
+  })
+
   await visitor.leave()
 })

@@ -46,12 +46,16 @@ function ConnectionBanner() {
 }
 
 function StoppedBanner() {
-  const { session } = useSeen()
   const { stoppedMandates } = useConnection()
+  return stoppedMandates > 0 && <Stopped stoppedMandates={stoppedMandates} />
+}
+
+/** A separate component, so that an open dialog ends with its stop. */
+function Stopped({ stoppedMandates }: { readonly stoppedMandates: number }) {
+  const { session } = useSeen()
   const [isAsked, setAsked] = useState(false)
   const close = () => setAsked(false)
   const resume = useResumeStopped()
-  if (stoppedMandates === 0) return null
   const isOne = stoppedMandates === 1
   return (
     <section className="banner bad" aria-label="Stopped agents">
