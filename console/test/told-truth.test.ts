@@ -143,3 +143,19 @@ test('Refunds and authorized payments: what the screens say about them is true',
 
   await visitor.leave()
 })
+
+test('On a machine whose clock is an hour slow, times are shown by the clock of the service', async () => {
+  const service = await shareTestService()
+  service.clock.nowMs = Date.now()
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  await purser.testClock.advance(86_400)
+  const visitor = await visit(await shareBrowser(), service)
+  const { page } = visitor
+  await page.clock.setFixedTime(service.clock.nowMs - 3_600_000)
+  await visitor.signIn(service.sandboxKey)
+  await visitor.show('sandbox/sessions')
+  const mine = page.getByRole('row', { name: /This session/ })
+  await mine.getByText('in 8 hours').waitFor()
+  assert.match(await mine.innerText(), /\sjust now\s+just now\s+in 8 hours\s*$/)
+  await visitor.leave()
+})

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-import { useNow } from '../api/connection.tsx'
+import { useConnection, useNow } from '../api/connection.tsx'
 import { clockMinute, clockTime, distance } from '../text/times.ts'
 
 /** A relative time. */
@@ -13,7 +13,9 @@ export function When({ at }: { readonly at: string }) {
 /** The same for what a test clock does not move: keys and sessions. */
 export function RealWhen({ at }: { readonly at: string }) {
   useMinutes()
-  return <Time at={at} text={distance(at, Date.now())} />
+  const now = useNow()
+  const { testClockSeconds } = useConnection()
+  return <Time at={at} text={distance(at, now() - testClockSeconds * 1_000)} />
 }
 
 /** A date and time, to the second. */
