@@ -157,5 +157,11 @@ test('On a machine whose clock is an hour slow, times are shown by the clock of 
   const mine = page.getByRole('row', { name: /This session/ })
   await mine.getByText('in 8 hours').waitFor()
   assert.match(await mine.innerText(), /\sjust now\s+just now\s+in 8 hours\s*$/)
+  await visitor.show('sandbox/developers')
+  const choice = page.getByLabel('Request', { exact: true }).and(page.locator('select'))
+  await choice.selectOption('Create a mandate')
+  const expiresAt = /"expires_at": "(.*)"/.exec(await page.locator('pre').innerText())?.[1] ?? ''
+  const awayDays = (Date.parse(expiresAt) - Date.parse((await purser.testClock.get()).now)) / 86_400_000
+  assert.ok(Math.abs(awayDays - 30) < 0.01, `${expiresAt}: ${awayDays} days`)
   await visitor.leave()
 })

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 
+import { useNow } from '../../api/connection.tsx'
 import { useRead } from '../../api/queries.ts'
 import { useSeen } from '../../api/seen.tsx'
 import { CodeBlock } from '../../ui/code.tsx'
@@ -12,16 +13,13 @@ import { curlOf, requestsFor } from './requests.ts'
 /** API requests to paste, with this service's URL and this account's ids. */
 export function Developers() {
   const { environment } = useSeen()
+  const now = useNow()
   const [chosen, setChosen] = useState('create-agent')
   const newest = useRead('newest-mandate', async (purser, signal) => {
     const { items } = await purser.console.mandates.list({ status: 'active', limit: 1 }, { signal }).page()
     return items[0] ?? null
   })
-  const requests = requestsFor({
-    environment,
-    mandate: newest.data ?? undefined,
-    nowMs: newest.dataUpdatedAt,
-  })
+  const requests = requestsFor({ environment, mandate: newest.data ?? undefined, nowMs: now() })
   const request = requests.find(({ id }) => id === chosen) ?? requests[0]
   const keyName = environment === 'sandbox' ? 'PURSER_SANDBOX_KEY' : 'PURSER_PRODUCTION_KEY'
   return (
