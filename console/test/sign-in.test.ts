@@ -176,6 +176,32 @@ test('A window shows the account that its browser is signed in as, also after an
   await visitor.leave()
 })
 
+test('Until a window knows that another one has signed in, it shows nothing of that account', async (context) => {
+  const service = await startTestService(context)
+  const visitor = await visit(await shareBrowser(), service)
+  const { page } = visitor
+  await preparePurchase(service)
+  const { sandboxKey } = await createTenant(service)
+  await visitor.signIn(sandboxKey)
+  const told = Promise.withResolvers<void>()
+  await page.route('**/v1/console/session', async (route) => {
+    await told.promise
+    await route.continue()
+  })
+  // As another window does.
+  const data = { api_key: service.sandboxKey }
+  assert.equal((await page.request.post(`${service.url}/v1/console/session`, { data })).status(), 201)
+  await visitor.show('sandbox/mandates')
+  const who = page.locator('.sidebar .who')
+  const mandate = page.getByText('Buy research data')
+  await mandate.or(page.getByText('This page is out of date.')).first().waitFor()
+  assert.deepEqual([await who.getByText('Second').count(), await mandate.count()], [1, 0])
+  told.resolve()
+  await who.getByText('First account').waitFor()
+  await mandate.first().waitFor()
+  await visitor.leave()
+})
+
 /** A real OpenID provider, whose client is named once its address is known. */
 async function startProvider(
   context: TestContext,

@@ -15,7 +15,7 @@ import { useEffect, useRef } from 'react'
 import { sayFailed } from '../ui/toast.tsx'
 import { useSeen } from './seen.tsx'
 import { explainChange } from './failures.ts'
-import { expireSession } from './session.ts'
+import { askWhoseSession, expireSession } from './session.ts'
 
 /** Delay before a failed read is retried automatically. */
 const retryFailedMs = 15_000
@@ -56,6 +56,8 @@ type RefetchMs<Answer> = number | false | ((latest: Answer | undefined) => numbe
 
 function endOfSession(error: Error, queries: QueryClient): void {
   if (error instanceof AuthenticationError) expireSession(queries)
+  // Another window has signed in.
+  if (error instanceof ApiError && error.code === 'csrf_token_missing') askWhoseSession(queries)
 }
 
 /** A query; `name` and `parameters` identify it within the environment. */

@@ -90,6 +90,11 @@ export function useSignOut(session: Session, environment: Session['environments'
   })
 }
 
+/** Asks at once whose session it is. */
+export function askWhoseSession(queries: QueryClient): void {
+  void queries.invalidateQueries({ queryKey: sessionKey })
+}
+
 /** Shows the sign-in screen with the reason when any request finds that the session is over. */
 export function expireSession(queries: QueryClient): void {
   if (!queries.getQueryData(sessionKey)) return

@@ -59,7 +59,10 @@ export function createSessionAuthentication({
       return { refusal: 'invalid_session' }
     }
     known.set(text, true)
-    if (request.method !== 'GET' && !isCsrfToken(request.headers[consoleTokenHeader]?.toString(), text)) {
+    const csrfToken = request.headers[consoleTokenHeader]?.toString()
+    // A page that sends the token of another session with a read shows another account.
+    const needsToken = request.method !== 'GET' || csrfToken !== undefined
+    if (needsToken && !isCsrfToken(csrfToken, text)) {
       return { refusal: 'csrf_token_missing' }
     }
     const environment = chosenEnvironment(request, session.environment)

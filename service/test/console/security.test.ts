@@ -112,11 +112,12 @@ for (const endpoint of changing) {
   })
 }
 
+const reading = endpoints.filter(
+  ({ method, roles }) => method === 'GET' && roles !== 'public' && roles.includes('owner'),
+)
+
 test('A page of another site, or of another port of this host, cannot read with the cookie', async (t) => {
   const { service, browser, records } = await shared(t)
-  const reading = endpoints.filter(
-    ({ method, roles }) => method === 'GET' && roles !== 'public' && roles.includes('owner'),
-  )
   for (const { path } of reading) {
     const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => records[name as keyof typeof records])
     for (const headers of [
@@ -130,6 +131,15 @@ test('A page of another site, or of another port of this host, cannot read with 
     }
   }
   assert.ok(reading.length > 20)
+})
+
+test('A page of another session cannot read with the cookie: it would show the figures of another account', async (t) => {
+  const { browser, other, records } = await shared(t)
+  for (const { path } of reading) {
+    const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => records[name as keyof typeof records])
+    const answer = await browser.call('GET', address, { headers: { [consoleTokenHeader]: other.csrfToken } })
+    assert.deepEqual([answer.status, answer.body], [403, { detail: 'csrf_token_missing' }], path)
+  }
 })
 
 test('With its token, and from its own pages, a session does what its key may do', async () => {

@@ -92,7 +92,7 @@ export const openApiDocument = {
         in: 'header',
         name: consoleTokenHeader,
         description:
-          'The `csrf_token` of the session, required with the cookie for every request that changes something.',
+          'The `csrf_token` of the session, required with the cookie for every request that changes something, and checked if a read has one.',
       },
     },
   },
