@@ -61,7 +61,10 @@ export function App() {
             <Route path="approvals" element={<Approvals />} />
             <Route path="approvals/:id" element={<Approval />} />
             <Route path="mandates" element={<Mandates />} />
-            <Route path="mandates/new" element={<NewMandate />} />
+            <Route
+              path="mandates/new"
+              element={session.data.role === 'approver' ? <NotFound /> : <NewMandate />}
+            />
             <Route path="mandates/:id" element={<Mandate />} />
             <Route path="mandates/:id/edit" element={<EditMandate />} />
             <Route path="budgets" element={<Budgets />} />

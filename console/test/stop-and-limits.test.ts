@@ -254,13 +254,13 @@ test('A payment above the threshold is refused, its owner approves it in the inb
       assert.equal(await other.page.getByRole('button', { name: 'Stop all agents' }).count(), 0)
       // What the service would refuse is not offered.
       for (const [screen, title] of [
-        ['agents', 'Agents'],
+        ['agents?new', 'Agents'],
         [`agents/${agent.id}`, agent.name],
         ['mandates', 'Mandates'],
         [`mandates/${mandate.id}`, mandate.purpose],
-        ['budgets', 'Budgets'],
-        ['sellers', 'Sellers'],
-        ['keys', 'Keys'],
+        ['budgets?new', 'Budgets'],
+        ['sellers?new', 'Sellers'],
+        ['keys?new', 'Keys'],
         ['sessions', 'Sessions'],
       ] as const) {
         await other.show(`sandbox/${screen}`)
@@ -273,6 +273,7 @@ test('A payment above the threshold is refused, its owner approves it in the inb
           })
           assert.equal(await actions.count(), 0, screen)
         }
+        assert.equal(await other.page.getByRole('dialog').count(), 0, screen)
         const menus = other.page.locator('#content [aria-haspopup="menu"]')
         for (const menu of await menus.all()) {
           await menu.click()
@@ -283,6 +284,8 @@ test('A payment above the threshold is refused, its owner approves it in the inb
         }
         assert.equal((await menus.count()) > 0, /mandate|agents\//.test(screen), screen)
       }
+      await other.page.goto(`${service.url}/console/sandbox/mandates/new`)
+      await other.page.getByText('Page not found').waitFor()
       await other.show(`sandbox/mandates/${mandate.id}/edit`)
       await other.page.getByRole('button', { name: 'Review changes' }).waitFor()
       assert.equal(await other.page.getByRole('region', { name: 'Back-test' }).count(), 0)

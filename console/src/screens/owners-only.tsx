@@ -7,7 +7,7 @@ export function useIsOwner(): boolean {
   return useSeen().session.role !== 'approver'
 }
 
-/** Actions that the service refuses to approvers, who do not see them. */
+/** Actions and forms that the service refuses to approvers, who do not see them. */
 export function OwnersOnly({ children }: { readonly children: ReactNode }) {
   return useIsOwner() && children
 }

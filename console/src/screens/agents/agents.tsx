@@ -65,7 +65,9 @@ export function Agents() {
         </EmptyState>
       }
     >
-      <NewAgent isOpen={creating.isSet} onClose={creating.clear} />
+      <OwnersOnly>
+        <NewAgent isOpen={creating.isSet} onClose={creating.clear} />
+      </OwnersOnly>
     </ListScreen>
   )
 }

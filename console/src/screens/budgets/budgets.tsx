@@ -52,7 +52,9 @@ export function Budgets() {
           <p className="panel-note">Only the newest {maxBudgets} budgets are shown.</p>
         )}
       </Panel>
-      <BudgetDialog isOpen={creating.isSet} onClose={creating.clear} />
+      <OwnersOnly>
+        <BudgetDialog isOpen={creating.isSet} onClose={creating.clear} />
+      </OwnersOnly>
     </Screen>
   )
 }

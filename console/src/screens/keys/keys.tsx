@@ -92,7 +92,9 @@ export function Keys() {
         </EmptyState>
       }
     >
-      <NewKey isOpen={issuing.isSet} onClose={issuing.clear} />
+      <OwnersOnly>
+        <NewKey isOpen={issuing.isSet} onClose={issuing.clear} />
+      </OwnersOnly>
     </ListScreen>
   )
 }

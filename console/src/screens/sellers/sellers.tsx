@@ -83,7 +83,9 @@ export function Sellers() {
         </EmptyState>
       }
     >
-      <NewSeller isOpen={creating.isSet} onClose={creating.clear} />
+      <OwnersOnly>
+        <NewSeller isOpen={creating.isSet} onClose={creating.clear} />
+      </OwnersOnly>
       <MerchantSnippet seller={shown} onClose={() => setShown(undefined)} />
     </ListScreen>
   )
