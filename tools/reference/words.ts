@@ -132,7 +132,7 @@ export const remedies: Readonly<Record<Word, string>> = {
   cross_site_request:
     'Open the console at its own URL; pages of other sites cannot use your session. Behind a proxy, set `PURSER_PUBLIC_URL`. Programs use an API key.',
   csrf_token_missing:
-    'Send the `csrf_token` of the session, from `GET /v1/console/session`, in `X-Purser-Console`. The token of another session is refused with a read, too. Programs use an API key.',
+    'Send the `csrf_token` of the session, from `GET /v1/console/session`, in `X-Purser-Console`. A read with the token of another session is refused, too. Programs use an API key.',
   environment_not_in_session: 'Name the environment of the session or key, or use a key of the other one.',
   set_up_link_spent:
     'Sign in with an owner or operator key; the link works once, soon after the first start.',
