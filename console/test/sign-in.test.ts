@@ -176,7 +176,7 @@ test('A window shows the account that its browser is signed in as, also after an
   await visitor.leave()
 })
 
-test('Until a window knows that another one has signed in, it shows nothing of that account', async (context) => {
+test('A window that does not know yet of a sign-in in another one shows nothing of that account', async (context) => {
   const service = await startTestService(context)
   const visitor = await visit(await shareBrowser(), service)
   const { page } = visitor

@@ -27,7 +27,7 @@ export function sqliteDeliveries(
 ): DeliveryStore {
   // Waits for writers in other processes; a commit survives a crash of the process.
   database.exec('pragma busy_timeout = 5000')
-  useLog(database)
+  turnOnLog(database)
   database.exec('pragma synchronous = normal')
   database.exec(`create table if not exists purser_deliveries (
     id text primary key, text text not null, worth integer not null, keep_until_ms integer not null) strict, without rowid`)
@@ -67,8 +67,8 @@ export function sqliteDeliveries(
   }
 }
 
-/** SQLite changes to a write-ahead log, but fails at once if another process is doing that, too. */
-function useLog(database: SqliteDatabase, attempts = 5): void {
+/** Turns on the write-ahead log. SQLite does not wait, but fails at once, while another process turns it on. */
+function turnOnLog(database: SqliteDatabase, attempts = 5): void {
   try {
     database.exec('pragma journal_mode = wal')
   } catch (error) {
@@ -76,7 +76,7 @@ function useLog(database: SqliteDatabase, attempts = 5): void {
     // Waits for the other process.
     database.exec('begin immediate')
     database.exec('commit')
-    useLog(database, attempts - 1)
+    turnOnLog(database, attempts - 1)
   }
 }
 
