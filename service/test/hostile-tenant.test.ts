@@ -100,8 +100,8 @@ const expectedEffects: Readonly<Record<string, Readonly<Record<string, number>>>
   denials: { 402: 50 * windows },
   'invented domains': { 402: 50 * windows },
   guesses: { 401: 90, 429: 100 * windows },
-  feeds: { 200: 10 * windows, 429: 5 * windows },
-  exports: { 429: 2 },
+  feeds: { 200: 20 * windows, 429: 5 * windows },
+  exports: { 200: 2 * windows, 429: 2 * windows },
   'long lists': { asked: 300 * windows, 429: windows },
   'slow readers': { asked: 5 * windows, 'cut off': windows },
 }

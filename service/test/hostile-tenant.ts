@@ -3,6 +3,7 @@
  * so that they cost the machine little and do not disturb the measurement.
  */
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -38,6 +39,9 @@ const slowReaders = { records: 350, everyMs: 200 }
 /** How many streams are requested. */
 const streams = { feeds: 25, exports: 4 }
 
+/** How long the streams may take to be answered. */
+const maxAnswerMs = 10_000
+
 /** A request as bytes. */
 function request(
   method: string,
@@ -65,10 +69,22 @@ class Attack {
     this.#target = target
   }
 
-  begin(): void {
+  async begin(): Promise<void> {
     const { key, agentId, mandateId } = this.#target
     const post = (path: string, body: unknown) => request('POST', path, { key, body })
     const get = (path: string) => request('GET', path, { key })
+    const answers: Promise<unknown>[] = []
+    const openStream = (kind: string, path: string, read: 'everything' | 'its head') => {
+      const signal = AbortSignal.timeout(maxAnswerMs)
+      answers.push(once(this.#ask(kind, get(path), read), 'data', { signal }))
+    }
+    for (let count = 0; count < streams.feeds; count++) openStream('feeds', '/v1/console/feed', 'everything')
+    for (let count = 0; count < streams.exports; count++) {
+      // Only the status is read, to see whether it may begin.
+      openStream('exports', '/v1/console/transactions.csv', 'its head')
+    }
+    // Behind the lists, they might have no answer on a slow machine until the attack ends.
+    await Promise.all(answers)
     const tooLong = post('/agents', { name: 'big', description: 'x'.repeat(60_000) })
     this.#repeat('big texts', perSecond.bigTexts, [tooLong])
     const notAllowed = {
@@ -91,11 +107,6 @@ class Attack {
       request('GET', '/agents', { key: mintApiKey('sandbox', randomBytes) }),
     )
     this.#repeat('guesses', perSecond.guesses, guesses)
-    for (let count = 0; count < streams.feeds; count++) this.#ask('feeds', get('/v1/console/feed'))
-    for (let count = 0; count < streams.exports; count++) {
-      // Only the status is read, to see whether it may begin.
-      this.#ask('exports', get('/v1/console/transactions.csv'), 'its head')
-    }
     const pages = longLists.map((path) => Buffer.concat(Array<Buffer>(lists.pages).fill(get(path))))
     for (let count = 0; count < lists.connections; count++) {
       this.#ask('long lists', pages[count % pages.length] as Buffer, 'nothing')
@@ -208,8 +219,7 @@ process.on('message', (order: Order) => {
   if (order === 'begin') {
     if (!target) throw new Error('no target to attack')
     attack = new Attack(target)
-    attack.begin()
-    process.send?.('begun')
+    void attack.begin().then(() => process.send?.('begun'))
   } else if (order === 'end') {
     void attack?.end().then((seen) => process.send?.(seen))
   } else {
