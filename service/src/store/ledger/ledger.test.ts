@@ -329,6 +329,15 @@ test('A decision that fails on cached rows is made again at once, on rows of the
   assert.deepEqual(avoided, [false, true])
 })
 
+test('A call that may take less time than others has waited no longer than they have', async () => {
+  const waits = new Set<number>()
+  const onWritten: LedgerOptions['onWritten'] = ({ waitedMs }) => waits.add(waitedMs)
+  const { ledger } = await openTenant({ onWritten, stopwatch: { nowMs: () => 0, sleep } })
+  const noChange: Operation<null, null> = { name: 'noChange', reads: () => [], decide: unchanged }
+  await ledger.run(noChange, null, { patienceMs: 2_000 })
+  assert.deepEqual([...waits], [0])
+})
+
 async function openTenant(options: Partial<LedgerOptions>) {
   const driver = new MemoryDatabase()
   const counts = { now: 0, max: 0, blocked: 0 }

@@ -79,6 +79,7 @@ interface Waiting {
   readonly operation: Operation<unknown, unknown>
   readonly call: unknown
   readonly settle: Settle<unknown>
+  readonly sinceMs: number
   readonly deadlineMs: number
   /** Whether an attempt may have been committed. */
   isRerun: boolean
@@ -162,11 +163,13 @@ export class Ledger {
     }
     this.#waiting += 1
     const { promise, ...settle } = Promise.withResolvers<Outcome>()
+    const sinceMs = this.#options.stopwatch.nowMs()
     this.#enqueue({
       operation: operation as Operation<unknown, unknown>,
       call,
       settle: settle as Settle<unknown>,
-      deadlineMs: this.#options.stopwatch.nowMs() + patienceMs,
+      sinceMs,
+      deadlineMs: sinceMs + patienceMs,
       isRerun: false,
       delays: 0,
       reads: [],
@@ -372,7 +375,7 @@ export class Ledger {
     const { answers, blocked } = attempt
     this.#options.onWritten?.({
       size: answers.size,
-      waitedMs: Math.max(0, startedAtMs - (deadlineMs - this.#options.patienceMs)),
+      waitedMs: startedAtMs - batch.reduce((first, one) => Math.min(first, one.sinceMs), Infinity),
       tookMs: this.#options.stopwatch.nowMs() - startedAtMs,
     })
     this.#waiting -= answers.size
