@@ -89,8 +89,8 @@ describe('promtool', { skip: isMissing('promtool') }, () => {
   })
 })
 
-test('There are eleven alerts, and each has a test that fires it and one that does not', () => {
-  assert.equal(rules.length, 11)
+test('There are twelve alerts, and each has a test that fires it and one that does not', () => {
+  assert.equal(rules.length, 12)
   const tests = parse(read('prometheus/purser.rules.test.yaml')) as {
     tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[]
   }
