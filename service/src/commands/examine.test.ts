@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -48,6 +48,14 @@ const troubles: readonly Trouble[] = [
     environment: { PURSER_DATABASE: 'sqlite:other/new.db' },
     mark: 'warn',
     finding: /new\.db holds no ledger yet; purser serve makes it/,
+  },
+  {
+    name: 'a folder that is a link to a missing disk',
+    cause: (folder) => symlinkSync(join(folder, 'missing'), join(folder, 'disk')),
+    environment: { PURSER_DATABASE: 'sqlite:disk/purser/purser.db' },
+    mark: 'fail',
+    finding:
+      /disk is a symbolic link to .*missing, which does not exist; restore what it leads to, or remove /,
   },
   {
     name: 'a ledger of a newer release',

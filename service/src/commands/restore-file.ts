@@ -48,7 +48,7 @@ export async function restoreFile({
 }: RestoreFileOptions): Promise<RestoredFile> {
   refuseUnfitBackup(backup)
   createFolder(dirname(path))
-  if (!existsSync(path)) refuseDanglingLink(path)
+  refuseDanglingLink(path)
   const place = existsSync(path) ? realpathSync(path) : path
   const lock = lockFile(place, path)
   const draft = `${place}.${randomBytes(4).toString('hex')}.restoring`

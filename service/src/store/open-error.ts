@@ -109,7 +109,7 @@ const sentences = {
   ],
   dangling_link: [
     '{place} is a symbolic link to {target}, which does not exist',
-    'restore that file, or remove the link to create a new ledger',
+    'restore what it leads to, or remove the link to create a new ledger',
   ],
   log_alone: [
     '{place} is missing or empty, but its log {place}-wal is there',

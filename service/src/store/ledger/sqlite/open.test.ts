@@ -100,10 +100,12 @@ test('A dangling symbolic link is refused, and no file is created', (context) =>
   symlinkSync(target, path)
   assert.throws(() => openSqliteFile(path), {
     name: 'StoreOpenError',
-    message: `${path} is a symbolic link to ${target}, which does not exist; restore that file, or remove the link to create a new ledger`,
+    message: `${path} is a symbolic link to ${target}, which does not exist; restore what it leads to, or remove the link to create a new ledger`,
   })
   assert.equal(existsSync(target), false)
   assert.equal(existsSync(`${path}.lock`), false)
+  const below = join(path, 'purser/purser.db')
+  assert.throws(() => openSqliteFile(below), { code: 'dangling_link', values: { place: path, target } })
 })
 
 test('A link that leads back to itself, and a name that is too long, are refused with one sentence', (context) => {

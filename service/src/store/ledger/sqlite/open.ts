@@ -85,9 +85,13 @@ export function placeOf(path: string): string {
   return path
 }
 
-/** Throws a `StoreOpenError` if a path without a file is a link: its file would be created beside the link. */
+/**
+ * Throws a `StoreOpenError` if a path without a file, or a folder of it, is a link that leads nowhere: a file would be created
+ * beside the link, and a folder not at all.
+ */
 export function refuseDanglingLink(path: string): void {
-  if (!lstatSync(path, { throwIfNoEntry: false })) return
+  if (existsSync(path)) return
+  if (!lstatSync(path, { throwIfNoEntry: false })) return refuseDanglingLink(dirname(path))
   throw new StoreOpenError('dangling_link', { place: path, target: readlinkSync(path) })
 }
 
@@ -101,7 +105,9 @@ export function createFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (error) {
-    throw new StoreOpenError('folder_not_made', { place: folder, cause: codeOf(error) })
+    const cause = codeOf(error)
+    if (cause === 'ENOENT') refuseDanglingLink(folder)
+    throw new StoreOpenError('folder_not_made', { place: folder, cause })
   }
 }
 
