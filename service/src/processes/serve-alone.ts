@@ -10,7 +10,7 @@ export async function serveAlone(config: Config, calledAs: string): Promise<bool
     const service = await startService(config)
     // A signal may arrive as soon as the welcome is printed.
     stopOnSignals(config, { stop: (drainMs) => finish(service, drainMs) })
-    console.log(welcome(service, config))
+    console.log(welcome(service, config, calledAs))
     void service.ended.then((cause) => giveUp(service, cause))
     return true
   } catch (error) {

@@ -2,10 +2,11 @@ import type { Config } from '../settings/config.ts'
 import { placeOfLedger, placeOfSecret } from '../start/open-store.ts'
 import type { RunningService } from '../start/start.ts'
 
-/** What a start prints: the URL, the location of the data, and the next step. */
+/** What a start prints: the URL, the location of the data, and the next step, with commands spelled like `calledAs`. */
 export function welcome(
   { url, minted, metricsUrl }: Pick<RunningService, 'url' | 'minted' | 'metricsUrl'>,
   config: Config,
+  calledAs: string,
 ): string {
   const here = reached(url)
   const site = config.publicUrl?.replace(/\/$/, '') ?? here
@@ -26,7 +27,7 @@ export function welcome(
     if (minted.production) lines.push(`  export PURSER_PRODUCTION_KEY=${minted.production}`)
   }
   if (!minted)
-    lines.push('  Keys        from the first start; if they are lost: npx purser keys issue --operator')
+    lines.push(`  Keys        from the first start; if they are lost: ${calledAs} keys issue --operator`)
   if (minted) lines.push('', '  Next, create an agent:', '', ...firstRequest(here, minted.sandbox))
   return [...lines, ''].join('\n')
 }

@@ -39,7 +39,7 @@ export async function serveWithWorkers(config: Config, calledAs: string): Promis
     return false
   }
   await crew.startOthers(first)
-  console.log(welcome({ ...first, metricsUrl: metricsServer?.url ?? first.metricsUrl }, config))
+  console.log(welcome({ ...first, metricsUrl: metricsServer?.url ?? first.metricsUrl }, config, calledAs))
   return true
 }
 
