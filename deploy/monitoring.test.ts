@@ -76,6 +76,23 @@ describe('promtool', { skip: isMissing('promtool') }, () => {
     assert.equal(status, 0, stdout + stderr)
   })
 
+  test('sees the dashboard show no failing requests as 0, not as missing data', (context) => {
+    const cwd = mkdtempSync(join(tmpdir(), 'purser-test-'))
+    context.after(() => rmSync(cwd, { recursive: true, force: true }))
+    const labels = 'job="purser", instance="one", http_route="/agents", http_response_status_code="200"'
+    const series = { series: `http_server_request_duration_seconds_count{${labels}}`, values: '0+9x10' }
+    const [panel] = dashboard.panels.filter(({ title }) => title === 'Failing requests')
+    const expr = (panel?.targets?.[0]?.expr ?? '')
+      .replaceAll('$__rate_interval', '5m')
+      .replaceAll('$instance', '.*')
+    const query = { expr, eval_time: '10m', exp_samples: [{ labels: '{}', value: 0 }] }
+    const tested = { interval: '1m', input_series: [series], promql_expr_test: [query] }
+    writeFileSync(join(cwd, 'test.json'), JSON.stringify({ tests: [tested] }))
+    const options = { cwd, encoding: 'utf8', timeout: 60_000 } as const
+    const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', 'test.json'], options)
+    assert.equal(status, 0, stdout + stderr)
+  })
+
   test('accepts the queries of the dashboard', (context) => {
     const queries = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
     const group = { groups: [{ name: 'dashboard', rules: queries.map(recordingRule) }] }
