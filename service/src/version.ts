@@ -19,11 +19,12 @@ export function commit(): string {
 }
 
 function commitOfCheckout(): string | undefined {
-  const cwd = join(import.meta.dirname, '..')
-  if (!existsSync(join(cwd, '..', '.git'))) return undefined
+  const cwd = join(import.meta.dirname, '../..')
+  if (!existsSync(join(cwd, '.git'))) return undefined
   const options = { cwd, encoding: 'utf8', stdio: 'pipe', timeout: 2_000 } as const
   try {
-    return execFileSync('git', ['rev-parse', 'HEAD'], options).trim()
+    // Its owner is often another user, such as root, and Git would refuse it.
+    return execFileSync('git', ['-c', `safe.directory=${cwd}`, 'rev-parse', 'HEAD'], options).trim()
   } catch {
     return undefined
   }
