@@ -129,6 +129,18 @@ describe('A server with few connections', () => {
   }
 })
 
+test('A user who may open no further connection is told which limits to raise', async (context) => {
+  const address = await limitedUser(context, 0)
+  await assert.rejects(
+    withClient(address, (client) => client.query('select 1')),
+    {
+      name: 'StoreOpenError',
+      message:
+        /has no connection left for this user; raise max_connections, or the connection limit of the user or the database, or put/,
+    },
+  )
+})
+
 test(
   'npm start behind PgBouncer before 1.21 in transaction mode names a remedy instead of failing payments',
   {

@@ -64,7 +64,7 @@ const sentences = {
   ],
   no_connection_left: [
     '{place} has no connection left for this user',
-    'raise max_connections, or put a pooler in front of it',
+    'raise max_connections, or the connection limit of the user or the database, or put a pooler in front of it',
   ],
   not_ready: ['{place} is not ready yet ({cause})', 'start Purser once it is'],
   no_server: ['No PostgreSQL server answers at {place} ({cause})', 'start it, or correct {server}'],
