@@ -38,6 +38,12 @@ describe('The systemd units', { skip: isMissing('systemd-analyze') }, () => {
     assert.match(analyze('security', '--offline=true', '--threshold=20', unit), /exposure level/)
   })
 
+  test('send SIGTERM to the primary alone: a worker that is starting would end with an error', () => {
+    const unit = readFileSync(join(deployFolder, 'systemd/purser.service'), 'utf8')
+    assert.match(unit, /^KillMode=mixed$/m)
+    assert.match(unit, /^KillSignal=SIGTERM$/m)
+  })
+
   test('set only settings that exist', () => {
     const texts = ['purser.service', 'purser.service.d/postgresql.conf'].map((path) =>
       readFileSync(join(deployFolder, 'systemd', path), 'utf8'),
