@@ -441,7 +441,7 @@ async function assertActivityAddsUp(ledger: StoreLedger, scope: Caller, mandates
       ]),
     ),
   )
-  assert.deepEqual(await ledger.store.topSubjects(scope, { dimension: 'payee_day', fromMs: 0, limit: 1 }), [
+  assert.deepEqual(await ledger.store.topSubjects(scope, { dimension: 'payee', fromMs: 0, limit: 1 }), [
     shopDomain,
   ])
   const reasons = await total(ledger, scope, {

@@ -1,6 +1,6 @@
 import { getSpending, type Spending, type SpendingBucket } from '@purser/wire/console/spending'
 
-import { dayStart, netMicro, sumBetween, type Bucket } from '../../domain/buckets.ts'
+import { netMicro, sumBetween, type Bucket } from '../../domain/buckets.ts'
 import { formatSigned, formatSum } from '../../domain/money.ts'
 import type { Scope } from '../../domain/records.ts'
 import { commonWidth, spendingPeriods } from '../../domain/spending-periods.ts'
@@ -62,9 +62,7 @@ export function serveConsoleSpending(
 
   async function readSplit(scope: Scope, by: SplitBy, startsMs: readonly number[]) {
     const dimension = dimensions[by]
-    const fromMs = dayStart(startsMs[0]!)
-    const question = { dimension: `${dimension}_day`, fromMs, limit: maxParts } as const
-    const subjects = await store.topSubjects(scope, question)
+    const subjects = await store.topSubjects(scope, { dimension, fromMs: startsMs[0]!, limit: maxParts })
     const [sums, names] = await Promise.all([
       store.readActivity(scope, { dimension, subjects, ...rangeOf(startsMs) }),
       by === 'agent' ? store.findNames(scope, { agents: subjects, mandates: [], sellers: [] }) : undefined,
@@ -78,8 +76,6 @@ export function serveConsoleSpending(
           startsMs,
         ),
       }))
-      // The day on which the period starts includes time before the period.
-      .filter(({ buckets }) => buckets.some(({ paidCount, refundedCount }) => paidCount + refundedCount > 0))
       .sort((one, other) => compareMicro(netMicro(other.buckets), netMicro(one.buckets)))
     return { by, parts }
   }

@@ -14,7 +14,7 @@ import type {
   Scope,
   Transaction,
 } from '../../domain/records.ts'
-import type { ActivityDimension, ActivitySum, totalsOf } from '../ledger/activity.ts'
+import type { ActivityDimension, ActivitySum, SplitDimension, totalsOf } from '../ledger/activity.ts'
 import type { KeyUseRow, RefundRow, RefusalRow, RefusedBy, SessionRow } from '../ledger/tables.ts'
 import type { MandateVersion, Page, PageOf, RecordKey, TransactionFilter } from '../lists.ts'
 import type { BacktestQuestion, BacktestReport } from './backtest.ts'
@@ -80,7 +80,7 @@ export interface ConsoleReads {
 
   /** The exact sums of some subjects since a time, by quarter of an hour, or by day (UTC) for sellers. */
   readActivity(scope: Scope, question: ActivityQuestion): Promise<Activity[]>
-  /** The subjects with most spending since the start of a UTC day, most first. */
+  /** The subjects with most spending since a time, most first. */
   topSubjects(scope: Scope, question: TopQuestion): Promise<string[]>
   /** The sums of a scope's mandates, and the budgets closest to their limits. */
   readBudgets(scope: Scope, nowMs: number): Promise<Budgets>
@@ -174,7 +174,7 @@ export interface ActivityQuestion {
 }
 
 export interface TopQuestion {
-  readonly dimension: 'agent_day' | 'payee_day' | 'category_day'
+  readonly dimension: SplitDimension
   readonly fromMs: number
   readonly limit: number
 }

@@ -1,3 +1,4 @@
+import { dayMs, dayStart } from '../../../domain/buckets.ts'
 import type { Scope } from '../../../domain/records.ts'
 import type { ActivityQuestion, ConsoleReads } from '../../console/store.ts'
 import { mergeParts, sumsOfParts, totalsOf, type ActivityPart, type ActivitySum } from '../activity.ts'
@@ -101,13 +102,21 @@ export function prepareFigures(db: LedgerReader) {
     },
 
     async topSubjects(scope, { dimension, fromMs, limit }) {
-      const spent = sql`sum(${inWhole('paid')}) - sum(${inWhole('refunded')})`
+      const days = sql`${inScope(scope)} and dimension = ${`${dimension}_day`}`
+      const wholeDaysFromMs = dayStart(fromMs + dayMs - 1)
+      // Sums by day, and by quarter on a day of which only a part counts.
+      const counted = sql`
+        select subject, ${spentInWhole} as spent from ${from(activity)}
+        where ${days} and starts_at_ms >= ${wholeDaysFromMs} ${inTime}
+        union all
+        select subject, ${spentInWhole} from ${from(activity)}
+        where ${inScope(scope)} and dimension = ${dimension}
+          and starts_at_ms >= ${fromMs} and starts_at_ms < ${wholeDaysFromMs} and subject in (
+            select subject from ${from(activity)} where ${days} and starts_at_ms = ${dayStart(fromMs)}) ${inTime}`
       const { rows } = await sql<RawRow & { subject: string; spent: Int }>`
         select subject, spent, null as parts from (
-          select subject, ${spent} as spent
-          from ${from(activity)}
-          where ${inScope(scope)} and dimension = ${dimension} and starts_at_ms >= ${fromMs} ${inTime}
-          group by subject order by ${spent} desc, subject limit ${sql.lit(limit + maxWaiting)}) s
+          select subject, sum(spent) as spent from (${counted}) counted
+          group by subject order by sum(spent) desc, subject limit ${sql.lit(limit + maxWaiting)}) s
         union all
         select '', 0, parts from ${from(activityParts)}
         where ${ofAccount(scope.accountId)} ${inTime}`.execute(db)
@@ -243,7 +252,10 @@ export function waitingIn(
   )
 }
 
-/** An amount as a floating point number, for an order. */
+/** What was spent as a floating point number, for an order. */
+const spentInWhole = sql`(${inWhole('paid')} - ${inWhole('refunded')})`
+
+/** An amount as a floating point number. */
 function inWhole(name: 'paid' | 'refunded'): Sql {
   const [high, low] = [sql.ref(`${name}_high`), sql.ref(`${name}_low`)]
   return sql`(${high} * cast(4294967296 as double precision) + ${low})`
