@@ -113,7 +113,6 @@ async function fillLedger(
       created_from: at(-1),
       created_before: at(1),
       created_to: at(1),
-      day_starts_at: at(0),
       from: at(-1).slice(0, 10),
       to: at(1).slice(0, 10),
       starts_at: at(-1),

@@ -909,7 +909,7 @@ export interface NearBudget {
 export interface Overview {
   /** The time of the figures. */
   at: string
-  /** When today began, as requested. */
+  /** When today began: midnight in `time_zone`. */
   day_starts_at: string
   /** Payments minus refunds in USDC since `day_starts_at`. */
   spent_today: string
@@ -973,8 +973,8 @@ export interface Overview {
 }
 
 export interface GetOverviewQuery {
-  /** When today began for the viewer, as a time with a time zone, rounded down to a quarter of an hour; by default midnight UTC. */
-  day_starts_at?: string
+  /** The time zone in which today begins, as an IANA name; `UTC` by default. */
+  time_zone?: string
 }
 
 export interface Found {

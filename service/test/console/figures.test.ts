@@ -71,9 +71,8 @@ for (const { name, missing, open } of serviceStores) {
             [past.short.id, '1.00', null],
           ],
         )
-        const sinceTen = await purser.console.overview({
-          day_starts_at: new Date(testStartMs - 2 * hourMs).toISOString(),
-        })
+        // Midnight in Hawaii.
+        const sinceTen = await purser.console.overview({ time_zone: 'Pacific/Honolulu' })
         assert.deepEqual([sinceTen.spent_today, sinceTen.paid_today], ['6.00', 2])
       })
 

@@ -28,9 +28,10 @@ const refetchMs = { usual: 20_000, firstSteps: 2_000 }
 export function Overview() {
   const { environment, session } = useSeen()
   const feed = useFeed()
+  const time_zone = Intl.DateTimeFormat().resolvedOptions().timeZone
   const overview = useRead(
     'overview',
-    (purser, signal) => purser.console.overview({ day_starts_at: startOfToday() }, { signal }),
+    (purser, signal) => purser.console.overview({ time_zone }, { signal }),
     {
       refetchMs: (latest) =>
         latest && !isFirstDone(latest.checklist, environment) ? refetchMs.firstSteps : refetchMs.usual,
@@ -129,9 +130,4 @@ function Tile(tile: { readonly name: string; readonly figure: ReactNode; readonl
       <dd className="quiet small">{tile.more}</dd>
     </div>
   )
-}
-
-/** Local midnight: "today" is in the viewer's time zone. */
-function startOfToday(): string {
-  return new Date(new Date().setHours(0, 0, 0, 0)).toISOString()
 }

@@ -6,6 +6,7 @@ import { described, Id, Name, NetSum, Nullable, Purpose, Sum, Text, Timestamp } 
 import { LimitScope } from '../limits/limits.ts'
 import { DenialCode, denialCodes } from '../policy.ts'
 import { maxItems, maxLengths } from '../lengths.ts'
+import { TimeZone } from './spending.ts'
 
 /** The activity in one bucket of time. Amounts are sums of payments. */
 export const Activity = Type.Object({
@@ -51,7 +52,7 @@ export type Checklist = Static<typeof Checklist>
 
 export const Overview = Type.Object({
   at: described(Timestamp, 'The time of the figures.'),
-  day_starts_at: described(Timestamp, 'When today began, as requested.'),
+  day_starts_at: described(Timestamp, 'When today began: midnight in `time_zone`.'),
   spent_today: described(NetSum, 'Payments minus refunds in USDC since `day_starts_at`.'),
   paid_today: Type.Integer({ description: 'Number of payments since `day_starts_at`.' }),
   remaining: described(
@@ -146,13 +147,8 @@ export const getOverview = endpoint({
   summary: 'Returns the overview: spend, budgets, denials and stops.',
   roles: readerRoles,
   query: Type.Object({
-    day_starts_at: Type.Optional(
-      Type.String({
-        format: 'date-time',
-        maxLength: maxLengths.timestamp,
-        description:
-          'When today began for the viewer, as a time with a time zone, rounded down to a quarter of an hour; by default midnight UTC.',
-      }),
+    time_zone: Type.Optional(
+      described(TimeZone, 'The time zone in which today begins, as an IANA name; `UTC` by default.'),
     ),
   }),
   responses: { 200: Overview },

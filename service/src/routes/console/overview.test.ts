@@ -25,6 +25,23 @@ test('What a mandate spent in a day, and when its budget runs out at that rate, 
   assert.deepEqual(await lastDay(), ['96.00', '-1.00', null])
 })
 
+test('Today begins at midnight of the time zone, also after a test clock has passed the start of summer time', async () => {
+  const service = await shareTestService()
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const purchase = await preparePurchase(service)
+  const today = async () => {
+    const figures = await purser.console.overview({ time_zone: 'Europe/Berlin' })
+    return [figures.spent_today, figures.paid_today, figures.day_starts_at]
+  }
+  await verifyProof(service, await issueProof(service, purchase, '1.00'))
+  assert.deepEqual(await today(), ['1.00', 1, '2026-11-19T23:00:00.000Z'])
+  await purser.testClock.advance((Date.UTC(2027, 5, 9, 21) - testStartMs) / 1_000)
+  await verifyProof(service, await issueProof(service, purchase, '2.00'))
+  assert.deepEqual(await today(), ['2.00', 1, '2027-06-08T22:00:00.000Z'])
+  await purser.testClock.advance(3_600)
+  assert.deepEqual(await today(), ['0.00', 0, '2027-06-09T22:00:00.000Z'])
+})
+
 test('A full limit over time is counted and named, of a mandate and of a shared budget, until it resets', async () => {
   const service = await shareTestService()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })

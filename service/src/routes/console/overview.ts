@@ -4,10 +4,8 @@ import { denialCodes } from '@purser/wire/policy'
 import { toOutstanding } from '../../domain/audit.ts'
 import { formatSigned, formatSum } from '../../domain/money.ts'
 import { remainingBudget } from '../../domain/policy.ts'
-import type { Caller } from '../../domain/records.ts'
 import {
   dayMs,
-  dayStart,
   hourMs,
   netMicro,
   quarterMs,
@@ -16,10 +14,10 @@ import {
   sumBetween,
   type Bucket,
 } from '../../domain/buckets.ts'
+import { calendarPeriodAt } from '../../domain/time/calendar.ts'
 import { timeIn } from '../../domain/time/test-clock.ts'
 import { ok } from '../../http/answers.ts'
 import type { Serve } from '../../http/serve.ts'
-import { readDateTime } from '../../domain/time/date-time.ts'
 import type { Activity, ConsoleMandate } from '../../store/console/store.ts'
 import { toTimestamp, type RouteContext } from '../context.ts'
 
@@ -29,7 +27,8 @@ export function serveConsoleOverview(
 ): void {
   serve(getOverview, async ({ caller, query }) => {
     const nowMs = timeIn(caller, now)
-    const dayStartsAtMs = dayStartOf(query.day_starts_at, caller, nowMs)
+    const timeZone = query.time_zone ?? 'UTC'
+    const { startsAtMs: dayStartsAtMs } = calendarPeriodAt({ calendar: 'day', timeZone }, nowMs)
     // The last hour is incomplete, so the first quarter is between 23 and 24 hours ago.
     const hoursStartMs = quarterStart(nowMs) + quarterMs - dayMs
     const [budgets, checklist, all, denied] = await Promise.all([
@@ -61,7 +60,7 @@ export function serveConsoleOverview(
       }))
       .filter(({ denied_count }) => denied_count > 0)
       .sort((left, right) => right.denied_count - left.denied_count)
-    const today = sumBetween(all, startsOf(dayStartsAtMs, 3 * dayMs, 1))
+    const today = sumBetween(all, [dayStartsAtMs, Infinity])
     return ok({
       at: toTimestamp(nowMs),
       day_starts_at: toTimestamp(dayStartsAtMs),
@@ -82,14 +81,6 @@ export function serveConsoleOverview(
       checklist,
     })
   })
-}
-
-/** When the viewer's day began. A browser names the day of its own clock; a test clock may be whole days ahead of it. */
-function dayStartOf(askedAt: string | undefined, { clockOffsetMs = 0 }: Caller, nowMs: number): number {
-  if (askedAt === undefined) return dayStart(nowMs)
-  const asked = readDateTime(askedAt)
-  const daysAhead = clockOffsetMs > 0 ? Math.max(0, Math.floor((nowMs - asked) / dayMs)) : 0
-  return quarterStart(Math.min(Math.max(asked + daysAhead * dayMs, nowMs - 2 * dayMs), nowMs))
 }
 
 /** The activity in a bucket, in interface format. */
