@@ -136,5 +136,23 @@ test('Forms: what fails after they are closed, two clicks, and a key that is sho
     assert.equal(await dialog.count(), 0)
   })
 
+  await chapter(
+    'The answer to whether to resume one stop does not resume another that began since',
+    async () => {
+      await page.getByRole('button', { name: 'Resume stopped mandates' }).click()
+      await dialog.getByRole('button', { name: 'Resume now' }).waitFor()
+      // The page learns nothing of the other stop before the answer.
+      await page.route('**/v1/console/status', (route) => route.abort())
+      await purser.console.resume()
+      await purser.console.stop()
+      await dialog.getByRole('button', { name: 'Resume now' }).click()
+      await page
+        .locator('.toast', { hasText: 'Nothing was resumed, because another stop has begun since.' })
+        .waitFor()
+      assert.equal((await purser.mandates.get(mandateId)).status, 'paused')
+      await page.unrouteAll({ behavior: 'wait' })
+    },
+  )
+
   await visitor.leave()
 })

@@ -213,6 +213,7 @@ async function askForChanges(
     ['createSeller', sampleBodies.createSeller()],
     ['createSeller', sampleBodies.createSeller()],
     ['resumeAgents', sampleBodies.resumeAgents({})],
+    ['resumeAgents', { stop_number: 7 }],
   ] as const) {
     await at(id, { body })
   }

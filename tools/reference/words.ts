@@ -118,6 +118,8 @@ export const remedies: Readonly<Record<Word, string>> = {
   nothing_to_increase:
     'Read the mandate: if it already allows this, nothing needs to change. Leave out a lower total: narrowing is an amendment, and needs no approval.',
   too_many_approvals: 'Wait until a person has decided on some of them, or until they expire.',
+  another_stop:
+    'Look at the status again, and find out why agents were stopped again. Resume with the new `stop_number`.',
   proof_captured: 'The charge stands: look up the proof, and use it to fetch what it paid for.',
   proof_authorized:
     'Ask the merchant to void it, or wait for its `capture_deadline`: until then the merchant may charge it.',

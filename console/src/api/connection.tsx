@@ -12,6 +12,8 @@ export interface Connection {
   readonly answeredAtMs: number
   /** Mandates paused by a stop, as of the last response. */
   readonly stoppedMandates: number
+  /** The number of the last stop, as of the last response. */
+  readonly stopNumber: number
   /** Approvals that wait for a decision, as of the last response. */
   readonly pendingApprovals: number
   /** By how much the account's time is ahead of this machine's. */
@@ -79,6 +81,7 @@ export function Connected({ children }: { readonly children: ReactNode }) {
       check,
       answeredAtMs: dataUpdatedAt,
       stoppedMandates: data?.stopped_mandates ?? 0,
+      stopNumber: data?.stop_number ?? 0,
       pendingApprovals: data?.pending_approvals ?? 0,
       testClockSeconds: data?.clock_offset_seconds ?? 0,
       clockAheadMs: data ? Date.parse(data.at) - dataUpdatedAt : 0,

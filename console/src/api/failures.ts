@@ -27,6 +27,7 @@ const sentences: Record<string, string> = {
   idempotency_key_required: 'The refund was sent without its key, so nothing was refunded. Reload the page.',
   idempotency_key_reused:
     'Another refund was sent with the same key, so nothing was refunded. Reload the page.',
+  another_stop: 'Nothing was resumed, because another stop has begun since.',
   last_owner_key: 'This is the last working owner key of the account. Issue another one first.',
   insufficient_scope: 'Your key is not allowed to do this: only an owner can.',
   invalid_api_key: 'This key is unknown or revoked.',

@@ -53,8 +53,10 @@ function StoppedBanner() {
 /** A separate component, so that an open dialog ends with its stop. */
 function Stopped({ stoppedMandates }: { readonly stoppedMandates: number }) {
   const { session } = useSeen()
-  const [isAsked, setAsked] = useState(false)
-  const close = () => setAsked(false)
+  const { stopNumber } = useConnection()
+  // The stop that the open dialog asks about: one that begins later is not resumed.
+  const [asked, setAsked] = useState<number>()
+  const close = () => setAsked(undefined)
   const resume = useResumeStopped()
   const isOne = stoppedMandates === 1
   return (
@@ -65,18 +67,18 @@ function Stopped({ stoppedMandates }: { readonly stoppedMandates: number }) {
         {`${counted(stoppedMandates, 'mandate')} ${isOne ? 'is' : 'are'} paused. Agents cannot pay under ${isOne ? 'it until it is' : 'them until they are'} resumed.`}
       </p>
       {session.role !== 'approver' && (
-        <Button icon="play" onClick={() => setAsked(true)} disabled={resume.isPending}>
+        <Button icon="play" onClick={() => setAsked(stopNumber)} disabled={resume.isPending}>
           Resume stopped mandates
         </Button>
       )}
-      <Dialog title="Resume stopped mandates?" isOpen={isAsked} onClose={close}>
+      <Dialog title="Resume stopped mandates?" isOpen={asked !== undefined} onClose={close}>
         <DialogForm
           action="Resume now"
           isWorking={resume.isPending}
           onClose={close}
           onSubmit={() => {
             close()
-            resume.mutate(undefined)
+            if (asked !== undefined) resume.mutate({ stopNumber: asked })
           }}
         >
           <p>

@@ -140,6 +140,7 @@ export type ErrorCode =
   | 'approval_decided'
   | 'nothing_to_increase'
   | 'too_many_approvals'
+  | 'another_stop'
   | 'proof_captured'
   | 'proof_authorized'
   | 'agent_revoked'
@@ -1164,6 +1165,8 @@ export interface ConsoleStatus {
   clock_offset_seconds: number
   /** Number of mandates paused by a stop and still paused. */
   stopped_mandates: number
+  /** Number of stops so far, and so of the last one: a resumption that names it resumes no later stop. */
+  stop_number: number
   /** Number of approvals that wait for a decision. */
   pending_approvals: number
 }

@@ -115,6 +115,10 @@ export const errorAnswers = {
     when: 'the request widens none of the total, the max per payment, the expiry and the limits, or asks for a lower total',
   },
   too_many_approvals: { status: 409, when: 'the mandate has the max number of pending approvals' },
+  another_stop: {
+    status: 409,
+    when: 'the request resumes the mandates of another stop than the last one; nothing was resumed',
+  },
   proof_captured: { status: 409, when: 'the request voids a charged proof' },
   proof_authorized: {
     status: 409,

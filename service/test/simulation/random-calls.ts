@@ -542,8 +542,8 @@ export class RandomCalls {
     if (dice === 0) return made(readStops, scope)
     const press = this.#random.below(5)
     if (dice === 1) {
-      const stopId = this.#random.pick([null, this.#ids.next('stop')])
-      return made(undoStop, { scope, press, stopId, atMs: this.#nowMs })
+      const isNamed = this.#random.pick([false, true])
+      return made(undoStop, { scope, press, isNamed, atMs: this.#nowMs })
     }
     if (dice === 2) return made(takeStop, { scope, press, atMs: this.#nowMs })
     if (dice === 3) {

@@ -25,7 +25,7 @@ export function StopAgents() {
       asked.clear()
       sayDone(
         `Stopped: ${counted(paused_mandates, 'mandate')} paused, ${counted(voided_holds, 'open proof')} ended.`,
-        { label: 'Undo', act: () => resume.mutate(stop_id) },
+        { label: 'Undo', act: () => resume.mutate({ stopId: stop_id }) },
       )
       const { count, amount } = outstanding_authorized
       if (count > 0) {

@@ -56,6 +56,11 @@ export interface StopOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined
 }
 
+export interface ResumeOptions extends CallOptions {
+  /** The `stop_number` of the status: the request is refused with `another_stop` if another stop has begun since. */
+  readonly stopNumber?: number | undefined
+}
+
 export type Console = ReturnType<typeof consoleOf>
 
 /** The calls of the web console, for keys and sessions of owners, operators and approvers. */
@@ -102,10 +107,10 @@ export function consoleOf(send: Send, open: Open) {
      * const { stop_id } = await purser.console.stop()
      * const { resumed_mandates } = await purser.console.resume(stop_id)
      */
-    resume: async (stopId?: string, options?: CallOptions): Promise<Resumed> => {
-      const body = stopId === undefined ? {} : { stop_id: stopId }
+    resume: async (stopId?: string, { stopNumber, ...call }: ResumeOptions = {}): Promise<Resumed> => {
+      const body = { stop_id: stopId, stop_number: stopNumber }
       const request = { method: 'POST', path: '/v1/console/resume', body, isRepeatable: true } as const
-      return (await send(request, options)).body as Resumed
+      return (await send(request, call)).body as Resumed
     },
     /** Transactions as they happen, oldest first, until the signal aborts or the service ends the feed. */
     feed: (options?: FeedOptions): AsyncGenerator<FeedMessage, void, undefined> => feed(open, options),

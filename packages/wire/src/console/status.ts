@@ -13,6 +13,11 @@ export const ConsoleStatus = Type.Object({
   stopped_mandates: Type.Integer({
     description: 'Number of mandates paused by a stop and still paused.',
   }),
+  stop_number: Type.Integer({
+    minimum: 0,
+    description:
+      'Number of stops so far, and so of the last one: a resumption that names it resumes no later stop.',
+  }),
   pending_approvals: Type.Integer({
     description: 'Number of approvals that wait for a decision.',
   }),

@@ -62,6 +62,12 @@ export const resumeAgents = endpoint({
           'Id of the stop to undo; null or omitted for every stop. Undoing a stop that is not the last one resumes nothing. Without an id, nothing is resumed while a stop still goes through the mandates.',
         ),
       ),
+      stop_number: Type.Optional(
+        described(
+          Nullable(Type.Integer({ minimum: 0 })),
+          'Number of the last stop that the caller saw, as in the status: the request is refused if another one has begun since. Null or omitted for whichever stop is the last.',
+        ),
+      ),
     },
     { title: 'ResumeRequest' },
   ),
@@ -69,5 +75,5 @@ export const resumeAgents = endpoint({
   responseDescriptions: {
     200: 'The mandates paused by the stop, and not changed since, are active.',
   },
-  errors: [],
+  errors: ['another_stop'],
 })

@@ -10,14 +10,15 @@ export function serveConsoleStatus(serve: Serve, { store, now }: Pick<RouteConte
     getConsoleStatus,
     async ({ caller }) => {
       const nowMs = timeIn(caller, now)
-      const [stopped_mandates, pending_approvals] = await Promise.all([
-        store.countStoppedMandates(caller),
+      const [{ stoppedMandates, stopNumber }, pending_approvals] = await Promise.all([
+        store.readStopped(caller),
         store.countPendingApprovals(caller, nowMs),
       ])
       return ok({
         at: toTimestamp(nowMs),
         clock_offset_seconds: (caller.clockOffsetMs ?? 0) / 1_000,
-        stopped_mandates,
+        stopped_mandates: stoppedMandates,
+        stop_number: stopNumber,
         pending_approvals,
       })
     },

@@ -31,7 +31,9 @@ export function serveConsoleStop(
 
   serve(resumeAgents, async ({ caller, body }) => {
     const stopId = body.stop_id ?? null
-    const { mandateIds, failure } = await store.resumeMandates(caller, { ...byCaller(caller), stopId })
+    const undo = { ...byCaller(caller), stopId, stopNumber: body.stop_number ?? null }
+    const { mandateIds, isAnotherStop, failure } = await store.resumeMandates(caller, undo)
+    if (isAnotherStop) return refuse('another_stop')
     if (mandateIds.length > 0)
       await store.recordEvent(
         eventBy({ ids, now }, caller, 'agents.resumed', stopId ?? caller.accountId, {

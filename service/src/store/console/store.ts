@@ -84,8 +84,8 @@ export interface ConsoleReads {
   topSubjects(scope: Scope, question: TopQuestion): Promise<string[]>
   /** The sums of a scope's mandates, and the budgets closest to their limits. */
   readBudgets(scope: Scope, nowMs: number): Promise<Budgets>
-  /** The number of mandates that a stop has paused and that are still paused. */
-  countStoppedMandates(scope: Scope): Promise<number>
+  /** The number of mandates that a stop has paused and that are still paused, and the number of the last stop. */
+  readStopped(scope: Scope): Promise<{ readonly stoppedMandates: number; readonly stopNumber: number }>
   /** The number of approvals that wait for a decision and have not expired. */
   countPendingApprovals(scope: Scope, nowMs: number): Promise<number>
   readChecklist(scope: Scope): Promise<Checklist>
@@ -131,7 +131,11 @@ export interface StopCall {
 }
 
 /** The undo of a stop, or of every stop if `stopId` is null. */
-export type UndoCall = Omit<StopCall, 'stopId'> & { readonly stopId: string | null }
+export type UndoCall = Omit<StopCall, 'stopId'> & {
+  readonly stopId: string | null
+  /** The number of the last stop, if the caller knows it. */
+  readonly stopNumber?: number | null
+}
 
 export interface StopOutcome {
   /** The mandates that the stop has paused, in all attempts. */
@@ -148,6 +152,8 @@ export interface StopOutcome {
 export interface ResumeOutcome {
   /** The mandates that were resumed. */
   readonly mandateIds: readonly string[]
+  /** Whether nothing was resumed because another stop than that of the given number is the last. */
+  readonly isAnotherStop?: true
   /** Set if others could not be resumed: retry the same undo. */
   readonly failure?: Error
 }

@@ -70,14 +70,18 @@ export async function continueStop(
 
 /**
  * Resumes the mandates that a stop paused, or those of every stop if none is named. Resumes nothing once
- * another stop begins; if none is named, nothing either while a stop goes through the mandates.
+ * another stop begins, or if the last one has another number than the given one; if none is named, nothing
+ * either while a stop goes through the mandates.
  */
 export async function resumeAll(options: ResumeAllOptions): Promise<ResumeOutcome> {
-  const { ledger, scope, actor, stopId, now, nextEventId } = options
+  const { ledger, scope, actor, stopId, stopNumber = null, now, nextEventId } = options
   const last = await ledger.run(readStops, scope)
+  const isNumbered = stopNumber !== null
+  if (isNumbered && stopNumber !== last.presses) return { mandateIds: [], isAnotherStop: true }
   if (last.presses === 0 || (stopId !== null && last.stopId !== stopId)) return { mandateIds: [] }
-  if (!(await ledger.run(undoStop, { scope, press: last.presses, stopId, atMs: now() })))
-    return { mandateIds: [] }
+  const undo = { scope, press: last.presses, isNamed: isNumbered || stopId !== null, atMs: now() }
+  if (!(await ledger.run(undoStop, undo)))
+    return { mandateIds: [], ...(isNumbered && { isAnotherStop: true }) }
   const mandateIds: string[] = []
   let failure: Error | undefined
   await forEachMandate(ledger, scope, async ({ id, status, stoppedBy }) => {

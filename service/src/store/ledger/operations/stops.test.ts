@@ -159,7 +159,7 @@ for (const stopId of ['stop_1', null]) {
     const [first, second] = [await ledger.mandate(), await ledger.mandate()]
     await ledger.stop('stop_1')
     const { presses: press } = await ledger.run(readStops, scope)
-    const undo = { scope, press, stopId, atMs: ledger.clock.nowMs }
+    const undo = { scope, press, isNamed: stopId !== null, atMs: ledger.clock.nowMs }
     assert.equal(await ledger.run(undoStop, undo), true)
     const resume = (mandate: typeof first) => ({ mandate, stopId, press, ...actOf(ledger) })
     assert.equal(await ledger.run(resumeMandate, resume(first)), true)

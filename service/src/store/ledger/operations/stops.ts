@@ -89,8 +89,8 @@ export const readStops = operation<Scope, TableRow<typeof stops> | typeof noStop
 })
 
 interface Undo extends Press {
-  /** The stop that is undone; null means any. */
-  readonly stopId: string | null
+  /** Whether the caller named the stop. */
+  readonly isNamed: boolean
   readonly atMs: number
 }
 
@@ -101,11 +101,11 @@ interface Undo extends Press {
  */
 export const undoStop = operation<Undo, boolean>('undoStop', {
   reads: ({ scope }) => [lock(stops, scope), lock(runningStops, scope)],
-  decide({ scope, press, stopId, atMs }, facts) {
+  decide({ scope, press, isNamed, atMs }, facts) {
     const row = facts.row(stops, scope)
     if (row?.presses !== press) return unchanged(false)
     const running = facts.row(runningStops, scope)
-    if (stopId === null && running && running.tryAtMs > atMs + stopRetryMs) return unchanged(false)
+    if (!isNamed && running && running.tryAtMs > atMs + stopRetryMs) return unchanged(false)
     const changes = [put(stops, { ...row, undonePress: press })]
     return { outcome: true, changes: running ? [...changes, remove(runningStops, running)] : changes }
   },

@@ -15,6 +15,7 @@ import {
   refunds,
   refusals,
   sellers,
+  stops,
 } from '../tables.ts'
 import { consoleMandates } from './console-mandates.ts'
 import { readFullLimits } from './full-limits.ts'
@@ -168,8 +169,17 @@ export function prepareFigures(db: LedgerReader) {
       }
     },
 
-    countStoppedMandates: (scope) =>
-      countRows(db, mandates, sql`${inScope(scope)} and ${isStopped} ${inTime}`),
+    async readStopped(scope) {
+      // One query: the number must not be of a later stop than the count.
+      const { rows } = await sql<Sums>`
+        select count(*) as stopped_mandates,
+          (select presses from ${from(stops)} where ${inScope(scope)}) as stop_number
+        from ${from(mandates)} where ${inScope(scope)} and ${isStopped} ${inTime}`.execute(db)
+      return {
+        stoppedMandates: countFrom(rows[0], 'stopped_mandates'),
+        stopNumber: countFrom(rows[0], 'stop_number'),
+      }
+    },
 
     countPendingApprovals: (scope, nowMs) =>
       countRows(
