@@ -202,6 +202,28 @@ test('A window that does not know yet of a sign-in in another one shows nothing 
   await visitor.leave()
 })
 
+test('A window that does not know yet of a sign-in in another one exports nothing of that account', async (context) => {
+  const service = await startTestService(context)
+  const visitor = await visit(await shareBrowser(), service)
+  const { page } = visitor
+  await preparePurchase(service)
+  const { sandboxKey } = await createTenant(service)
+  await visitor.signIn(sandboxKey)
+  await visitor.show('sandbox/transactions')
+  const link = page.getByRole('link', { name: 'Export as CSV' })
+  const exported = async () => {
+    const address = new URL((await link.getAttribute('href')) ?? '', page.url())
+    return (await page.request.get(address.href)).status()
+  }
+  assert.equal(await exported(), 200)
+  await page.route('**/v1/console/session', (route) => route.abort())
+  // As another window does.
+  const data = { api_key: service.sandboxKey }
+  assert.equal((await page.request.post(`${service.url}/v1/console/session`, { data })).status(), 201)
+  assert.equal(await exported(), 403)
+  await visitor.leave()
+})
+
 /** A real OpenID provider, whose client is named once its address is known. */
 async function startProvider(
   context: TestContext,

@@ -1410,6 +1410,8 @@ export interface TransactionDetail {
 export interface ExportTransactionsQuery {
   /** Same as the header `X-Purser-Environment`, for links, which cannot set headers. */
   environment?: Environment
+  /** The account whose transactions the caller expects: 403 `insufficient_scope` if the key or session is of another one, because the browser has signed in to another account since. */
+  account_id?: string
   /** Only transactions of this agent. */
   agent_id?: string
   /** Only transactions under this mandate, without requests of other agents. */

@@ -277,6 +277,8 @@ test('A session sees only the environment of its key, and one from the set-up li
       [name],
     )
     const search = await both.call('GET', `/v1/console/transactions.csv?environment=${environment}`)
+    const ofOther = await both.call('GET', '/v1/console/transactions.csv?account_id=acct_other', { headers })
+    assert.deepEqual([ofOther.status, ofOther.body], [403, { detail: 'insufficient_scope' }])
     assert.match(search.headers.get('content-disposition') ?? '', new RegExp(environment))
   }
   const none = await both.call('GET', '/agents', { headers: { 'x-purser-environment': 'moon' } })

@@ -22,7 +22,7 @@ import { usePurchases, useTransactionPages } from './transaction-table.tsx'
 /** The list of all decisions and charges. */
 export function Transactions() {
   const { values, settled, set, remove } = useFilters(filterNames)
-  const { environment } = useSeen()
+  const { session, environment } = useSeen()
   const agents = useAgentChoices(values.agent_id)
   const mandates = useMandateChoices(values.agent_id)
   const fault = faultIn(values)
@@ -32,7 +32,11 @@ export function Transactions() {
       lead="Every payment decision and every charge. Only payments and refunds moved money."
       actions={
         !fault && (
-          <a className="button" href={exportAddress({ environment, ...queryOf(values) })} download>
+          <a
+            className="button"
+            href={exportAddress({ environment, account_id: session.account.id, ...queryOf(values) })}
+            download
+          >
             <Icon name="download" />
             Export as CSV
           </a>

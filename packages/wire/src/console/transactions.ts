@@ -117,6 +117,12 @@ export const exportTransactions = endpoint({
         'Same as the header `X-Purser-Environment`, for links, which cannot set headers.',
       ),
     ),
+    account_id: Type.Optional(
+      Text(maxLengths.id, {
+        description:
+          'The account whose transactions the caller expects: 403 `insufficient_scope` if the key or session is of another one, because the browser has signed in to another account since.',
+      }),
+    ),
     ...filters,
   }),
   produces: 'text/csv',

@@ -39,6 +39,7 @@ export function serveConsoleTransactions(
   serve(exportTransactions, async ({ caller, query, isStillLetIn, takeTurn }) => {
     if ((query.environment ?? caller.environment) !== caller.environment)
       return refuse('environment_not_in_session')
+    if ((query.account_id ?? caller.accountId) !== caller.accountId) return refuse('insufficient_scope')
     const filter = filterOf(query)
     const readPage = (page: Page) => readNamed(caller, filter, page)
     return answerExport({ caller, columns: namedCsvColumns, readPage, isStillLetIn, takeTurn })
