@@ -3,7 +3,13 @@ import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
 
-import { issueProof, merchantDomain, preparePurchase, verifyProof } from '../../service/testing/service.ts'
+import {
+  issueProof,
+  merchantDomain,
+  preparePurchase,
+  startTestService,
+  verifyProof,
+} from '../../service/testing/service.ts'
 import { shareTestService } from '../../service/testing/shared-service.ts'
 import { factOf } from './fact.ts'
 import { chooseFromMenu } from './menu.ts'
@@ -163,5 +169,25 @@ test('On a machine whose clock is an hour slow, times are shown by the clock of 
   const expiresAt = /"expires_at": "(.*)"/.exec(await page.locator('pre').innerText())?.[1] ?? ''
   const awayDays = (Date.parse(expiresAt) - Date.parse((await purser.testClock.get()).now)) / 86_400_000
   assert.ok(Math.abs(awayDays - 30) < 0.01, `${expiresAt}: ${awayDays} days`)
+  await visitor.leave()
+})
+
+test('What was spent today is of the day by the clock of the service, and says when that day began', async (context) => {
+  const service = await startTestService(context)
+  const nowMs = Date.now()
+  const purchase = await preparePurchase(service)
+  const pay = async (atMs: number, amount: string) => {
+    service.clock.nowMs = atMs
+    await verifyProof(service, await issueProof(service, purchase, amount))
+  }
+  await pay(nowMs - 26 * 3_600_000, '5.00')
+  await pay(nowMs, '4.00')
+  const visitor = await visit(await shareBrowser(), service)
+  const { page } = visitor
+  await page.clock.setFixedTime(nowMs - 24 * 3_600_000)
+  await visitor.signIn(service.sandboxKey)
+  const tile = page.locator('.tile', { hasText: 'Spent today' })
+  await tile.getByText('4.00').waitFor()
+  await tile.getByText('1 payment since 00:00').waitFor()
   await visitor.leave()
 })

@@ -49,10 +49,16 @@ export function distance(at: string, nowMs: number): string {
   return relative.format(Math.round(awayMs / (365 * dayMs)), 'year')
 }
 
+/** The local time zone; UTC if the browser does not know it. */
+export function localTimeZone(): string {
+  const zone = new Intl.DateTimeFormat(locale).resolvedOptions().timeZone
+  return zone === 'Etc/Unknown' ? 'UTC' : zone
+}
+
 /** The local time zone: `Europe/Berlin (CET)`, or `UTC`. */
 export function timeZoneInWords(nowMs: number): string {
   const format = new Intl.DateTimeFormat(locale, { timeZoneName: 'short' })
-  const zone = format.resolvedOptions().timeZone
+  const zone = localTimeZone()
   const short = format.formatToParts(nowMs).find(({ type }) => type === 'timeZoneName')?.value
   return short === undefined || short === zone ? zone : `${zone} (${short})`
 }

@@ -3,6 +3,7 @@ import { ValidationError, type Limit, type NewLimit } from '@purser/client'
 import { inWords } from '../../api/failures.ts'
 import { invalidAmount, readMicro } from '../../text/amounts.ts'
 import type { LimitWindow } from '../../text/limits.ts'
+import { localTimeZone } from '../../text/times.ts'
 
 /** The form state of a limit, as text. */
 export interface LimitDraft {
@@ -32,11 +33,6 @@ export const weekDays = [
   'sunday',
 ] as const
 export type WeekDay = (typeof weekDays)[number]
-
-/** The time zone of this computer. */
-function localTimeZone(): string {
-  return new Intl.DateTimeFormat('en').resolvedOptions().timeZone
-}
 
 /** A new limit: an amount a day, in the time zone of this computer. */
 export function emptyLimit(): LimitDraft {

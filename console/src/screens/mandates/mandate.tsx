@@ -8,6 +8,7 @@ import { Go, usePath } from '../../shell/go.tsx'
 import { readMicro } from '../../text/amounts.ts'
 import { counted, secondsInWords } from '../../text/counts.ts'
 import { approvalInWords } from '../../text/terms.ts'
+import { localTimeZone } from '../../text/times.ts'
 import { Amount } from '../../ui/amount.tsx'
 import { Badge, StatusBadge } from '../../ui/badge.tsx'
 import { BudgetBar } from '../../ui/budget-bar.tsx'
@@ -229,7 +230,7 @@ function Metadata({ metadata }: Pick<MandateDetail, 'metadata'>) {
 const days = 30
 function Spend({ mandate }: { readonly mandate: MandateDetail }) {
   const nowMs = useNow()()
-  const time_zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  const time_zone = localTimeZone()
   const spend = useRead(
     'spend',
     (purser, signal) =>

@@ -9,6 +9,7 @@ import { Amount } from '../../ui/amount.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { sumOf } from '../../text/amounts.ts'
 import { counted } from '../../text/counts.ts'
+import { localTimeZone, timeOfDay } from '../../text/times.ts'
 import { Failed, Outdated, Waiting } from '../../ui/waiting.tsx'
 import { Screen } from '../screen.tsx'
 import { DenialReasons } from './denial-reasons.tsx'
@@ -28,11 +29,12 @@ const refetchMs = { usual: 20_000, firstSteps: 2_000 }
 export function Overview() {
   const { environment, session } = useSeen()
   const feed = useFeed()
-  const time_zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  const time_zone = localTimeZone()
   const overview = useRead(
     'overview',
     (purser, signal) => purser.console.overview({ time_zone }, { signal }),
     {
+      parameters: [time_zone],
       refetchMs: (latest) =>
         latest && !isFirstDone(latest.checklist, environment) ? refetchMs.firstSteps : refetchMs.usual,
     },
@@ -87,15 +89,18 @@ function Tiles({ figures }: { readonly figures: OverviewFigures }) {
         name="Spent today"
         figure={<Amount value={figures.spent_today} currency="USDC" />}
         more={
-          figures.paid_today > 0 ? (
-            <Go
-              to={`transactions?status=paid&direction=sent&since=${encodeURIComponent(figures.day_starts_at)}`}
-            >
-              {counted(figures.paid_today, 'payment')}
-            </Go>
-          ) : (
-            counted(0, 'payment')
-          )
+          <>
+            {figures.paid_today > 0 ? (
+              <Go
+                to={`transactions?status=paid&direction=sent&since=${encodeURIComponent(figures.day_starts_at)}`}
+              >
+                {counted(figures.paid_today, 'payment')}
+              </Go>
+            ) : (
+              counted(0, 'payment')
+            )}{' '}
+            since {timeOfDay(Date.parse(figures.day_starts_at))}
+          </>
         }
       />
       <Tile

@@ -3,6 +3,7 @@ import type { Spending as SpendingFigures } from '@purser/client'
 import { useRead } from '../../api/queries.ts'
 import { MoneyChart, periodNames } from '../../charts/money-chart.tsx'
 import { counted } from '../../text/counts.ts'
+import { localTimeZone } from '../../text/times.ts'
 import { Amount } from '../../ui/amount.tsx'
 import { SelectField } from '../../ui/field.tsx'
 import { Panel } from '../../ui/panel.tsx'
@@ -30,7 +31,7 @@ export function Spending({ refetchMs }: { readonly refetchMs: number }) {
   const { values, set } = useFilters(['period', 'split'])
   const period = periods.find(({ value }) => value === values.period)?.value ?? '24h'
   const split = splits.find(({ value }) => value === values.split)?.value ?? ''
-  const time_zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  const time_zone = localTimeZone()
   const spending = useRead(
     'spending',
     (purser, signal) => purser.console.spending({ period, time_zone, ...(split && { split }) }, { signal }),
