@@ -123,6 +123,36 @@ test('Forms: what fails after they are closed, two clicks, and a key that is sho
     },
   )
 
+  await chapter(
+    'A key is shown although its screen was left while it was issued, until it is saved',
+    async () => {
+      await visitor.show('sandbox/keys?new')
+      await dialog.getByLabel('Role').selectOption('merchant')
+      const letGo = await holdBack('/accounts/api-keys', 'passed')
+      const issue = dialog.getByRole('button', { name: 'Issue sandbox key' })
+      await issue.click()
+      await issue.and(page.locator(':disabled')).waitFor()
+      await visitor.show('sandbox/sellers?new')
+      await dialog.getByLabel('Name').fill('Shop')
+      await letGo()
+      const key = dialog.getByLabel('Key', { exact: true })
+      assert.match(await key.innerText(), /^svc_sand_/)
+      assert.equal(await dialog.getByLabel('Name').inputValue(), 'Shop')
+      // The second Enter of somebody in a hurry.
+      await page.keyboard.press('Enter')
+      await page.goBack()
+      await page.getByRole('heading', { level: 1, name: 'Not found', includeHidden: true }).waitFor()
+      assert.match(await key.innerText(), /^svc_sand_/)
+      const mayLeave = () =>
+        page.evaluate(() => dispatchEvent(new Event('beforeunload', { cancelable: true })))
+      assert.equal(await mayLeave(), false)
+      await dialog.getByRole('button', { name: "I've saved it" }).click()
+      await dialog.waitFor({ state: 'detached' })
+      assert.equal(await mayLeave(), true)
+      await visitor.show('sandbox')
+    },
+  )
+
   await chapter('The question whether to resume one stop does not come back with the next stop', async () => {
     const stopped = page.getByText('Agents are stopped.')
     await purser.console.stop()

@@ -6,6 +6,7 @@ import { useConnection } from '../api/connection.tsx'
 import { useSeen } from '../api/seen.tsx'
 import { useSignOut } from '../api/session.ts'
 import { counted } from '../text/counts.ts'
+import { IssuedKeys } from '../screens/keys/issued-keys.tsx'
 import { timeZoneInWords } from '../text/times.ts'
 import { BrandMark } from '../ui/brand.tsx'
 import { IconButton } from '../ui/button.tsx'
@@ -76,6 +77,7 @@ export function Frame() {
           </Dialog.Popup>
         </Dialog.Portal>
       </Dialog.Root>
+      <IssuedKeys />
       <CommandPalette isOpen={isPaletteOpen} onClose={() => setPaletteOpen(false)} />
     </div>
   )

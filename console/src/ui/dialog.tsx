@@ -36,7 +36,10 @@ export function Dialog({
   useEffect(() => {
     isTyped.current = false
   }, [isOpen])
-  const firstField = () => popup.current?.querySelector<HTMLElement>('input, select, textarea') ?? true
+  const firstField = () =>
+    popup.current?.querySelector<HTMLElement>('input, select, textarea') ??
+    // A key that is still pressed must not press Close.
+    (closesByButtonOnly ? popup.current : true)
   return (
     <BaseDialog.Root
       open={isOpen}

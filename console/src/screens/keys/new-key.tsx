@@ -1,16 +1,15 @@
 import type { IssuedApiKey, NewApiKey } from '@purser/client'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 
 import { formFaults } from '../../api/failures.ts'
 import { useChange } from '../../api/queries.ts'
 import { useSeen } from '../../api/seen.tsx'
 import { useTyped } from '../../api/typed.ts'
-import { Button } from '../../ui/button.tsx'
-import { CodeBlock } from '../../ui/code.tsx'
-import { Dialog, DialogActions, DialogForm } from '../../ui/dialog.tsx'
+import { Dialog, DialogForm } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { useActiveAgents } from '../agents/agent-choices.ts'
+import { showIssuedKey, useAskBeforeClosing } from './issued-keys.tsx'
 
 /** The agent of the key, if preselected. */
 interface Holder {
@@ -18,7 +17,7 @@ interface Holder {
   readonly name: string
 }
 
-/** Issues a key, and shows its secret once, even if the form is closed while the key is issued. */
+/** Issues a key. Its secret is shown once, even if the form is closed or left meanwhile. */
 export function NewKey({
   isOpen,
   onClose,
@@ -28,29 +27,27 @@ export function NewKey({
   readonly onClose: () => void
   readonly agent?: Holder
 }) {
-  const [issued, setIssued] = useState<IssuedApiKey>()
+  const title = agent ? `A key for ${agent.name || 'this agent'}` : 'New key'
+  const isHere = useRef(false)
+  useEffect(() => {
+    isHere.current = true
+    return () => void (isHere.current = false)
+  }, [])
   const create = useChange((purser, wanted: NewApiKey) => purser.apiKeys.create(wanted), {
-    onDone: setIssued,
+    onDone: (issued) => {
+      if (isHere.current) onClose()
+      showIssuedKey({ title, issued })
+    },
     whenUnseen: 'No key was issued.',
   })
+  useAskBeforeClosing(create.isPending)
   function close() {
-    setIssued(undefined)
     create.reset()
     onClose()
   }
   return (
-    <Dialog
-      title={agent ? `A key for ${agent.name || 'this agent'}` : 'New key'}
-      isOpen={isOpen || issued !== undefined}
-      onClose={close}
-      // A click outside must not lose a key that is never shown again.
-      closesByButtonOnly={issued !== undefined}
-    >
-      {issued ? (
-        <IssuedOnce issued={issued} onClose={close} />
-      ) : (
-        <NewKeyForm onClose={close} create={create} agent={agent} />
-      )}
+    <Dialog title={title} isOpen={isOpen} onClose={close}>
+      <NewKeyForm onClose={close} create={create} agent={agent} />
     </Dialog>
   )
 }
@@ -130,30 +127,5 @@ function NewKeyForm({
         error={faults.byField.label}
       />
     </DialogForm>
-  )
-}
-
-/** How long a new key cannot be dismissed. */
-const settlingMs = 700
-
-function IssuedOnce({ issued, onClose }: { readonly issued: IssuedApiKey; readonly onClose: () => void }) {
-  // Its button appears under the pointer: the second click of a double click must not close it.
-  const [isSettled, setSettled] = useState(false)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(true), settlingMs)
-    return () => clearTimeout(timer)
-  }, [])
-  return (
-    <div className="stack">
-      <Notice tone="good">
-        The key is issued. It is shown only once: copy it to your secret manager now.
-      </Notice>
-      <CodeBlock label="Key" text={issued.key} />
-      <DialogActions>
-        <Button look="main" disabled={!isSettled} onClick={onClose}>
-          I've saved it
-        </Button>
-      </DialogActions>
-    </div>
   )
 }

@@ -1,0 +1,88 @@
+import type { IssuedApiKey } from '@purser/client'
+import { useEffect, useState, useSyncExternalStore } from 'react'
+
+import { useSeen } from '../../api/seen.tsx'
+import { Button } from '../../ui/button.tsx'
+import { CodeBlock } from '../../ui/code.tsx'
+import { Dialog, DialogActions } from '../../ui/dialog.tsx'
+import { Notice } from '../../ui/notice.tsx'
+
+interface Unsaved {
+  readonly title: string
+  readonly issued: IssuedApiKey
+}
+
+/** The keys that were issued in this window and are not saved yet. No screen holds them: it may be left meanwhile. */
+let unsaved: readonly Unsaved[] = []
+const listeners = new Set<() => void>()
+
+function change(next: readonly Unsaved[]): void {
+  unsaved = next
+  for (const tell of listeners) tell()
+}
+
+/** Shows a new key, on whatever screen. */
+export function showIssuedKey(key: Unsaved): void {
+  change([...unsaved, key])
+}
+
+/** The dialog with a new key of the account, until it is saved; not for an approver who signs in next. */
+export function IssuedKeys() {
+  const { session } = useSeen()
+  const shown = useSyncExternalStore(subscribe, () => unsaved).find(
+    ({ issued }) => issued.account_id === session.account.id && session.role !== 'approver',
+  )
+  const close = () => change(unsaved.filter((one) => one !== shown))
+  return (
+    <Dialog
+      title={shown?.title ?? 'New key'}
+      isOpen={shown !== undefined}
+      onClose={close}
+      // A click outside must not lose a key that is never shown again.
+      closesByButtonOnly
+    >
+      {shown && <IssuedOnce key={shown.issued.id} issued={shown.issued} onClose={close} />}
+    </Dialog>
+  )
+}
+
+function subscribe(tell: () => void): () => void {
+  listeners.add(tell)
+  return () => listeners.delete(tell)
+}
+
+/** How long a new key cannot be dismissed. */
+const settlingMs = 700
+
+function IssuedOnce({ issued, onClose }: { readonly issued: IssuedApiKey; readonly onClose: () => void }) {
+  // Its button appears under the pointer: the second click of a double click must not close it.
+  const [isSettled, setSettled] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(true), settlingMs)
+    return () => clearTimeout(timer)
+  }, [])
+  useAskBeforeClosing(true)
+  return (
+    <div className="stack">
+      <Notice tone="good">
+        The key is issued. It is shown only once: copy it to your secret manager now.
+      </Notice>
+      <CodeBlock label="Key" text={issued.key} />
+      <DialogActions>
+        <Button look="main" disabled={!isSettled} onClick={onClose}>
+          I've saved it
+        </Button>
+      </DialogActions>
+    </div>
+  )
+}
+
+/** Has the browser ask before the tab closes or is reloaded. */
+export function useAskBeforeClosing(isAsked: boolean): void {
+  useEffect(() => {
+    if (!isAsked) return undefined
+    const ask = (event: Event) => event.preventDefault()
+    addEventListener('beforeunload', ask)
+    return () => removeEventListener('beforeunload', ask)
+  }, [isAsked])
+}
