@@ -96,12 +96,17 @@ after(async () => {
   for (const opened of [...emptied.values()].flat()) await opened.close()
 })
 
+/** Queries of the console may take long: much else runs at the same time. */
+function options() {
+  return { nextId: createIdsOfTimes(), queryMs: 60_000 }
+}
+
 function newFolder(): string {
   return mkdtempSync(join(tmpdir(), 'purser-test-'))
 }
 
 function openSqliteIn(folder: string): OpenedStore {
-  const store = openSqliteLedgerStore({ path: join(folder, 'purser.db'), nextId: createIdsOfTimes() })
+  const store = openSqliteLedgerStore({ path: join(folder, 'purser.db'), ...options() })
   return {
     store,
     close: async () => {
@@ -118,7 +123,7 @@ function openSqliteIn(folder: string): OpenedStore {
 async function openPostgresOn(
   database: Awaited<ReturnType<PostgresServer['createDatabase']>>,
 ): Promise<StoreOfTests> {
-  const store = await openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes() })
+  const store = await openPostgresLedgerStore({ url: database.url, ...options() })
   return {
     store,
     empty: database.empty,

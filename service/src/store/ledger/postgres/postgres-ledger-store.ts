@@ -43,6 +43,8 @@ export interface PostgresLedgerStoreOptions {
   readonly maxBatch?: number | undefined
   /** How long an operation or a read may take, including retries. */
   readonly patienceMs?: number
+  /** How long a query of the console may take. */
+  readonly queryMs?: number
   /** Called with waits for a connection of over a second, in milliseconds. */
   readonly onWait?: ((waitedMs: number) => void) | undefined
   readonly metrics?: StoreMetrics | undefined
@@ -82,7 +84,15 @@ export async function openPostgresLedgerStore(options: PostgresLedgerStoreOption
 }
 
 function createStore(
-  { url, nextId, maxBatch = 128, patienceMs = 10_000, onWait, metrics }: PostgresLedgerStoreOptions,
+  {
+    url,
+    nextId,
+    maxBatch = 128,
+    patienceMs = 10_000,
+    queryMs = consoleQueryMs,
+    onWait,
+    metrics,
+  }: PostgresLedgerStoreOptions,
   shardOfAccount: ShardOfAccount | undefined,
 ): Store {
   const counts = connectionCounts(shardOfAccount !== undefined)
@@ -99,7 +109,7 @@ function createStore(
   // The console's queries take no connection from payments.
   const watching = openPool(url, {
     max: counts.console,
-    query_timeout: consoleQueryMs * 2,
+    query_timeout: queryMs * 2,
     metrics,
     name: 'console',
   })
@@ -127,7 +137,7 @@ function createStore(
   const db = readerOn(reading)
   const ledgerReaderOf = shardOfAccount ? distributedReader : ledgerReader
   const retryingDb = readerOver((text, values) => retry(() => db.query(text, values)))
-  const askForConsole = prepareQueries(watching, { retry })
+  const askForConsole = prepareQueries(watching, { retry, timeoutMs: queryMs })
   const callers = prepareCallers(reading, {
     maxWaiting,
     retry,

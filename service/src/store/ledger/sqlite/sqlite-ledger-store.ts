@@ -31,6 +31,8 @@ export interface SqliteLedgerStoreOptions {
   readonly nextId: NextId
   /** Max calls in one transaction. */
   readonly maxBatch?: number | undefined
+  /** How long a query of the console may take. */
+  readonly queryMs?: number
   /**
    * Called with the reason if the ledger's thread ends by itself: nothing can be written any more until a
    * restart.
@@ -56,11 +58,11 @@ export function openSqliteLedgerStore(options: SqliteLedgerStoreOptions): Store 
 
 function createStore(
   file: OpenedFile,
-  { nextId, maxBatch = 128, onEnd, metrics }: SqliteLedgerStoreOptions,
+  { nextId, maxBatch = 128, queryMs = consoleQueryMs, onEnd, metrics }: SqliteLedgerStoreOptions,
 ): Store {
   const { database, path } = file
   const db = readerOf(database)
-  const queries = new QueryThread({ path, timeoutMs: consoleQueryMs, maxWaiting: maxConsoleQueries })
+  const queries = new QueryThread({ path, timeoutMs: queryMs, maxWaiting: maxConsoleQueries })
   const commitTimes = new CommitTimes(() => ledger.waiting, metrics)
   const health = new CommitHealth(() => ledger.probe())
   let hasEnded = false
