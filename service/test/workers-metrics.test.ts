@@ -45,6 +45,8 @@ test(
     assert.ok(performance.now() - startedAtMs < 6_000)
     assert.deepEqual(workersIn(whileHanging), { expected: 2, scraped: 1, ended: 0 })
     assert.equal(whileHanging.get(answeredHealthz), 20)
+    const oldest = 'process_start_time_seconds'
+    assert.equal(whileHanging.get(oldest), all.get(oldest), 'a worker that hangs has not ended')
 
     process.kill(hangs, 'SIGKILL')
     let series = await readMetrics(url)

@@ -47,6 +47,11 @@ export function countedBy(families: readonly Family[]): Family[] {
   return families.filter(({ type, aggregate }) => type !== 'gauge' && aggregate === 'sum')
 }
 
+/** Those that hold for a process that does not answer: its counters, and when it started. */
+export function heldBy(families: readonly Family[]): Family[] {
+  return [...countedBy(families), ...families.filter(({ name }) => name === 'process_start_time_seconds')]
+}
+
 function combine(one: Sample, other: Sample, aggregate: Aggregate): Sample {
   const { value } = one
   if (typeof value === 'number' && typeof other.value === 'number') {

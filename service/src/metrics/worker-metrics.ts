@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { shared } from '../http/maybe-promise.ts'
-import { addUp, countedBy, type Family } from './families.ts'
+import { addUp, countedBy, heldBy, type Family } from './families.ts'
 import { workerFamilies, writeScrape, type Scrape } from './scrape.ts'
 
 export interface WorkerMetricsOptions {
@@ -87,7 +87,7 @@ export class WorkerMetrics {
     // The next scrape asks another worker for the ledger figures.
     this.#isReaderSilent = reader !== undefined && this.#awaited.has(reader)
     const families = [...this.#workers].map(([workerId, { latest }]) =>
-      this.#awaited.has(workerId) ? countedBy(latest) : latest,
+      this.#awaited.has(workerId) ? heldBy(latest) : latest,
     )
     const scraped = asked.filter(([workerId]) => this.#workers.has(workerId) && !this.#awaited.has(workerId))
     const workers = workerFamilies({
