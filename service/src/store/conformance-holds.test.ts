@@ -68,6 +68,29 @@ storeConformance(({ open, openEmpty, openOwn }) => {
     assert.equal(items.length, 10)
   })
 
+  test('Denials of unknown mandates beyond the limit of a minute are counted once it is over', async (context) => {
+    const ledger = await open(context)
+    const { sandbox } = await ledger.tenant()
+    const mandate = await ledger.mandate(sandbox)
+    const dayMs = 24 * 3_600_000
+    const event = ledger.newEvent(sandbox, 'test_clock.advanced', sandbox.accountId)
+    await ledger.store.advanceClock(sandbox, dayMs, event)
+    const serviceMs = ledger.clock.nowMs
+    ledger.clock.nowMs += dayMs
+    for (let count = 0; count < 13; count++) {
+      const hold = ledger.newHold({ ...mandate, id: ledger.ids.next('mandate') }, '1.00')
+      assert.equal((await ledger.store.issueProof(hold)).decision, 'denied')
+    }
+    const countedAt = async (nowMs: number) => {
+      await ledger.store.releaseExpiredHolds(nowMs, 100)
+      const [all] = await ledger.store.readActivity(sandbox, { dimension: 'all', subjects: [''], fromMs: 0 })
+      return all?.deniedCount
+    }
+    assert.equal(await countedAt(serviceMs), 10)
+    assert.equal(await countedAt(serviceMs + 60_000), 13)
+    assert.equal(await countedAt(serviceMs + 120_000), 13)
+  })
+
   test('The next proof can use the amount of an expired hold without a sweep', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()

@@ -12,7 +12,7 @@ import { createAgent, revokeAgent } from '../../src/store/ledger/operations/agen
 import { amendMandate } from '../../src/store/ledger/operations/amendments.ts'
 import { decideApproval, requestIncrease } from '../../src/store/ledger/operations/approval-decisions.ts'
 import { issueApiKey, revokeApiKey } from '../../src/store/ledger/operations/api-keys.ts'
-import { recordStrayDenial } from '../../src/store/ledger/operations/denials.ts'
+import { closeStrayMinute, recordStrayDenial } from '../../src/store/ledger/operations/denials.ts'
 import { evaluate } from '../../src/store/ledger/operations/evaluations.ts'
 import { addTallies, recordEvent } from '../../src/store/ledger/operations/figures.ts'
 import {
@@ -203,6 +203,12 @@ export class RandomCalls {
       const denial = { decision: 'denied', code: 'mandate_expired', detail: 'none', check: 3 } as const
       return made(recordStrayDenial, { hold, denial })
     },
+    () =>
+      made(closeStrayMinute, {
+        ...this.#scope(),
+        nowMs: this.#nowMs,
+        countId: this.#ids.next('transaction'),
+      }),
     () => {
       const own = { ...this.#scope(), environment: 'sandbox' as const, domain: this.#domain().toLowerCase() }
       return made(claimDomain, [own, this.#event('seller.created', '', own)])

@@ -1,10 +1,20 @@
 import { StoreUnavailableError } from '../store.ts'
 import type { Ledger } from './ledger.ts'
+import { closeStrayMinute, maxDenialsPerMinute } from './operations/denials.ts'
 import { releaseExpiredPayments } from './operations/mandates.ts'
 import { isDue } from './operations/stops.ts'
 import { findRows, from, id, idFrom } from './reads/rows.ts'
 import { workOn } from './several-transactions.ts'
-import { accounts, agents, authorizations, mandates, runningStops, type RunningStop } from './tables.ts'
+import {
+  accounts,
+  agents,
+  authorizations,
+  mandates,
+  runningStops,
+  strayDenials,
+  type RunningStop,
+  type StrayDenialRow,
+} from './tables.ts'
 import { sql, type Reader } from '../sql.ts'
 
 /** How many mandates one sweep searches for open payments. */
@@ -25,6 +35,9 @@ const patienceMs = 2_000
 /** How many stops are continued at once. */
 const maxStops = 100
 
+/** How many counts of denials without a mandate one sweep reads. */
+const maxStrays = 1_000
+
 /** Max mandates that are swept at once, and max payments that one of them may release then. */
 const mandatesAtOnce = 16
 const manyReleased = 50
@@ -43,8 +56,8 @@ interface SweepCall {
 }
 
 /**
- * Releases expired amounts, for a bounded number of mandates at a time. Accounts take turns, and so do the mandates
- * of each, so that nobody waits for an account with many.
+ * Releases expired amounts, for a bounded number of mandates at a time, and counts the unrecorded denials of past minutes.
+ * Accounts take turns, and so do the mandates of each, so that nobody waits for an account with many.
  */
 export class Sweep {
   readonly #ledger: Pick<Ledger, 'run'>
@@ -53,6 +66,8 @@ export class Sweep {
   #atOnce = 1
   /** The last mandate that was checked; undefined at the start of a round. */
   #lookedAtUpTo: Omit<Candidate, 'clockOffsetMs'> | undefined
+  /** The last count of denials without a mandate that was read; undefined at the start of a round. */
+  #lastStray: StrayDenialRow | undefined
   /** The last account, and the last mandate of each account, that had its turn. */
   #lastAccountId = ''
   #lastMandateIds = new Map<string, string>()
@@ -77,12 +92,32 @@ export class Sweep {
         if (!outcome.isMoreLeft || furtherLooks-- <= 0) return
       }
     }
-    const failures = await workOn([chosen], () => this.#atOnce, sweepOne)
+    const strays = await this.#findStrays()
+    const closeOne = async ({ accountId, environment }: StrayDenialRow) => {
+      const call = { accountId, environment, nowMs, countId: nextCountId() }
+      await this.#ledger.run(closeStrayMinute, call, { patienceMs })
+    }
+    const failures = [
+      ...(await workOn([chosen], () => this.#atOnce, sweepOne)),
+      ...(await workOn([strays], () => mandatesAtOnce, closeOne)),
+    ]
     const bug = failures.find((error) => !(error instanceof StoreUnavailableError))
     if (bug !== undefined) throw bug
     // If none of several could be swept, their locks are not the cause.
-    if (failures.length > 1 && failures.length === chosen.length) throw failures[0]
+    if (failures.length > 1 && failures.length === chosen.length + strays.length) throw failures[0]
     return sum
+  }
+
+  /** The next accounts with denials that belong to no mandate and are only counted. */
+  async #findStrays(): Promise<readonly StrayDenialRow[]> {
+    const last = this.#lastStray
+    const isAfter = last
+      ? sql`(account_id, environment) > (${id('account', last.accountId)}, ${last.environment})`
+      : sql`1 = 1`
+    const page = sql`${isAfter} order by account_id, environment limit ${sql.lit(maxStrays)}`
+    const rows = await findRows(this.#db, strayDenials, page)
+    this.#lastStray = rows[maxStrays - 1]
+    return rows.filter(({ denials }) => denials > maxDenialsPerMinute)
   }
 
   /** Stops that need to be continued, longest overdue first; a bounded number of them. */

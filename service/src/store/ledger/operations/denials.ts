@@ -1,9 +1,17 @@
 import type { MicroUsdc } from '../../../domain/money.ts'
 import type { PolicyDecision } from '../../../domain/policy.ts'
 import type { Hold } from '../../../domain/records.ts'
+import { clockOffsetOf } from '../../../domain/time/test-clock.ts'
 import { idOfNonce } from '../../../domain/type-id.ts'
-import { lock, operation, put, unchanged, type Change } from '../operation.ts'
-import { evaluations, strayDenials, type AgentRow, type MandateRow, type StrayDenialRow } from '../tables.ts'
+import { lock, look, operation, put, unchanged, type Change } from '../operation.ts'
+import {
+  accounts,
+  evaluations,
+  strayDenials,
+  type AgentRow,
+  type MandateRow,
+  type StrayDenialRow,
+} from '../tables.ts'
 import { decisionEntry, recordDecision } from './evaluation-rows.ts'
 
 /** How many denied proofs of a mandate are recorded per minute; those beyond are counted in one entry. */
@@ -103,6 +111,22 @@ export const recordStrayDenial = operation<Omit<DeniedProof, 'agent'>, 'recorded
     const row = facts.row(strayDenials, hold) ?? { accountId, environment, ...noDenials }
     const recorded = recordDenial(row, { hold, denial, agent: undefined }, facts)
     return { outcome: 'recorded', changes: [...recorded.changes, put(strayDenials, recorded.count)] }
+  },
+})
+
+/** Adds the entry for the unrecorded denials of a minute that has ended, which belong to no mandate. */
+export const closeStrayMinute = operation<
+  Pick<StrayDenialRow, 'accountId' | 'environment'> & { readonly nowMs: number; readonly countId: string },
+  undefined
+>('closeStrayMinute', {
+  reads: (call) => [look(accounts, { id: call.accountId }), lock(strayDenials, call)],
+
+  decide({ nowMs, countId, ...key }, facts) {
+    const row = facts.row(strayDenials, key)
+    if (!row) return unchanged(undefined)
+    const offsetMs = clockOffsetOf(facts.row(accounts, { id: key.accountId }), key.environment)
+    const { count, changes } = closeMinute(row, nowMs + offsetMs, () => countId)
+    return { outcome: undefined, changes: count === row ? [] : [...changes, put(strayDenials, count)] }
   },
 })
 
