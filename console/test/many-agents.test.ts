@@ -36,6 +36,13 @@ test('A choice of agents skips revoked ones, says when it lacks some, and has th
   await visitor.show(`sandbox/transactions?agent_id=${first.id}`)
   await page.getByText('The newest 200 agents. For others, begin on their own screen.').waitFor()
   assert.equal(await chosen(), 'first-bot')
+  // The hint below a field leaves the fields beside it where they are.
+  const tops = ['Status', 'Agent'].map(async (name) => {
+    const field = page.getByLabel(name, { exact: true }).and(page.locator('select'))
+    return (await field.boundingBox())?.y
+  })
+  const [status, besides] = await Promise.all(tops)
+  assert.equal(status, besides)
   await visitor.leave()
 })
 
