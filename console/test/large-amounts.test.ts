@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { Purser } from '@purser/client'
 import type { Page } from 'playwright-core'
 
+import { preparePurchase } from '../../service/testing/service.ts'
 import { shareTestService } from '../../service/testing/shared-service.ts'
 import { shareBrowser } from './shared-browser.ts'
 import { visit } from './visitor.ts'
@@ -43,6 +44,31 @@ test('The largest amounts next to the longest names are not clipped, and no scre
     }
   }
   assert.deepEqual(found, [])
+  await visitor.leave()
+})
+
+test('Millions are not clipped in the tiles of the overview', async () => {
+  const service = await shareTestService()
+  service.clock.nowMs = Date.now()
+  const visitor = await visit(await shareBrowser(), service)
+  const { page } = visitor
+  await visitor.signIn(service.sandboxKey)
+  await preparePurchase(service, { max_spend_total: '9666.00', max_spend_per_transaction: '1.00' })
+  for (const [more, text] of [
+    ['90333.00', '99,999.00'],
+    ['900000.00', '999,999.00'],
+    ['8666666.00', '9,666,665.00'],
+    ['90000000.00', '99,666,665.00'],
+  ] as const) {
+    await preparePurchase(service, { max_spend_total: more, max_spend_per_transaction: '1.00' })
+    await visitor.show('sandbox')
+    await page.locator('.tile').getByText(text).waitFor()
+    for (const width of [1280, 1024, 1000, 640, 375, 360]) {
+      await page.setViewportSize({ width, height: 800 })
+      await drawn(page)
+      assert.deepEqual(await cutAmounts(page), [], `${text} at ${width}`)
+    }
+  }
   await visitor.leave()
 })
 

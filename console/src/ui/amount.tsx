@@ -1,3 +1,5 @@
+import type { CSSProperties } from 'react'
+
 import { amountInWords } from '../text/amounts.ts'
 
 /** Longer amounts get a smaller font in narrow places. */
@@ -16,8 +18,9 @@ export function Amount({
 }) {
   const words = amountInWords(value)
   const names = ['figures', isQuiet && 'quiet', words.length > longLength && 'is-long']
+  const length = { '--length': words.length } as CSSProperties
   return (
-    <span className={names.filter((name) => name).join(' ')}>
+    <span className={names.filter((name) => name).join(' ')} style={length}>
       {words}
       {currency && <span className="unit"> {currency}</span>}
     </span>
