@@ -128,6 +128,7 @@ class Crew {
   }
 
   async startOthers(first: FromStart & { kind: 'ready' }): Promise<void> {
+    if (this.#isStopping) return
     this.#isReady = true
     // The first one may have picked a port.
     this.#config = { ...this.#config, port: Number(new URL(first.url).port) }
