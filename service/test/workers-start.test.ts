@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { Client } from 'pg'
 
 import { postgres18 } from '../testing/postgres.ts'
+import { readMetrics } from '../testing/http/read-metrics.ts'
 import { makeFolder, spawnProcess, type ServiceProcess } from './process.ts'
 
 const skip = postgres18.missing ?? false
@@ -21,6 +24,22 @@ test(
     await service.sees(/PURSER_SANDBOX_KEY=/)
     assert.ok(workersOf(service).length <= 1)
     assert.equal((await ended).code, 0)
+  },
+)
+
+test(
+  'A scrape that reaches the first worker before it is ready does not end the start',
+  { skip },
+  async (context) => {
+    const token = 'c0b2f5a97d1e43688d20a4f7'
+    const port = await freePort()
+    const service = await startHeld(context, { PURSER_PORT: String(port), PURSER_METRICS_TOKEN: token })
+    const series = await readMetrics(`http://127.0.0.1:${port}/metrics`, token)
+    assert.equal(series.get('purser_workers_scraped'), 0)
+    await service.goOn()
+    await service.sees(/Purser is ready/)
+    assert.equal(workersOf(service).length, 2)
+    assert.equal((await service.kill('SIGTERM')).code, 0)
   },
 )
 
@@ -55,4 +74,13 @@ function workersOf({ pid }: ServiceProcess): number[] {
   const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')
   const processes = lines.map((line) => line.trim().split(/\s+/).map(Number))
   return processes.flatMap(([child = 0, parent]) => (parent === pid ? [child] : []))
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
 }

@@ -82,13 +82,13 @@ class Crew {
     return this.#metrics.scrape()
   }
 
-  /** Starts a worker; resolves to its first message, or to a failure if it exits before. */
+  /** Starts a worker; resolves once it is ready, or to a failure. */
   start(failuresInARow = 0): Promise<FromStart> {
     const worker = fork()
     if (worker instanceof Error) return this.#couldNotStart(worker, failuresInARow)
     closeUntakenConnections(worker)
     const startedAtMs = performance.now()
-    const said = firstMessageOf(worker)
+    const started = startOf(worker)
     let failure: string | undefined
     worker.on('message', (message: FromWorker) => {
       switch (message.kind) {
@@ -124,7 +124,7 @@ class Crew {
       })
     })
     tell(worker, { kind: 'start', config: this.#config, calledAs: this.#calledAs })
-    return Promise.race([said, couldNotStart])
+    return Promise.race([started, couldNotStart])
   }
 
   async startOthers(first: FromStart & { kind: 'ready' }): Promise<void> {
@@ -203,10 +203,13 @@ function fork(): Worker | Error {
   }
 }
 
-function firstMessageOf(worker: Worker): Promise<FromStart> {
+/** Resolves to whether a worker is ready, or failed to start. */
+function startOf(worker: Worker): Promise<FromStart> {
   return new Promise((resolve) => {
-    // Nothing else arrives earlier: metrics are requested only from ready workers.
-    worker.once('message', resolve)
+    worker.on('message', (message: FromWorker) => {
+      // A worker that already listens may be scraped before it is ready.
+      if (message.kind === 'ready' || message.kind === 'failed') resolve(message)
+    })
     worker.once('exit', (code: number | null, signal: string | null) => {
       resolve({
         kind: 'failed',
