@@ -1,5 +1,16 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { link, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import {
+  constants,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { chargedWithinMs, type PurchaseRecord, type PurchaseStore } from './payment/purchase-store.ts'
@@ -78,7 +89,7 @@ function nameOf(purchaseId: string, revision: number): string {
 
 /** A folder of private JSON files. Several processes may share it, and may be killed at any moment. */
 export interface PrivateFolder {
-  /** The file names. */
+  /** The file names. Lists at least one of two files, if one is created before the other is removed. */
   readonly names: () => Promise<string[]>
   /** The text of a file; undefined if it does not exist. */
   readonly read: (name: string) => Promise<string | undefined>
@@ -114,6 +125,8 @@ export async function openPrivateFolder(
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await removeOldest(folder, options)
   let created = 0
+  /** Its text changes before a file is removed. */
+  const removal = join(folder, 'removal')
 
   /** Writes the text durably to a temporary file, which `place` then renames. */
   async function write(text: string, place: (aside: string) => Promise<void>): Promise<void> {
@@ -128,7 +141,15 @@ export async function openPrivateFolder(
   }
 
   return {
-    names: async () => (await readdir(folder)).filter((name) => name.endsWith('.json')),
+    names: async () => {
+      // The listing of a large folder takes several steps. During it, a file can be created where it has been listed, and
+      // then another removed where it has not.
+      for (;;) {
+        const before = await readIfThere(removal)
+        const names = (await readdir(folder)).filter((name) => name.endsWith('.json'))
+        if ((await readIfThere(removal)) === before) return names
+      }
+    },
     read: (name) => readIfThere(join(folder, name)),
     create: async (name, text) => {
       if (++created % filesPerTidying === 0) await removeOldest(folder, options)
@@ -142,7 +163,11 @@ export async function openPrivateFolder(
       }
     },
     replace: (name, text) => write(text, (aside) => rename(aside, join(folder, name))),
-    remove: (name) => rm(join(folder, name), { force: true }),
+    remove: async (name) => {
+      // In place: emptied first, it would have the same text before and after.
+      await writeFile(removal, randomUUID(), { flag: constants.O_WRONLY | constants.O_CREAT, mode: 0o600 })
+      await rm(join(folder, name), { force: true })
+    },
   }
 }
 
