@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test'
 import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { testCommand } from '../testing/command.ts'
 import { findKnownConnection } from './connection.ts'
-import { writeProfiles } from './profiles.ts'
+import { changeProfiles } from './profiles.ts'
 
 const profiles = {
   current: 'local',
@@ -80,21 +80,21 @@ const cases: readonly (readonly [
   ],
 ]
 for (const [what, profile, environment, [url, key]] of cases) {
-  test(`URL and key come from one place: ${what}`, (context) => {
-    const found = findKnownConnection(profile, placeWithProfiles(context, environment))
+  test(`URL and key come from one place: ${what}`, async (context) => {
+    const found = findKnownConnection(profile, await placeWithProfiles(context, environment))
     assert.deepEqual([found.url, found.key], [url, key])
   })
 }
 
-test('A file of settings that cannot be read does not matter', (context) => {
-  const place = placeWithProfiles(context, { PURSER_API_KEY: 'svc_sand_x' })
+test('A file of settings that cannot be read does not matter', async (context) => {
+  const place = await placeWithProfiles(context, { PURSER_API_KEY: 'svc_sand_x' })
   mkdirSync(join(place.folder, '.env'))
   assert.equal(findKnownConnection(undefined, place).url, 'http://127.0.0.1:8080')
 })
 
 test('An unknown profile is reported, with the existing ones', async (context) => {
   const { environment, purser } = testCommand(context)
-  Object.assign(environment, placeWithProfiles(context, {}).environment)
+  Object.assign(environment, (await placeWithProfiles(context, {})).environment)
   const { code, errors } = await purser('agents', 'list', '--profile', 'staging')
   assert.equal(code, 2)
   assert.match(errors, /^There is no profile staging in .*profiles\.json: it has local, prod\n/)
@@ -147,7 +147,8 @@ const keyless: readonly (readonly [
 for (const [what, environment, hasProfiles, error] of keyless) {
   test(`The message for a missing key suggests a remedy: ${what}`, async (context) => {
     const command = testCommand(context, environment)
-    if (hasProfiles) writeProfiles({ environment, homeFolder: command.folder }, profiles)
+    const place = { calledAs: 'purser', environment, homeFolder: command.folder }
+    if (hasProfiles) await changeProfiles(place, () => profiles)
     const { code, errors } = await command.purser('agents', 'list')
     assert.equal(code, 4)
     assert.match(errors, error)
@@ -188,7 +189,7 @@ for (const words of refused) {
   })
 }
 
-function placeWithProfiles(context: TestContext, environment: Record<string, string>) {
+async function placeWithProfiles(context: TestContext, environment: Record<string, string>) {
   const { folder } = testCommand(context)
   const place = {
     calledAs: 'purser',
@@ -196,6 +197,6 @@ function placeWithProfiles(context: TestContext, environment: Record<string, str
     homeFolder: folder,
     folder,
   }
-  writeProfiles(place, profiles)
+  await changeProfiles(place, () => profiles)
   return place
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
@@ -37,6 +37,32 @@ test('A profile that another command saves during the prompt is kept', async (co
     listed.map(({ name }) => name),
     ['other', 'local'],
   )
+})
+
+test('A profile that another command is saving at the same moment is kept', async (context) => {
+  const { purser, purserWith, path } = withProfiles(context)
+  const other = { url: 'https://purser.example.com', key: otherKey }
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(`${path}.new`, JSON.stringify({ current: 'other', profiles: { other } }), { mode: 0o600 })
+  const readSecret = () => {
+    setImmediate(() => renameSync(`${path}.new`, path))
+    return Promise.resolve(key)
+  }
+  assert.equal((await purserWith({ readSecret }, 'profile', 'add', 'local')).code, 0)
+  const listed = JSON.parse((await purser('profile', 'list', '--json')).output) as { name: string }[]
+  assert.deepEqual(
+    listed.map(({ name }) => name),
+    ['other', 'local'],
+  )
+})
+
+test('A command that was killed while it saved profiles is reported, with the remedy', async (context) => {
+  const { add, path } = withProfiles(context)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(`${path}.new`, '')
+  const { code, errors } = await add(key, 'local')
+  assert.equal(code, 1)
+  assert.match(errors, /profiles\.json\.new exists, .*; if none is running, remove that file\.?$/)
 })
 
 test('Profiles are saved, listed without their keys, selected and removed', async (context) => {

@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { codeOf } from './error-code.ts'
 import { CommandError } from './exit-codes.ts'
@@ -57,16 +58,55 @@ export function readProfiles(place: Place): Profiles {
   return profiles
 }
 
-/** Saves the profiles privately and atomically. */
-export function writeProfiles(place: Home, profiles: Profiles): void {
+/** How often, and for how long in total, a command looks whether another one has finished changing the profiles. */
+const lookMs = 20
+const patienceMs = 1_000
+
+/**
+ * Changes the profiles privately and atomically, one command at a time: only one can create the new file. Resolves to the
+ * changed profiles. Throws a `CommandError` if they cannot be written, and whatever `change` throws.
+ */
+export async function changeProfiles(place: Place, change: (saved: Profiles) => Profiles): Promise<Profiles> {
   const path = profilesPath(place)
-  const draftPath = `${path}.${process.pid}.new`
+  const draftPath = `${path}.new`
+  await createDraft(draftPath)
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    const changed = change(readProfiles(place))
+    writing(path, () => {
+      writeFileSync(draftPath, `${JSON.stringify(changed, null, 2)}\n`, { flush: true })
+      renameSync(draftPath, path)
+    })
+    return changed
+  } catch (error) {
     rmSync(draftPath, { force: true })
-    const text = `${JSON.stringify(profiles, null, 2)}\n`
-    writeFileSync(draftPath, text, { flag: 'wx', mode: 0o600, flush: true })
-    renameSync(draftPath, path)
+    throw error
+  }
+}
+
+async function createDraft(path: string): Promise<void> {
+  writing(path, () => mkdirSync(dirname(path), { recursive: true, mode: 0o700 }))
+  for (let waitedMs = 0; waitedMs < patienceMs; waitedMs += lookMs) {
+    if (writing(path, () => isCreated(path))) return
+    await sleep(lookMs)
+  }
+  throw new CommandError(
+    `${path} exists, so another command is changing the profiles; if none is running, remove that file`,
+  )
+}
+
+function isCreated(path: string): boolean {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+function writing<T>(path: string, write: () => T): T {
+  try {
+    return write()
   } catch (error) {
     throw new CommandError(`${path} cannot be written (${codeOf(error)}); let this user write there`)
   }

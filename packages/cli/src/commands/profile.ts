@@ -5,7 +5,14 @@ import { CommandError } from '../exit-codes.ts'
 import { harmlessJson } from '../output/harmless.ts'
 import { showList } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
-import { profileName, profilesPath, readProfiles, writeProfiles, type Profile } from '../profiles.ts'
+import {
+  changeProfiles,
+  profileName,
+  profilesPath,
+  readProfiles,
+  type Profile,
+  type Profiles,
+} from '../profiles.ts'
 import type { Io } from '../io.ts'
 
 /** The public part of a profile, with only a hint of its key. */
@@ -55,18 +62,18 @@ function addCommand(io: Io) {
         )
       }
       const url = options.url === undefined ? defaultUrl(io) : checkedUrl(options.url, '--url')
-      const readOthers = () => {
-        const kept = readProfiles(io)
-        if (!Object.hasOwn(kept.profiles, name) || options.replace) return kept
+      const refuseTaken = ({ profiles }: Profiles) => {
+        if (!Object.hasOwn(profiles, name) || options.replace) return
         throw new CommandError(`profile ${name} already exists; --replace replaces it`)
       }
-      readOthers()
+      refuseTaken(readProfiles(io))
       const key = checkedKey(await io.readSecret(`API key for ${url}`))
-      // Another command may have saved one during the prompt.
-      const { current, profiles } = readOthers()
       const profile = { url, key }
-      const next = current ?? name
-      writeProfiles(io, { current: next, profiles: { ...profiles, [name]: profile } })
+      const { current: next } = await changeProfiles(io, (saved) => {
+        // Another command may have saved one during the prompt.
+        refuseTaken(saved)
+        return { current: saved.current ?? name, profiles: { ...saved.profiles, [name]: profile } }
+      })
       if (isExposed(url)) {
         io.printError('This URL is not https: the key is sent in the clear.')
       }
@@ -108,10 +115,12 @@ function useCommand(io: Io) {
     .summary('make a profile the current one')
     .argument('<name>')
     .option('--json', jsonHelp)
-    .action((name, options) => {
-      const { profiles } = readProfiles(io)
+    .action(async (name, options) => {
+      const { profiles } = await changeProfiles(io, (saved) => {
+        known(name, saved.profiles)
+        return { ...saved, current: name }
+      })
       const profile = known(name, profiles)
-      writeProfiles(io, { current: name, profiles })
       const { PURSER_API_KEY: key, PURSER_URL: url } = io.environment
       if (key || url) io.printError('PURSER_API_KEY or PURSER_URL is set and overrides it.')
       io.print(
@@ -126,12 +135,12 @@ function removeCommand(io: Io) {
     .description('Removes a profile and its key. The key keeps working: purser keys revoke revokes it.')
     .argument('<name>')
     .option('--json', jsonHelp)
-    .action((name, options) => {
-      const { current, profiles } = readProfiles(io)
-      const profile = known(name, profiles)
-      const left = Object.fromEntries(Object.entries(profiles).filter(([other]) => other !== name))
-      const next = current === name ? null : current
-      writeProfiles(io, { current: next, profiles: left })
+    .action(async (name, options) => {
+      const profile = known(name, readProfiles(io).profiles)
+      const { current: next } = await changeProfiles(io, ({ current, profiles }) => {
+        const left = Object.fromEntries(Object.entries(profiles).filter(([other]) => other !== name))
+        return { current: current === name ? null : current, profiles: left }
+      })
       io.print(
         options.json
           ? harmlessJson(toShown(name, profile, next), 2)
