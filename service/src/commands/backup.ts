@@ -60,6 +60,8 @@ export async function backUp(
       )
     }
     syncFile(draftPath)
+    // Another backup may have been written there meanwhile.
+    refuseTakenPath(path, replace === true)
     renameSync(draftPath, path)
     syncFile(path)
     const report = { path, ledger: placeOfLedger(database), bytes: statSync(path).size, sums }
