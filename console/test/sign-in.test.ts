@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 
 import { Provider } from 'oidc-provider'
+import type { Page } from 'playwright-core'
 
 import { createTenant, preparePurchase, startTestService } from '../../service/testing/service.ts'
 import { shareBrowser } from './shared-browser.ts'
@@ -165,9 +166,7 @@ test('A window shows the account that its browser is signed in as, also after an
     [sandboxKey, 'Second', 'Sandbox'],
     [service.productionKey, 'First account', 'Production'],
   ] as const) {
-    // As another window does.
-    const answer = await page.request.post(`${service.url}/v1/console/session`, { data: { api_key: key } })
-    assert.equal(answer.status(), 201)
+    await signInElsewhere(page, service.url, key)
     await page.evaluate(() => dispatchEvent(new Event('visibilitychange')))
     await page.locator('.sidebar .who').getByText(account).waitFor()
     await page.getByRole('region', { name: 'Environment' }).getByText(environment, { exact: true }).waitFor()
@@ -188,9 +187,7 @@ test('A window that does not know yet of a sign-in in another one shows nothing 
     await told.promise
     await route.continue()
   })
-  // As another window does.
-  const data = { api_key: service.sandboxKey }
-  assert.equal((await page.request.post(`${service.url}/v1/console/session`, { data })).status(), 201)
+  await signInElsewhere(page, service.url, service.sandboxKey)
   await visitor.show('sandbox/mandates')
   const who = page.locator('.sidebar .who')
   const mandate = page.getByText('Buy research data')
@@ -217,12 +214,16 @@ test('A window that does not know yet of a sign-in in another one exports nothin
   }
   assert.equal(await exported(), 200)
   await page.route('**/v1/console/session', (route) => route.abort())
-  // As another window does.
-  const data = { api_key: service.sandboxKey }
-  assert.equal((await page.request.post(`${service.url}/v1/console/session`, { data })).status(), 201)
+  await signInElsewhere(page, service.url, service.sandboxKey)
   assert.equal(await exported(), 403)
   await visitor.leave()
 })
+
+/** Signs in as another window of the browser does. */
+async function signInElsewhere(page: Page, url: string, key: string): Promise<void> {
+  const answer = await page.request.post(`${url}/v1/console/session`, { data: { api_key: key } })
+  assert.equal(answer.status(), 201)
+}
 
 /** A real OpenID provider, whose client is named once its address is known. */
 async function startProvider(

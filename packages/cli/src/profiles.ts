@@ -58,7 +58,7 @@ export function readProfiles(place: Place): Profiles {
   return profiles
 }
 
-/** How often, and for how long in total, a command looks whether another one has finished changing the profiles. */
+/** How often, and for how long in total, a command checks whether another one has finished changing the profiles. */
 const lookMs = 20
 const patienceMs = 1_000
 

@@ -89,7 +89,7 @@ function nameOf(purchaseId: string, revision: number): string {
 
 /** A folder of private JSON files. Several processes may share it, and may be killed at any moment. */
 export interface PrivateFolder {
-  /** The file names. Lists at least one of two files, if one is created before the other is removed. */
+  /** The file names. If one file is created and then another removed meanwhile, at least one of the two is listed. */
   readonly names: () => Promise<string[]>
   /** The text of a file; undefined if it does not exist. */
   readonly read: (name: string) => Promise<string | undefined>
@@ -164,7 +164,7 @@ export async function openPrivateFolder(
     },
     replace: (name, text) => write(text, (aside) => rename(aside, join(folder, name))),
     remove: async (name) => {
-      // In place: emptied first, it would have the same text before and after.
+      // In place, because a file that is emptied first could be found empty both before and after.
       await writeFile(removal, randomUUID(), { flag: constants.O_WRONLY | constants.O_CREAT, mode: 0o600 })
       await rm(join(folder, name), { force: true })
     },

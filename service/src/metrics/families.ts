@@ -47,7 +47,7 @@ export function countedBy(families: readonly Family[]): Family[] {
   return families.filter(({ type, aggregate }) => type !== 'gauge' && aggregate === 'sum')
 }
 
-/** Those that hold for a process that does not answer: its counters, and when it started. */
+/** The families that still hold for a process that does not answer: its counters and its start time. */
 export function heldBy(families: readonly Family[]): Family[] {
   return [...countedBy(families), ...families.filter(({ name }) => name === 'process_start_time_seconds')]
 }

@@ -203,7 +203,7 @@ function fork(): Worker | Error {
   }
 }
 
-/** Resolves to whether a worker is ready, or failed to start. */
+/** Resolves once a worker is ready or has failed to start. */
 function startOf(worker: Worker): Promise<FromStart> {
   return new Promise((resolve) => {
     worker.on('message', (message: FromWorker) => {

@@ -21,12 +21,12 @@ function change(next: readonly Unsaved[]): void {
   for (const tell of listeners) tell()
 }
 
-/** Shows a new key, on whatever screen. */
+/** Shows a new key on every screen until it is saved. */
 export function showIssuedKey(key: Unsaved): void {
   change([...unsaved, key])
 }
 
-/** The dialog with a new key of the account, until it is saved; not for an approver who signs in next. */
+/** Shows a new key of the account until it is saved, but not to an approver who signs in next. */
 export function IssuedKeys() {
   const { session } = useSeen()
   const shown = useSyncExternalStore(subscribe, () => unsaved).find(
@@ -77,7 +77,7 @@ function IssuedOnce({ issued, onClose }: { readonly issued: IssuedApiKey; readon
   )
 }
 
-/** Has the browser ask before the tab closes or is reloaded. */
+/** Makes the browser ask before the tab is closed or reloaded. */
 export function useAskBeforeClosing(isAsked: boolean): void {
   useEffect(() => {
     if (!isAsked) return undefined

@@ -329,7 +329,7 @@ test('A decision that fails on cached rows is made again at once, on rows of the
   assert.deepEqual(avoided, [false, true])
 })
 
-test('A call that may take less time than others has waited no longer than they have', async () => {
+test('A call with a shorter time limit is not reported to have waited longer', async () => {
   const waits = new Set<number>()
   const onWritten: LedgerOptions['onWritten'] = ({ waitedMs }) => waits.add(waitedMs)
   const { ledger } = await openTenant({ onWritten, stopwatch: { nowMs: () => 0, sleep } })

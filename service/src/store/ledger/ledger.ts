@@ -79,6 +79,7 @@ interface Waiting {
   readonly operation: Operation<unknown, unknown>
   readonly call: unknown
   readonly settle: Settle<unknown>
+  /** When the call was made. */
   readonly sinceMs: number
   readonly deadlineMs: number
   /** Whether an attempt may have been committed. */

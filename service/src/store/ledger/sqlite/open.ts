@@ -86,7 +86,7 @@ export function placeOf(path: string): string {
 }
 
 /**
- * Throws a `StoreOpenError` if a path without a file, or a folder of it, is a link that leads nowhere: a file would be created
+ * Throws a `StoreOpenError` if a missing file, or a missing folder above it, is a dangling link: the file would be created
  * beside the link, and a folder not at all.
  */
 export function refuseDanglingLink(path: string): void {
