@@ -172,8 +172,9 @@ test('Every endpoint of the interface has its call', async () => {
   const purser = new Purser({
     apiKey: 'svc_sand_x',
     fetch: async (input, init) => {
-      asked.push(`${init?.method} ${new URL(input as string).pathname}`)
-      return Response.json(init?.method === 'GET' ? [] : { proof: {}, verified: false, decision: 'denied' })
+      const method = init?.method ?? 'GET'
+      asked.push(`${method} ${new URL(input as string).pathname}`)
+      return Response.json(method === 'GET' ? [] : { proof: {}, verified: false, decision: 'denied' })
     },
   })
   const calls: unknown[] = [purser.verifyAgent({} as never)]

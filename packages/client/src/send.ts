@@ -67,11 +67,11 @@ export function createSend(client: PurserOptions): Send {
 }
 
 /**
- * Sends a request once, and returns the body of its response as soon as it begins. The timeout applies only
+ * Sends a GET once, and returns the body of its response as soon as it begins. The timeout applies only
  * until then. Throws the errors of `errors.ts`.
  */
 export type Open = (
-  request: Pick<Request, 'method' | 'path' | 'query' | 'headers'>,
+  request: Pick<Request, 'path' | 'query' | 'headers'>,
   options?: { readonly signal?: AbortSignal | undefined },
 ) => Promise<ReadableStream<Uint8Array>>
 
@@ -81,8 +81,8 @@ export function createOpen(client: PurserOptions): Open {
   const base = baseOf(client.baseUrl)
   const authorization = authorizationOf(client.apiKey)
 
-  return async ({ method, path, query, headers }, { signal } = {}) => {
-    const asked = `${method} ${path}`
+  return async ({ path, query, headers }, { signal } = {}) => {
+    const asked = `GET ${path}`
     const controller = new AbortController()
     const stop = () => controller.abort(signal?.reason)
     signal?.throwIfAborted()
@@ -91,9 +91,10 @@ export function createOpen(client: PurserOptions): Open {
     const timer = setTimeout(() => controller.abort(late), timerMs(timeout))
     try {
       const sent = { ...authorization, ...headers }
-      const init = { method, headers: sent, redirect: 'manual', signal: controller.signal } as const
+      const init = { headers: sent, redirect: 'manual', signal: controller.signal } as const
       const response = await fetch(base + path + queryText(query), init)
-      if (response.ok) return response.body ?? new ReadableStream({ start: (body) => body.close() })
+      // Node cancels an unread body once its response is garbage, unless it is piped.
+      if (response.ok && response.body) return response.body.pipeThrough(new TransformStream())
       throw errorOf(await replyOf(response), asked)
     } catch (error) {
       if (controller.signal.aborted) throw controller.signal.reason

@@ -1,8 +1,6 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
-
 import { Purser } from '@purser/client'
 
+import { collectGarbage } from '../../client/testing/collect-garbage.ts'
 import { adapters } from './adapters.ts'
 import { serveNext } from './next-adapter.ts'
 
@@ -30,9 +28,6 @@ export const totalMegabytes = 100
 const chunkBytes = 65_536
 const megabyte = 2 ** 20
 const chunksPerLook = (10 * megabyte) / chunkBytes
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
 
 // The parent kills this process, so there is no cleanup.
 const after = () => undefined

@@ -138,8 +138,7 @@ export function consoleOf(send: Send, open: Open) {
         query?: ExportTransactionsQuery,
         options?: { readonly signal?: AbortSignal | undefined },
       ): Promise<ReadableStream<Uint8Array>> => {
-        const request = { method: 'GET', path: '/v1/console/transactions.csv', query } as const
-        return open({ ...request, headers: { accept: 'text/csv' } }, options)
+        return open({ path: '/v1/console/transactions.csv', query }, options)
       },
     },
     agents: {
@@ -173,8 +172,8 @@ async function* feed(
 ): AsyncGenerator<FeedMessage, void, undefined> {
   const headers: Record<string, string> = { accept: 'text/event-stream' }
   if (lastEventId !== undefined) headers['last-event-id'] = lastEventId
-  const request = { method: 'GET', path: '/v1/console/feed', query, headers } as const
-  for await (const { event, id, data } of readEvents(await open(request, { signal }))) {
+  const events = await open({ path: '/v1/console/feed', query, headers }, { signal })
+  for await (const { event, id, data } of readEvents(events)) {
     if (event === 'transactions') yield { type: event, id, ...(JSON.parse(data) as FeedEvent) }
     if (event === 'end') {
       yield { type: event, ...(JSON.parse(data) as { reason: FeedEnd }) }

@@ -16,8 +16,7 @@ export function journal(open: Open) {
       query?: JournalQuery,
       options?: { readonly signal?: AbortSignal | undefined },
     ): Promise<ReadableStream<Uint8Array>> => {
-      const request = { method: 'GET', path: '/v1/journal.csv', query } as const
-      return open({ ...request, headers: { accept: 'text/csv' } }, options)
+      return open({ path: '/v1/journal.csv', query }, options)
     },
   }
 }

@@ -61,8 +61,7 @@ export function transactions(send: Send, open: Open) {
       query?: TransactionsQuery,
       options?: { readonly signal?: AbortSignal | undefined },
     ): Promise<ReadableStream<Uint8Array>> => {
-      const request = { method: 'GET', path: '/v1/transactions.csv', query } as const
-      return open({ ...request, headers: { accept: 'text/csv' } }, options)
+      return open({ path: '/v1/transactions.csv', query }, options)
     },
   }
 }
