@@ -103,7 +103,10 @@ export function watchBody(answer: Response, signal: AbortSignal, paid: Reported)
     // Nothing is read before it is requested.
     { highWaterMark: 0 },
   )
-  dropped.register(body, onGone)
+  dropped.register(body, () => {
+    onGone()
+    void reader.cancel().catch(() => undefined)
+  })
   return new Response(body, answer)
 }
 
@@ -116,9 +119,26 @@ export const dropped = new FinalizationRegistry<() => void>((onGone) => onGone()
  */
 export function withReceipt(answer: Response, { headers }: Pick<Paid, 'headers'>): Response {
   if (answer.status < 200) return answer
-  const copy = new Response(answer.body, answer)
+  const copy = copyOf(answer)
   for (const [name, value] of Object.entries(headers)) {
     if (!copy.headers.has(name)) copy.headers.set(name, value)
   }
   return copy
+}
+
+/** A copy with the same body. */
+export function copyOf(answer: Response): Response {
+  keepOrigin(answer)
+  return new Response(answer.body, answer)
+}
+
+/** The responses that bodies arrived with. */
+const origins = new WeakMap<ReadableStream, Response>()
+
+/**
+ * Keeps a response as long as its body: Node cancels an unread body of another server once the response it arrived with is
+ * garbage, although a copy has it.
+ */
+export function keepOrigin(answer: Response): void {
+  if (answer.body && !origins.has(answer.body)) origins.set(answer.body, answer)
 }

@@ -1,4 +1,4 @@
-import { dropped, statusOf, toNobody, toResponse, watchBody, withReceipt } from './fetch-delivery.ts'
+import { copyOf, dropped, statusOf, toNobody, toResponse, watchBody, withReceipt } from './fetch-delivery.ts'
 import type { Answer, Authorized, HandlerResponse } from './gate.ts'
 import { inTime } from './deliveries/in-time.ts'
 import { settleInTime } from './settle-in-time.ts'
@@ -163,7 +163,7 @@ function cancelMs(settleWithinMs: number): number {
 
 /** A copy, made before the charge: a response that cannot be sent, such as a used one, is a failure of the handler. */
 function sendable(answer: Response): Response {
-  return answer.status < 200 ? answer : new Response(answer.body, answer)
+  return answer.status < 200 ? answer : copyOf(answer)
 }
 
 /** Cancels the body of a response that is not sent, without waiting: the handler's own code runs in it. */

@@ -1,4 +1,4 @@
-import { deliver, readRequest } from './fetch-delivery.ts'
+import { deliver, keepOrigin, readRequest } from './fetch-delivery.ts'
 import { deliverAuthorized } from './fetch-settlement.ts'
 import { createPaymentGate, type Answer, type PaymentOptions } from './gate.ts'
 
@@ -77,6 +77,8 @@ export function requirePayment<C extends Context>(options: PaymentOptions<C>) {
     if (answer.status < 200) return answer
     // Hono already has the handler's response; this one reports when it was read.
     if (answer !== context.res) context.res = answer
+    // Hono copies it to add headers.
+    keepOrigin(answer)
     for (const [name, value] of Object.entries(decision.headers)) {
       // The handler's own headers are kept.
       if (!answer.headers.has(name)) context.header(name, value)
