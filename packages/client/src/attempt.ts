@@ -1,5 +1,5 @@
 import { textUpTo } from './bounded-body.ts'
-import { timerMs } from './timers.ts'
+import { timerMs, unlessAborted } from './timers.ts'
 import { notAnswered, notAnsweredWithin } from './unanswered.ts'
 
 /** One request over the network, and its timeout. */
@@ -27,15 +27,13 @@ export async function attempt({ fetch, url, init, timeoutMs, signal }: Attempt):
   signal?.throwIfAborted()
   const controller = new AbortController()
   const stop = (reason: unknown) => controller.abort(reason)
-  const stopped = new Promise<never>((_, reject) => {
-    controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error))
-  })
   const onTimeout = () => stop(notAnsweredWithin(timeoutMs, `${init.method} ${url}`))
   const timer = setTimeout(onTimeout, timerMs(timeoutMs))
   const onAbort = () => stop(signal?.reason)
   signal?.addEventListener('abort', onAbort, { once: true })
   try {
-    return await Promise.race([exchange(fetch, url, { ...init, signal: controller.signal }), stopped])
+    const replying = exchange(fetch, url, { ...init, signal: controller.signal })
+    return await unlessAborted(replying, controller.signal)
   } catch (error) {
     if (controller.signal.aborted) throw controller.signal.reason
     throw notAnswered(`${init.method} ${url}`, error)

@@ -12,14 +12,14 @@ export async function unlessAborted<Result>(
   signal: AbortSignal | undefined,
 ): Promise<Result> {
   if (!signal) return work
-  signal.throwIfAborted()
-  const listening = new AbortController()
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), listening)
-  })
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = () => reject(signal.reason as Error)
+  if (signal.aborted) onAbort()
+  signal.addEventListener('abort', onAbort)
   try {
-    return await Promise.race([work, aborted])
+    return await Promise.race([aborted, work])
   } finally {
-    listening.abort()
+    // With the option `signal` instead, Node would keep the listener, and so the result, as long as the signal.
+    signal.removeEventListener('abort', onAbort)
   }
 }

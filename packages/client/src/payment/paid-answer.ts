@@ -1,5 +1,6 @@
 import { TimeoutError } from '../errors.ts'
 import { timerMs } from '../timers.ts'
+import { untouchedBody } from '../untouched-body.ts'
 import type { PaymentResult } from './payment-result.ts'
 import { failedPayment, type ShownPayment } from './uncertain-payment.ts'
 
@@ -8,26 +9,11 @@ import { failedPayment, type ShownPayment } from './uncertain-payment.ts'
  * `PaymentUncertainError`.
  */
 export function paidAnswer(answer: Response, payment: ShownPayment, result: PaymentResult): Response {
-  const reader = answer.body?.getReader()
-  if (!reader) return answer
+  if (!answer.body) return answer
   const { status, transaction_id } = result
   const fate = status === 'unknown' ? undefined : { status, transaction_id }
-  const body = new ReadableStream<Uint8Array>(
-    {
-      pull: async (controller) => {
-        try {
-          const { done, value } = await reader.read()
-          if (done) controller.close()
-          else controller.enqueue(value)
-        } catch (cause) {
-          controller.error(failedPayment({ payment, reason: 'incomplete', fate, cause }))
-        }
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  )
-  return likeAnswer(answer, body)
+  const explain = (cause: unknown) => failedPayment({ payment, reason: 'incomplete', fate, cause })
+  return likeAnswer(answer, untouchedBody(answer, explain))
 }
 
 const maxShortBytes = 64 * 1024
