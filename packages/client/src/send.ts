@@ -5,6 +5,7 @@ import type { CallOptions, PurserOptions } from './options.ts'
 import { isPassing, maxRetriesLimit, pauseMs, retryAfterMs, sleep } from './retries.ts'
 import { timerMs } from './timers.ts'
 import { notAnswered, notAnsweredWithin } from './unanswered.ts'
+import { untouchedBody } from './untouched-body.ts'
 
 export type { Reply } from './attempt.ts'
 
@@ -83,21 +84,19 @@ export function createOpen(client: PurserOptions): Open {
 
   return async ({ path, query, headers }, { signal } = {}) => {
     const asked = `GET ${path}`
-    const controller = new AbortController()
-    const stop = () => controller.abort(signal?.reason)
     signal?.throwIfAborted()
-    signal?.addEventListener('abort', stop, { once: true })
+    const controller = new AbortController()
+    const both = signal ? AbortSignal.any([signal, controller.signal]) : controller.signal
     const late = notAnsweredWithin(timeout, asked)
     const timer = setTimeout(() => controller.abort(late), timerMs(timeout))
     try {
       const sent = { ...authorization, ...headers }
-      const init = { headers: sent, redirect: 'manual', signal: controller.signal } as const
+      const init = { headers: sent, redirect: 'manual', signal: both } as const
       const response = await fetch(base + path + queryText(query), init)
-      // Node cancels an unread body once its response is garbage, unless it is piped.
-      if (response.ok && response.body) return response.body.pipeThrough(new TransformStream())
+      if (response.ok && response.body) return untouchedBody(response)
       throw errorOf(await replyOf(response), asked)
     } catch (error) {
-      if (controller.signal.aborted) throw controller.signal.reason
+      if (both.aborted) throw both.reason
       if (error instanceof PurserError) throw error
       throw notAnswered(asked, error)
     } finally {
