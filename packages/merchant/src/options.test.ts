@@ -157,7 +157,6 @@ const refused: readonly (readonly [options: unknown, told: RegExp])[] = [
 
   [{ ...valid, deliveries: {} }, /^deliveries must be a store such as/],
   [{ ...valid, deliveries: new Map() }, /^deliveries must be a store such as/],
-  [{ ...valid, unfinished: {} }, /^unfinished was renamed to deliveries/],
   [{ ...valid, leaseTimeout: 0 }, /^leaseTimeout must be a whole number/],
   [{ ...valid, onError: 'log' }, /^onError must be a function, not "log"/],
 ]

@@ -111,9 +111,6 @@ export function readOptions<Request>(options: PaymentOptions<Request>) {
       `deliveries must be a store such as fileDeliveries("./deliveries"), with the methods read and replace, not ${spell(deliveries)}`,
     )
   }
-  if (isThere((options as { unfinished?: unknown }).unfinished)) {
-    throw new TypeError('unfinished was renamed to deliveries: a store with the methods read and replace')
-  }
   const { redeliverUnfinished } = options
   if (isThere(redeliverUnfinished) && typeof redeliverUnfinished !== 'boolean') {
     throw new TypeError(`redeliverUnfinished must be true or false, not ${spell(redeliverUnfinished)}`)
