@@ -164,22 +164,40 @@ for (const adapter of adapters) {
   }
 }
 
-test('A response that is charged after its handler pushes no other one before', async (context) => {
-  const pushing: Adapter = {
-    name: 'node:http2',
-    open: (options) => {
-      const sell = forNode(options, (_request, response) => {
-        const { createPushResponse } = response as unknown as Http2ServerResponse
-        createPushResponse.call(response, { ':path': '/more' }, (error) => response.end(error?.message))
-      })
-      return listen(createServer(sell as never))
-    },
-  }
-  const { proofFor, buy } = await open(context, pushing, { capture: 'after' })
-  const { status, text: body } = await buy('/data', await proofFor('/data'))
-  const refusal = 'A response that is charged after its handler cannot push another one'
-  assert.deepEqual([status, body], [200, refusal])
-})
+/** How a handler could send goods past its response, before the charge. */
+const bypasses: Readonly<Record<string, (response: Http2ServerResponse) => void>> = {
+  createPushResponse: (response) => {
+    response.createPushResponse({ ':path': '/more' }, (error, pushed) => {
+      pushed.end('goods')
+      response.end(String(error))
+    })
+  },
+  pushStream: ({ stream }) =>
+    stream.pushStream({ ':path': '/more' }, (_, pushed) => void pushed.end('goods')),
+  respond: ({ stream }) => {
+    stream.respond({ ':status': 200 })
+    stream.end('goods')
+  },
+  respondWithFile: ({ stream }) => stream.respondWithFile(import.meta.filename),
+  respondWithFD: ({ stream }) => stream.respondWithFD(0),
+}
+for (const [name, bypass] of Object.entries(bypasses)) {
+  test(`A handler that calls ${name} before the charge gets an error, sends nothing, and is not charged`, async (context) => {
+    const bypassing: Adapter = {
+      name: 'node:http2',
+      open: (options) => {
+        const sell = forNode(options, (_request, response) =>
+          bypass(response as unknown as Http2ServerResponse),
+        )
+        return listen(createServer(sell as never))
+      },
+    }
+    const { proofFor, buy, errors, spent } = await open(context, bypassing, { capture: 'after' })
+    const { status, text: body } = await buy('/data', await proofFor('/data'))
+    assert.deepEqual([status, body, await spent()], [500, '', '0.00'])
+    assert.match(String(errors[0]), /charged later can only use writeHead, write and end/)
+  })
+}
 
 /** Opens a shop over HTTP/2. */
 async function open(context: TestContext, adapter: Adapter, options: Partial<PaymentOptions>) {

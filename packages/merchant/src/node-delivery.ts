@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 
 import type { Answer, Decision, Paid } from './gate.ts'
-import { isClosed, isWhole } from './node-response.ts'
+import { isClosed, isWhole, setHeaders } from './node-response.ts'
 import { holdResponse } from './node-settlement.ts'
 import { hostHeaders } from './resource/resource.ts'
 
@@ -63,8 +63,7 @@ export function beginDelivery(response: ServerResponse, paid: Paid): boolean {
     return false
   }
   // The application may have begun the response while the payment was verified.
-  const headers = response.headersSent ? {} : paid.headers
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+  if (!response.headersSent) setHeaders(response, paid.headers)
   let hasAllLeft = false
   response.prependOnceListener('finish', () => (hasAllLeft = isWhole(response)))
   response.once('close', () => {

@@ -39,8 +39,11 @@ export function holdResponse(
     flushHeaders: response.flushHeaders.bind(response),
     destroy: response.destroy.bind(response),
   }
-  // A pushed response of HTTP/2 would leave before the charge.
-  if ('createPushResponse' in response) Object.assign(response, { createPushResponse: refusePush })
+  // What a handler sends through the stream of HTTP/2 would leave before the charge.
+  const stream = streamOf(response)
+  const bypasses = ['pushStream']
+  if (!isMetered) bypasses.push('respond', 'respondWithFile', 'respondWithFD')
+  for (const name of bypasses) if (stream) Reflect.set(stream, name, refuse)
   const held: (() => unknown)[] = []
   let state: 'holding' | 'passing' | 'discarding' = 'holding'
   let isHeadHeld = false
@@ -104,7 +107,7 @@ export function holdResponse(
     // A handler may also destroy a response because the customer has left.
     isDestroyedByHandler ||= !isClosed(response) && !isClosedFromOutside(response, socket)
     // Over HTTP/2, a response that ends without an error looks complete.
-    return real.destroy(error ?? (streamOf(response) ? new Error('The response is incomplete') : undefined))
+    return real.destroy(error ?? (stream && new Error('The response is incomplete')))
   }
 
   response.prependOnceListener('finish', () => (hasAllLeft = isWhole(response)))
@@ -150,6 +153,7 @@ export function holdResponse(
   function release(settlement: Settlement): void {
     Reflect.deleteProperty(response, 'headersSent')
     Reflect.deleteProperty(response, 'writableEnded')
+    for (const name of bypasses) if (stream) Reflect.deleteProperty(stream, name)
     letConnectionGo?.()
     if (settlement.outcome === 'withheld') return withhold(settlement.answer)
     state = 'passing'
@@ -226,8 +230,8 @@ function assertStatus(status: number, message = ''): void {
   }
 }
 
-function refusePush(_headers: unknown, callback: (error: Error) => void): void {
-  callback(new Error('A response that is charged after its handler cannot push another one'))
+function refuse(): never {
+  throw new Error('A response that is charged later can only use writeHead, write and end')
 }
 
 function alreadySent(): Error {
