@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 
 import { drip, flood } from '../../../client/testing/endless.ts'
 import { startServer } from '../../../client/testing/scripted-server.ts'
@@ -44,3 +45,25 @@ test('A merchant that switches protocols ends the exchange', { timeout: 10_000 }
   )
   await assert.rejects(exchange(guard, { ...request, url }), /without a response/)
 })
+
+const encodings = { gzip: gzipSync, 'X-GZIP': gzipSync, deflate: deflateSync, br: brotliCompressSync }
+for (const [encoding, compress] of Object.entries(encodings)) {
+  test(`A body that is compressed (${encoding}) although that was not accepted is read, up to the limit`, async (context) => {
+    const url = new URL(
+      await startServer(context, ({ url: path }, response) => {
+        response.writeHead(200, { 'content-encoding': encoding })
+        if (path === '/empty') response.end()
+        else if (path === '/broken') response.end('goods')
+        else response.end(compress(path === '/bomb' ? Buffer.alloc(2_000_000) : 'goods'))
+      }),
+    )
+    const read = async (path: string) => {
+      const { bytes, isTruncated } = await exchange(guard, { ...request, url: new URL(path, url) })
+      return { bytes, isTruncated }
+    }
+    assert.deepEqual(await read('/'), { bytes: Buffer.from('goods'), isTruncated: false })
+    assert.deepEqual(await read('/empty'), { bytes: Buffer.alloc(0), isTruncated: false })
+    assert.deepEqual(await read('/bomb'), { bytes: Buffer.alloc(100_000), isTruncated: true })
+    await assert.rejects(read('/broken'), { name: 'Error' })
+  })
+}

@@ -1,5 +1,7 @@
 import { request as plainRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { request as tlsRequest } from 'node:https'
+import { pipeline, type Readable, type Transform } from 'node:stream'
+import { constants, createBrotliDecompress, createUnzip } from 'node:zlib'
 
 import type { AddressGuard } from './addresses.ts'
 
@@ -40,7 +42,7 @@ export async function exchange(guard: AddressGuard, request: WebRequest): Promis
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)])
   const options: RequestOptions = {
     method,
-    // Compressed bodies could expand beyond every limit.
+    // Some servers compress all the same.
     headers: { 'accept-encoding': 'identity', 'user-agent': 'purser-mcp', ...headers },
     lookup: guard.lookupFor(url),
     agent: false,
@@ -56,7 +58,7 @@ export async function exchange(guard: AddressGuard, request: WebRequest): Promis
     sent.end(body)
   })
   try {
-    const { bytes, isTruncated } = await readUpTo(response, maxBytes)
+    const { bytes, isTruncated } = await readUpTo(decoded(response), maxBytes)
     return {
       url,
       status: response.statusCode ?? 0,
@@ -90,13 +92,26 @@ export function redirectOf(answer: WebAnswer): URL | undefined {
 
 const redirects = new Set([301, 302, 303, 307, 308])
 
-async function readUpTo(
-  response: IncomingMessage,
-  maxBytes: number,
-): Promise<{ bytes: Buffer; isTruncated: boolean }> {
+// Like browsers, they accept an empty body and a missing end.
+const unzip = () => createUnzip({ finishFlush: constants.Z_SYNC_FLUSH })
+const decoders = new Map<string, () => Transform>([
+  ['br', () => createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH })],
+  ['deflate', unzip],
+  ['gzip', unzip],
+  ['x-gzip', unzip],
+])
+
+/** The body of a response, decompressed. */
+function decoded(response: IncomingMessage): Readable {
+  const decoder = decoders.get(response.headers['content-encoding']?.toLowerCase() ?? '')
+  // The reader gets an error of either.
+  return decoder ? pipeline(response, decoder(), () => undefined) : response
+}
+
+async function readUpTo(body: Readable, maxBytes: number): Promise<{ bytes: Buffer; isTruncated: boolean }> {
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
+  for await (const chunk of body as AsyncIterable<Buffer>) {
     chunks.push(chunk)
     length += chunk.length
     if (length > maxBytes) break
