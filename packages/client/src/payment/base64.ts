@@ -15,10 +15,15 @@ export function decodeJson(text: string): unknown {
 }
 
 export function toBase64(bytes: Uint8Array): string {
+  return btoa(toBinary(bytes))
+}
+
+/** A character for each byte. */
+export function toBinary(bytes: Uint8Array): string {
   let text = ''
   for (let at = 0; at < bytes.length; at += 8192)
     text += String.fromCharCode(...bytes.subarray(at, at + 8192))
-  return btoa(text)
+  return text
 }
 
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {

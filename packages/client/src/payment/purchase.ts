@@ -2,12 +2,12 @@ import { PurserError } from '../errors.ts'
 import { hexOf, randomKey } from '../random-key.ts'
 import { sleep } from '../retries.ts'
 import type { Proof } from '../wire-types.ts'
-import { fromBase64, toBase64 } from './base64.ts'
+import { fromBase64, toBase64, toBinary } from './base64.ts'
 import type { PaymentChallenge } from './challenge.ts'
 import { bytesOf, likeAnswer } from './paid-answer.ts'
 import { paymentResultOf, withResult } from './payment-result.ts'
 import { readReceipt } from './receipt.ts'
-import { methodOf, type FetchArguments } from './repeatable-request.ts'
+import { headersOf, methodOf, type FetchArguments } from './repeatable-request.ts'
 import type { PurchaseRecord, PurchaseSender, PurchaseStep, PurchaseStore } from './purchase-store.ts'
 
 /** The purchase id was used for another request: another URL, method or body. This call bought nothing. */
@@ -173,21 +173,12 @@ export function replayed({ result, answer }: PurchaseStep & { readonly kind: 'de
 
 /** Equal for requests with the same method, URL and body. */
 export async function fingerprintOf(request: FetchArguments, address: string): Promise<string> {
-  return digest(JSON.stringify([methodOf(request), address, await bodyText(request.init?.body ?? null)]))
-}
-
-async function bodyText(body: BodyInit | null): Promise<string | null> {
-  if (body === null) return null
-  if (!(body instanceof FormData)) return toBase64(new Uint8Array(await new Response(body).arrayBuffer()))
-  const fields: string[] = []
-  for (const [name, value] of body) {
-    const text =
-      typeof value === 'string'
-        ? value
-        : `${value.name} ${toBase64(new Uint8Array(await value.arrayBuffer()))}`
-    fields.push(JSON.stringify([name, text]))
-  }
-  return fields.join()
+  const { body } = request.init ?? {}
+  const sent = new Response(body, body instanceof FormData ? {} : { headers: headersOf(request) })
+  // Each time a form is written, it gets another boundary.
+  const boundary = sent.headers.get('content-type')?.split('boundary=')[1] ?? ''
+  const text = toBinary(new Uint8Array(await sent.arrayBuffer())).replaceAll(boundary, '')
+  return digest(JSON.stringify([methodOf(request), address, btoa(text)]))
 }
 
 async function digest(text: string): Promise<string> {
