@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { test } from 'node:test'
 
@@ -82,4 +83,18 @@ test('A charge at the end of a stream is reported, because pay asks again after 
   const { output, errors } = await purser('pay', merchant.url)
   assert.equal(output, 'first, last')
   assert.match(errors, /\nPaid: {6}1\.25 USDC to 127\.0\.0\.1, transaction txn_\w+$/)
+})
+
+test('A paid answer that the copy of the buyer is current is a success, and saves nothing', async (context) => {
+  const { merchant, purser, sums, folder } = await openMarket(context, service, {
+    deliver: ({ headers }, response) => {
+      response.writeHead(headers['if-none-match'] === '"v1"' ? 304 : 200).end()
+    },
+  })
+  const words = ['pay', merchant.url, '--header', 'If-None-Match: "v1"', '--output', 'goods.csv']
+  const { code, errors } = await purser(...words)
+  assert.equal(code, 0)
+  assert.match(errors, /\nPaid: {6}4\.00 USDC to 127\.0\.0\.1, .*\nThe merchant answers 304 Not Modified$/)
+  assert.deepEqual(readdirSync(folder), [])
+  assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
 })

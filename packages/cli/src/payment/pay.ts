@@ -128,7 +128,9 @@ async function settle({ answer, client, delivery, json }: Settlement, io: Io): P
     print(harmlessJson(report, 2))
     if (!answer.ok) void answer.body?.cancel().catch(() => {})
   }
-  if (!answer.ok) exitWith(isDenied(decision) ? exitCodes.denied : exitCodes.failed)
+  // A 304 to a conditional request is what was asked for.
+  const isAnswered = answer.ok || answer.status === 304
+  if (!isAnswered) exitWith(isDenied(decision) ? exitCodes.denied : exitCodes.failed)
 }
 
 /** The result after the body: a merchant may charge at its end, and the service may answer again. */
