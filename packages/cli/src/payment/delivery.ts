@@ -79,33 +79,24 @@ function toStandardOutput(io: Io): Delivery {
 }
 
 /**
- * Shows text, escaped, and ends its last line, because the report of the payment follows. Other paid content must
- * neither be lost nor sent to a terminal, so it is saved in a new file.
+ * Shows text, escaped, and ends its last line, because the report of the payment follows. Other paid content must not be
+ * lost, so it is saved whole in a new file once it is no text, also after a beginning that was shown.
  */
 async function showOnTerminal(
   body: ReadableStream<Uint8Array>,
   io: Pick<Io, 'write' | 'folder' | 'homeFolder'>,
 ): Promise<string | undefined> {
   const reader = body.getReader()
-  const first = await reader.read()
-  const isText = first.value === undefined || isTextual(first.value)
-  const file = isText ? undefined : toFreshFile(io)
-  const rest = new ReadableStream<Uint8Array>({
-    start: (controller) => {
-      if (first.value) controller.enqueue(first.value)
-    },
-    pull: async (controller) => {
-      const { done, value } = await reader.read()
-      if (done) controller.close()
-      else controller.enqueue(value)
-    },
-  })
-  if (file) return file.take(rest)
-  const decoder = new TextDecoder()
+  const decoder = new TextDecoder('utf-8', { fatal: true })
   const encoder = new TextEncoder()
+  const shown: Uint8Array[] = []
   let last = ''
-  for await (const bytes of rest) {
-    const text = decoder.decode(bytes, { stream: true }).replaceAll('\r\n', '\n')
+  for (;;) {
+    const { value } = await reader.read()
+    const text = textOf(value, decoder)
+    if (text === undefined) return toFreshFile(io).take(continued(value ? [...shown, value] : shown, reader))
+    if (!value) break
+    shown.push(value)
     last = text || last
     await io.write(encoder.encode(harmlessLines(text)))
   }
@@ -113,14 +104,29 @@ async function showOnTerminal(
   return undefined
 }
 
-function isTextual(bytes: Uint8Array): boolean {
-  if (bytes.includes(0)) return false
+/** The text of the next part, or of the end; undefined if it is not text. */
+function textOf(bytes: Uint8Array | undefined, decoder: TextDecoder): string | undefined {
+  if (bytes?.includes(0)) return undefined
   try {
-    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
-    return true
+    return decoder.decode(bytes, { stream: bytes !== undefined }).replaceAll('\r\n', '\n')
   } catch {
-    return false
+    return undefined
   }
+}
+
+/** A body whose beginning was read. */
+function continued(
+  begun: readonly Uint8Array[],
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start: (controller) => begun.forEach((bytes) => controller.enqueue(bytes)),
+    pull: async (controller) => {
+      const { done, value } = await reader.read()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+  })
 }
 
 /** A new file here, or in the home folder if none can be created here. */
