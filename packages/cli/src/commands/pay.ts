@@ -47,11 +47,12 @@ export function payCommand(io: Io) {
         )
       }
       const url = checkedAddress(address)
-      const client = await connect(options, io)
-      const mandate = await chooseMandate(client, options.mandate, io)
       const init: RequestInit = { method: options.method ?? (options.data === undefined ? 'GET' : 'POST') }
       if (options.header) init.headers = options.header
       if (options.data !== undefined) init.body = options.data
+      checkRequest(url, init)
+      const client = await connect(options, io)
+      const mandate = await chooseMandate(client, options.mandate, io)
       const { purchaseId, metadata } = options
       const timeoutMs = options.timeout * 1_000
       const approvalWaitMs = (options.waitForApproval ?? 0) * 1_000
@@ -70,6 +71,15 @@ function checkedAddress(text: string): string {
     throw new CommandError('<url> must not contain a user or password; use --header instead', 'usage')
   }
   return url.href
+}
+
+function checkRequest(url: string, init: RequestInit): void {
+  try {
+    void new Request(url, init)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new CommandError(`--method, --header and --data make no request: ${why}`, 'usage')
+  }
 }
 
 function parsePurchaseId(text: string): string {
