@@ -33,6 +33,13 @@ for (const [how, chunks] of Object.entries(binary)) {
   })
 }
 
+test('After 16 MiB of text, only the rest of the goods is saved', async (context) => {
+  const text = Buffer.alloc(6 * 1024 * 1024, 'a')
+  const { shown, saved } = await deliver(context, [text, text, text, Buffer.from([0, 1])])
+  assert.equal(shown.length, 3 * text.length)
+  assert.deepEqual(saved, Buffer.from([0, 1]))
+})
+
 test('Text whose characters are split between chunks is shown, and not saved', async (context) => {
   const bytes = Buffer.from('café\n')
   const { shown, files } = await deliver(context, [bytes.subarray(0, 4), bytes.subarray(4)])

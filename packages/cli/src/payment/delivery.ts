@@ -78,6 +78,9 @@ function toStandardOutput(io: Io): Delivery {
   }
 }
 
+/** After more text than this, only what is no text is saved. */
+const maxShownBytes = 16 * 1024 * 1024
+
 /**
  * Shows text, escaped, and ends its last line, because the report of the payment follows. Other paid content must not be
  * lost, so it is saved whole in a new file once it is no text, also after a beginning that was shown.
@@ -90,6 +93,7 @@ async function showOnTerminal(
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const encoder = new TextEncoder()
   const shown: Uint8Array[] = []
+  let shownBytes = 0
   let last = ''
   for (;;) {
     const { value } = await reader.read()
@@ -97,6 +101,8 @@ async function showOnTerminal(
     if (text === undefined) return toFreshFile(io).take(continued(value ? [...shown, value] : shown, reader))
     if (!value) break
     shown.push(value)
+    shownBytes += value.length
+    if (shownBytes > maxShownBytes) shown.length = 0
     last = text || last
     await io.write(encoder.encode(harmlessLines(text)))
   }
