@@ -1,4 +1,4 @@
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -113,6 +113,9 @@ export function boundConnections(
       backlogs.delete(socket)
     })
   })
+  server.on('request', ({ httpVersion, socket }: IncomingMessage) => {
+    if (httpVersion === '1.0') endedByClose.add(socket)
+  })
   const timer = setInterval(check, limits.checkIntervalMs).unref()
   server.once('close', () => clearInterval(timer))
 
@@ -126,7 +129,7 @@ export function boundConnections(
         backlogs.delete(socket)
         continue
       }
-      if (waiting > limits.maxBufferedOfConnection || isStuck(socket, nowMs)) cutOff(socket)
+      if (waiting > limits.maxBufferedOfConnection || isStuck(socket, nowMs)) giveUp(socket)
       else bufferedBytes += waiting
     }
     if (bufferedBytes > limits.maxBuffered) relieve(bufferedBytes)
@@ -150,14 +153,23 @@ export function boundConnections(
     for (const socket of backlogs.keys()) {
       if (excess <= 0) return
       excess -= socket.writableLength
-      cutOff(socket)
+      giveUp(socket)
     }
   }
 
-  function cutOff(socket: Socket): void {
+  function giveUp(socket: Socket): void {
     backlogs.delete(socket)
-    socket.destroy()
+    cutOff(socket)
   }
+}
+
+/** Connections with a request over HTTP/1.0, whose response may have no other end than that of its connection. */
+const endedByClose = new WeakSet<Socket>()
+
+/** Closes a connection, so that half a response does not look complete: over HTTP/1.0, with a reset. */
+export function cutOff(socket: Socket): void {
+  if (endedByClose.has(socket)) socket.resetAndDestroy()
+  else socket.destroy()
 }
 
 /** Untyped socket internals: how much the operating system has accepted. */

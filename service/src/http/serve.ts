@@ -8,6 +8,7 @@ import { andThen, type MaybePromise } from './maybe-promise.ts'
 import { AccountTurns, type TurnLimits } from './account-turns.ts'
 import { refuse, unprocessable, type Answer } from './answers.ts'
 import type { Authentication, CallerSession } from './authentication.ts'
+import { cutOff } from './connections.ts'
 import { readIdempotencyKey } from './idempotency-key.ts'
 import type { RateLimits } from './rate-limits.ts'
 import { traceOf } from './request-trace.ts'
@@ -286,6 +287,11 @@ export function send(reply: FastifyReply, { status, body, json, headers, stream 
   const { headers: sent } = reply.request
   if (sent['traceparent'] !== undefined && traceOf(sent))
     void reply.header('traceparent', sent['traceparent'])
-  if (stream) return reply.send(stream)
+  if (stream) {
+    stream.once('error', () => {
+      if (reply.raw.socket) cutOff(reply.raw.socket)
+    })
+    return reply.send(stream)
+  }
   return reply.type('application/json; charset=utf-8').send(json ?? JSON.stringify(body))
 }

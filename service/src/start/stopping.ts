@@ -4,6 +4,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 
 import type { FastifyInstance } from 'fastify'
 
+import { cutOff } from '../http/connections.ts'
 import { stopTimeoutMs } from '../limits.ts'
 
 /** The shutdown of a service: it drains, then closes. */
@@ -108,7 +109,7 @@ async function close(app: FastifyInstance, connections: Connections): Promise<vo
   })
   await Promise.race([closed, sleep(stopTimeoutMs, undefined, { ref: false })])
   clearTimeout(sweep)
-  app.server.closeAllConnections()
+  for (const connection of connections.open) cutOff(connection)
 }
 
 interface Connections {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 
 import { Purser, type ExportTransactionsQuery, type Transaction } from '@purser/client'
@@ -67,12 +69,16 @@ test(
     const reader = answer.body?.getReader()
     const first = await reader?.read()
     assert.match(new TextDecoder().decode(first?.value), /^id,/)
+    const proxy = await beginOverHttp10(service, '/v1/console/transactions.csv')
+    const isReset = assert.rejects(once(proxy, 'end'), { code: 'ECONNRESET' })
     // Rows that were not read yet become unreadable: if everything had been read, the rest would still
     // arrive.
     await execute(database.url, 'alter table entries rename to entries_away')
     await assert.rejects(async () => {
       while (!(await reader?.read())?.done);
     }, TypeError)
+    proxy.resume()
+    await isReset
     await execute(database.url, 'alter table entries_away rename to entries')
   },
 )
@@ -98,6 +104,17 @@ test('An account has a limited number of exports in progress, and an aborted one
     break
   }
 })
+
+/** Begins to read an export over HTTP/1.0, where a response ends with its connection, as some proxies do. */
+async function beginOverHttp10({ url, sandboxKey }: TestService, path: string): Promise<Socket> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.write(`GET ${path} HTTP/1.0\r\nAuthorization: Bearer ${sandboxKey}\r\n\r\n`)
+  const [begin] = (await once(socket, 'data')) as [Buffer]
+  socket.pause()
+  assert.match(begin.toString(), /^HTTP\/1\.1 200 /)
+  return socket
+}
 
 const hostileCategories = [
   '=1+1',
