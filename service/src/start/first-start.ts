@@ -60,7 +60,9 @@ export async function prepareFirstStart(
   const [sandboxKey] = keys
   // An operator who chose the keys has them already, so no credentials are printed.
   if (!minted.sandbox || !sandboxKey) return minted
-  return { ...minted, setUpToken: await prepareSetUpLink({ store, randomBytes, ids }, sandboxKey) }
+  // The keys are stored by now: a start that fails would never show them.
+  const setUpToken = await prepareSetUpLink({ store, randomBytes, ids }, sandboxKey).catch(() => undefined)
+  return setUpToken === undefined ? minted : { ...minted, setUpToken }
 }
 
 /** The token of a link that signs in to the console once; its session ends with the key. */
