@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import {
   copyFileSync,
   existsSync,
@@ -7,11 +8,12 @@ import {
   readlinkSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
 import { testCommand } from '../../../packages/cli/testing/command.ts'
@@ -62,6 +64,33 @@ test('A restore removes what an interrupted one has left', async (context) => {
     readdirSync(folder).filter((name) => name.includes('.restoring')),
     ['purser.db.mine.restoring'],
   )
+})
+
+test('A restore that is killed just before it replaces the ledger leaves the old one, which opens', async (context) => {
+  const { folder, path, backup, signal } = await backUp(context)
+  const store = openSqliteLedgerStore({ path, nextId: createIdsOfTimes() })
+  await new StoreLedger({ store, close: () => store.close() }).tenant()
+  await store.close()
+  const program = `
+    import fs from 'node:fs'
+    import { syncBuiltinESMExports } from 'node:module'
+    const [restoring, backup, path] = process.argv.slice(1)
+    const { renameSync } = fs
+    fs.renameSync = (from, to) => (to === path ? process.kill(process.pid, 'SIGKILL') : renameSync(from, to))
+    syncBuiltinESMExports()
+    const { restoreFile } = await import(restoring)
+    await restoreFile({ backup, path, nowMs: 0, signal: new AbortController().signal })`
+  const args = ['--input-type=module', '-e', program, import.meta.resolve('./restore-file.ts'), backup, path]
+  assert.equal(spawnSync(process.execPath, args).signal, 'SIGKILL')
+  const kept = () => readdirSync(folder).filter((name) => name.includes('.before-restore-'))
+  assert.equal(kept().length, 1)
+
+  const { database, close } = openSqliteFile(path)
+  assert.equal(database.prepare('select count(*) from accounts').pluck().get(), 1n)
+  close()
+  assert.deepEqual(kept(), [])
+  const { keptPath = '' } = await restoreFile({ backup, path, nowMs: 0, signal })
+  assert.deepEqual([kept(), statSync(keptPath).nlink], [[basename(keptPath)], 1])
 })
 
 test('A restore onto a dangling link is refused, and changes nothing', async (context) => {

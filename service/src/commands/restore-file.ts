@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, linkSync, readdirSync, realpathSync, renameSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync, renameSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 import { renewProofSecret } from '../start/proof-secret.ts'
@@ -8,6 +8,7 @@ import { findRevived, type Revived } from '../backup/revived.ts'
 import { copySqliteFile, removeSqliteFile } from '../backup/copy-file.ts'
 import { absorbLog, forgetOpen } from '../backup/forget-open.ts'
 import { isBackup } from '../store/ledger/sqlite/file-header.ts'
+import { keepAside, undoKilledRestores } from '../store/ledger/sqlite/kept-ledger.ts'
 import { createFolder, lockFile, refuseDanglingLink } from '../store/ledger/sqlite/open.ts'
 import { neededVersion, readSqliteVersion } from '../store/ledger/sqlite/schema-version.ts'
 import { StoreOpenError } from '../store/open-error.ts'
@@ -61,6 +62,7 @@ export async function restoreFile({
     if (sums.faults.length > 0) {
       throw new StoreOpenError('backup_unsound', { place: backup, faults: sums.faults.length })
     }
+    undoKilledRestores(place)
     // A log next to an empty file, or to a backup that was copied there, is that of a lost ledger.
     const isLedger = sizeOf(place) > 0 && !isBackup(place)
     // Compared with itself, a ledger would say that nothing was revoked.
@@ -127,20 +129,4 @@ async function compare(place: string, restored: string): Promise<Revived | undef
   } catch {
     return undefined
   }
-}
-
-/**
- * Renames the rest of a ledger's log, also if the ledger itself is lost; a ledger also keeps its old name until it is replaced.
- * Returns where it is kept, if there is one.
- */
-function keepAside(place: string, nowMs: number): string | undefined {
-  const time = new Date(nowMs).toISOString().replaceAll(/[-:.]/g, '')
-  const kept = `${place}.before-restore-${time}`
-  const isThere = existsSync(place)
-  if (isThere) linkSync(place, kept)
-  // SQLite would apply what is left next to the replaced file to the restored one.
-  for (const suffix of ['-journal', '-wal', '-shm']) {
-    if (existsSync(`${place}${suffix}`)) renameSync(`${place}${suffix}`, `${kept}${suffix}`)
-  }
-  return isThere ? kept : undefined
 }

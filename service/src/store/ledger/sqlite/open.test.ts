@@ -25,6 +25,7 @@ import Database from 'better-sqlite3'
 import { hashApiKey } from '../../../domain/api-key.ts'
 import { StoreLedger } from '../../../../testing/store-ledger.ts'
 import { applicationIds } from './file-header.ts'
+import { keepAside } from './kept-ledger.ts'
 import { explainOpenFailure, openSqliteFile } from './open.ts'
 import { readSqliteVersion } from './schema-version.ts'
 import { ledgerSteps } from './schema.ts'
@@ -71,6 +72,21 @@ test('A file with a second hard link is refused: each name would have a separate
   }
   rmSync(`${path}.second`)
   openSqliteFile(path).close()
+})
+
+test('A ledger whose restore was killed gets its log back, and loses the name under which it was to be kept', async (context) => {
+  const path = pathFor(context)
+  const store = openSqliteLedgerStore({ path, nextId: createIdsOfTimes() })
+  await new StoreLedger({ store, close: () => store.close() }).tenant()
+  const left = `${path}.left`
+  for (const suffix of ['', '-wal']) copyFileSync(`${path}${suffix}`, `${left}${suffix}`)
+  await store.close()
+  const kept = keepAside(left, 0)!
+  assert.ok(existsSync(`${kept}-wal`) && !existsSync(`${left}-wal`))
+  const { database, close } = openSqliteFile(left)
+  context.after(close)
+  assert.equal(database.prepare('select count(*) from accounts').pluck().get(), 1n)
+  assert.ok(!existsSync(kept) && !existsSync(`${kept}-wal`))
 })
 
 test('A file that is mounted by itself, as into a container, is refused', (context) => {

@@ -21,6 +21,7 @@ import { codeOf } from '../../error-code.ts'
 import { explainFailedStep, StoreOpenError } from '../../open-error.ts'
 import { applicationIds, isBackup } from './file-header.ts'
 import { findFile } from './find-file.ts'
+import { namesOfKilledRestores, undoKilledRestores } from './kept-ledger.ts'
 import { isMountedFile } from './mounted-file.ts'
 import { refuseOtherTables } from './other-tables.ts'
 import { ledgerSteps } from './schema.ts'
@@ -49,6 +50,7 @@ export function openSqliteFile(path: string): OpenedFile {
   const place = placeOf(path)
   const lock = lockFile(place, path)
   try {
+    undoKilledRestores(place)
     const database = openDatabase(path)
     return {
       database,
@@ -73,7 +75,7 @@ export function placeOf(path: string): string {
   const file = findFile(path)
   if (file?.isDirectory()) throw new StoreOpenError('file_is_folder', { place: path })
   if (!file?.size) refuseLogAlone(file ? realpathSync(path) : path)
-  if (file?.isFile() && file.nlink > 1) {
+  if (file?.isFile() && file.nlink > 1 + namesOfKilledRestores(realpathSync(path)).length) {
     throw new StoreOpenError('hard_links', { place: path, names: file.nlink })
   }
   if (file) {
