@@ -73,6 +73,56 @@ test('A thread that fails while it closes is closed, even if nothing else keeps 
   assert.deepEqual({ stdout, stderr, status }, { stdout: 'all are closed\n', stderr: '', status: 0 })
 })
 
+test('After a sync that failed, no read is answered, even if the next sync succeeds', (context) => {
+  const folder = folderFor(context)
+  const program = join(folder, 'program.ts')
+  const preload = join(folder, 'disk.mjs')
+  // The system reports a failed sync once. The thread stays in it until the test has sent a probe.
+  writeFileSync(
+    preload,
+    `
+    import fs from 'node:fs'
+    import { syncBuiltinESMExports } from 'node:module'
+    const { existsSync, fdatasyncSync, renameSync } = fs
+    fs.fdatasyncSync = (file) => {
+      if (!existsSync('broken')) return fdatasyncSync(file)
+      renameSync('broken', 'failing')
+      while (existsSync('failing'));
+      throw new Error('EIO: the disk is broken')
+    }
+    syncBuiltinESMExports()`,
+  )
+  writeFileSync(
+    program,
+    `
+    import { existsSync, rmSync, writeFileSync } from 'node:fs'
+    import { setImmediate as turn } from 'node:timers/promises'
+    import { SqliteLedger } from ${fileOf('ledger-thread.ts')}
+    import { openSqliteFile } from ${fileOf('open.ts')}
+    import { addTallies } from ${fileOf('../operations/figures.ts')}
+    openSqliteFile('purser.db')
+    const thread = new SqliteLedger({ path: 'purser.db', maxBatch: 1, maxWaiting: 9 })
+    await thread.probe()
+    writeFileSync('broken', '')
+    const use = { accountId: ${JSON.stringify(accountId)}, keyId: ${JSON.stringify(keyId)}, usedAtMs: 1 }
+    const tallies = { refusals: [], keyUses: [use], writerId: 'a', id: 'b' }
+    const calls = [thread.run(addTallies, tallies)]
+    while (!existsSync('failing')) await turn()
+    const read = thread.untilDurable()
+    calls.push(thread.probe())
+    await turn()
+    rmSync('failing')
+    const outcomes = await Promise.allSettled([...calls, read])
+    console.log(outcomes.map(({ status }) => status).join())`,
+  )
+  const { stdout, stderr } = spawnSync(process.execPath, [`--import=${preload}`, program], {
+    cwd: folder,
+    encoding: 'utf8',
+    timeout: 30_000,
+  })
+  assert.deepEqual({ stdout, stderr }, { stdout: 'rejected,rejected,rejected\n', stderr: '' })
+})
+
 test('A call beyond maxWaiting is rejected, and the waiting ones are answered in order', async (context) => {
   const path = join(folderFor(context), 'purser.db')
   const store = openAt(path)
@@ -168,9 +218,15 @@ test('A preallocated log is empty, and what is written into it stays', async (co
 })
 
 const accountId = createIdsOfTimes()('account', 0)
+const keyId = createIdsOfTimes()('apiKey', 0)
 
 function threadFor(path: string, maxWaiting = 100): SqliteLedger {
   return new SqliteLedger({ path, maxBatch: 10, maxWaiting })
+}
+
+/** A file of the service, as a program imports it. */
+function fileOf(name: string): string {
+  return JSON.stringify(join(import.meta.dirname, name))
 }
 
 function copyOf(path: string): string {

@@ -244,11 +244,15 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
   })
   let replies: Reply[] = []
   let written: Replies['written']
+  let failedSync: { readonly error: unknown } | undefined
 
   function sync(): void {
+    // The next one would succeed: the operating system reports a failure once.
+    if (failedSync) throw failedSync.error
     try {
       fdatasyncSync(log)
     } catch (error) {
+      failedSync = { error }
       endThread(error)
       throw error
     }
