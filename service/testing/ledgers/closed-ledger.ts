@@ -16,13 +16,16 @@ interface MandateOfKey {
  * and whose ledger must be consistent.
  */
 export async function readPaidFromFile(databasePath: string, mandate: MandateOfKey): Promise<string[]> {
-  return readPaid(openSqliteLedgerStore({ path: databasePath, nextId: createIdsOfTimes() }), mandate)
+  return readPaid(openSqliteLedgerStore({ path: databasePath, nextId: createIdsOfTimes(), queryMs }), mandate)
 }
 
 /** The same from a PostgreSQL database. */
 export async function readPaidFromDatabase(url: string, mandate: MandateOfKey): Promise<string[]> {
-  return readPaid(await openPostgresLedgerStore({ url, nextId: createIdsOfTimes() }), mandate)
+  return readPaid(await openPostgresLedgerStore({ url, nextId: createIdsOfTimes(), queryMs }), mandate)
 }
+
+/** A busy machine needs longer for a query of the console than the service allows. */
+const queryMs = 60_000
 
 async function readPaid(store: Store, { key, mandateId }: MandateOfKey): Promise<string[]> {
   try {
