@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
+import type { Route } from 'playwright-core'
 
 import { preparePurchase } from '../../service/testing/service.ts'
 import { shareTestService } from '../../service/testing/shared-service.ts'
@@ -51,6 +52,41 @@ test('Forms: what fails after they are closed, two clicks, and a key that is sho
     await toast.getByRole('button', { name: 'Dismiss' }).click()
     assert.equal((await purser.mandates.get(mandateId)).status, 'active')
   })
+
+  await chapter(
+    'A lost answer to a closed form or a button does not claim that nothing was done',
+    async () => {
+      await visitor.show('sandbox/keys?new')
+      await dialog.getByLabel('Role').selectOption('merchant')
+      const held = Promise.withResolvers<void>()
+      await page.route('**/accounts/api-keys', async (route) => {
+        await held.promise
+        await loseAnswer(route)
+      })
+      const issue = dialog.getByRole('button', { name: 'Issue sandbox key' })
+      await issue.click()
+      await issue.and(page.locator(':disabled')).waitFor()
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+      held.resolve()
+      await page.getByText('Perhaps no key was issued. The service could not be reached.').waitFor()
+      await visitor.show(`sandbox/mandates/${mandateId}`)
+      await page.route('**/pause', loseAnswer)
+      await page.getByRole('button', { name: 'Pause', exact: true }).click()
+      await page
+        .getByText('Perhaps not paused: Buy research data. The service could not be reached.')
+        .waitFor()
+      assert.equal((await purser.mandates.get(mandateId)).status, 'paused')
+      await page.unrouteAll({ behavior: 'wait' })
+      await page.getByRole('button', { name: 'Resume', exact: true }).click()
+      await page.getByText('Resumed: Buy research data').waitFor()
+      for (const toast of await page.locator('.toast').all())
+        assert.doesNotMatch(await toast.innerText(), /may or may not/)
+      const dismiss = page.locator('.toast').getByRole('button', { name: 'Dismiss' })
+      while ((await dismiss.count()) > 0) await dismiss.first().click()
+      await visitor.show('sandbox')
+    },
+  )
 
   await chapter('A failure in an open dialog is shown only there', async () => {
     await page.getByRole('button', { name: 'Stop all agents' }).click()
@@ -178,9 +214,11 @@ test('Forms: what fails after they are closed, two clicks, and a key that is sho
       await purser.console.resume()
       await purser.console.stop()
       await dialog.getByRole('button', { name: 'Resume now' }).click()
-      await page
-        .locator('.toast', { hasText: 'Nothing was resumed, because another stop has begun since.' })
-        .waitFor()
+      const toast = page.locator('.toast', { hasText: 'Another stop has begun since' })
+      assert.equal(
+        await toast.getByRole('alert').innerText(),
+        'Not all stopped mandates were resumed. Another stop has begun since: resume again to end both.',
+      )
       assert.equal((await purser.mandates.get(mandateId)).status, 'paused')
       await page.unrouteAll({ behavior: 'wait' })
     },
@@ -188,3 +226,8 @@ test('Forms: what fails after they are closed, two clicks, and a key that is sho
 
   await visitor.leave()
 })
+
+async function loseAnswer(route: Route): Promise<void> {
+  await route.fetch()
+  await route.abort()
+}

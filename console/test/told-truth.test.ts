@@ -107,8 +107,7 @@ test('Refunds and authorized payments: what the screens say about them is true',
         await dialog.getByRole('button', { name: 'Resume now' }).click()
       }
       await resumeNow()
-      const partial = page.locator('.toast', { hasText: 'Not all stopped mandates were resumed.' })
-      await partial.getByText('It may or may not have been done.').waitFor()
+      await page.getByText('Perhaps not all stopped mandates were resumed. The service cannot').waitFor()
       await page.unrouteAll({ behavior: 'wait' })
       await resumeNow()
       await page.getByText('1 mandate resumed').last().waitFor()

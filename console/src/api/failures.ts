@@ -27,7 +27,7 @@ const sentences: Record<string, string> = {
   idempotency_key_required: 'The refund was sent without its key, so nothing was refunded. Reload the page.',
   idempotency_key_reused:
     'Another refund was sent with the same key, so nothing was refunded. Reload the page.',
-  another_stop: 'Nothing was resumed, because another stop has begun since.',
+  another_stop: 'Another stop has begun since: resume again to end both.',
   last_owner_key: 'This is the last working owner key of the account. Issue another one first.',
   insufficient_scope: 'Your key is not allowed to do this: only an owner can.',
   invalid_api_key: 'This key is unknown or revoked.',
@@ -64,8 +64,19 @@ function explainStatus({ status, code }: ApiError): string {
 
 /** The same about a change, and whether it may have been made: only a refusal says that it was not. */
 export function explainChange(error: unknown): string {
-  const isRefused = error instanceof ApiError && error.status < 500
-  return `${explainFailure(error)}${isRefused ? '' : ' It may or may not have been done.'}`
+  return `${explainFailure(error)}${isRefusal(error) ? '' : ' It may or may not have been done.'}`
+}
+
+/** The same after a sentence that says what was not done, such as `Not revoked: …`: perhaps it was. */
+export function explainNotDone(sentence: string, error: unknown): string {
+  const claim = isRefusal(error)
+    ? sentence
+    : `Perhaps ${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`
+  return `${claim} ${explainFailure(error)}`
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof ApiError && error.status < 500
 }
 
 /** The validation errors of a form: by field, and the rest as a sentence. */

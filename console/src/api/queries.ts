@@ -14,7 +14,7 @@ import { useEffect, useRef } from 'react'
 
 import { sayFailed } from '../ui/toast.tsx'
 import { useSeen } from './seen.tsx'
-import { explainChange } from './failures.ts'
+import { explainNotDone } from './failures.ts'
 import { askWhoseSession, expireSession } from './session.ts'
 
 /** Delay before a failed read is retried automatically. */
@@ -169,7 +169,7 @@ export function useChange<Asked, Answer>(
     onError: (failure, own) => {
       endOfSession(failure, queries)
       const words = whenFailed ?? (running.current === own ? undefined : whenUnseen)
-      if (words) sayFailed(`${words} ${explainChange(failure)}`)
+      if (words) sayFailed(explainNotDone(words, failure))
     },
     onSettled: (_answer, _failure, own) => {
       if (running.current === own) running.current = undefined
