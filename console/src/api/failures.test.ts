@@ -80,5 +80,24 @@ test('Each failure of an approval, an amendment or a refund is shown with a reme
 test('An answer of a proxy is explained by its status', async () => {
   assert.match(explainFailure(await failureOf(429, {})), /Too many requests/)
   assert.match(explainFailure(await failureOf(502, {})), /proxy answered 502: .* restarting/)
-  assert.equal(explainFailure(await failureOf(418, {})), 'The service answered 418: http_418.')
+  assert.match(explainFailure(await failureOf(418, {})), /^Something other than the service answered \(418\)/)
+})
+
+test('A page in place of the answer to a change does not say that it was refused', async () => {
+  for (const status of [200, 201, 302]) {
+    const page = new Response('<h1>Sign in to the network</h1>', {
+      status,
+      headers: { 'content-type': 'text/html' },
+    })
+    const purser = new Purser({
+      apiKey: 'svc_sand_x',
+      baseUrl: 'http://127.0.0.1:1',
+      fetch: async () => page,
+    })
+    const words = await purser.agents.create({ name: 'bot' }).then(
+      () => assert.fail('it succeeded'),
+      (error: unknown) => explainChange(error),
+    )
+    assert.match(words, /^Something other than the service answered .* It may or may not have been done\.$/)
+  }
 })

@@ -59,6 +59,8 @@ function explainStatus({ status, code }: ApiError): string {
   if (status === 429) return sentences['rate_limited']!
   if (status === 502 || status === 503 || status === 504)
     return `A proxy answered ${status}: the service behind it may be restarting.`
+  if (code === `http_${status}`)
+    return `Something other than the service answered (${status}), such as a proxy or the sign-in page of a network.`
   return `The service answered ${status}: ${code}.`
 }
 
@@ -76,7 +78,7 @@ export function explainNotDone(sentence: string, error: unknown): string {
 }
 
 function isRefusal(error: unknown): boolean {
-  return error instanceof ApiError && error.status < 500
+  return error instanceof ApiError && error.status >= 400 && error.status < 500
 }
 
 /** The validation errors of a form: by field, and the rest as a sentence. */
