@@ -25,8 +25,7 @@ const sentences: Record<string, string> = {
   refund_exceeds_payment: 'This is more than what is left of the payment. Nothing was refunded.',
   too_many_refunds: 'The payment has 100 refunds, which is the max.',
   idempotency_key_required: 'The refund was sent without its key, so nothing was refunded. Reload the page.',
-  idempotency_key_reused:
-    'Another refund was sent with the same key, so nothing was refunded. Reload the page.',
+  idempotency_key_reused: 'Something else was sent with the same key, so nothing was done. Reload the page.',
   another_stop: 'Another stop has begun since: resume again to end both.',
   last_owner_key: 'This is the last working owner key of the account. Issue another one first.',
   insufficient_scope: 'Your key is not allowed to do this: only an owner can.',

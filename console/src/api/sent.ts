@@ -1,4 +1,4 @@
-import { ApiError } from '@purser/client'
+import { ApiError, randomKey } from '@purser/client'
 import { useState } from 'react'
 
 import { useSeen } from './seen.tsx'
@@ -11,7 +11,8 @@ interface Sent<Body> {
 
 /**
  * A change that was sent without a known answer. It is kept in this tab until the answer is known, even if its form is
- * closed, the page is reloaded, or the session ends. The body must be serializable as JSON.
+ * closed, the page is reloaded, or the session ends: the same body is then sent with the same key. The body must be
+ * serializable as JSON.
  */
 export function useSent<Body>(name: string) {
   const { session, environment } = useSeen()
@@ -24,7 +25,9 @@ export function useSent<Body>(name: string) {
     sessionStorage.removeItem(storageKey)
     setSent(undefined)
   }
-  async function send<Answer>(change: Sent<Body>, request: (change: Sent<Body>) => Promise<Answer>) {
+  async function send<Answer>(body: Body, request: (change: Sent<Body>) => Promise<Answer>) {
+    const isSame = sent !== undefined && JSON.stringify(sent.body) === JSON.stringify(body)
+    const change = isSame ? sent : { idempotencyKey: randomKey(), body }
     sessionStorage.setItem(storageKey, JSON.stringify(change))
     setSent(change)
     try {

@@ -5,8 +5,8 @@ import type { Io } from './io.ts'
 import { harmless } from './output/harmless.ts'
 
 /**
- * Says on standard error that a record may have been created although no answer came, and rethrows the error. A
- * creation is not retried, and repeating the command would create a second record, such as a second budget.
+ * Says on standard error that a record may have been created although no answer came, and rethrows the error.
+ * Repeating the command would create a second record, such as a second budget.
  */
 export function mayExist(
   list: string,

@@ -52,6 +52,7 @@ export { randomKey } from './random-key.ts'
 export { sellerWarning } from './seller-warning.ts'
 export type { HealthReport } from './resources/health.ts'
 export type { ApprovalNote, ApprovalsQuery } from './resources/approvals.ts'
+export type { CreationOptions } from './create-once.ts'
 export type { FeedMessage, FeedOptions, StopOptions } from './resources/console.ts'
 export type {
   AuthorizationDecision,

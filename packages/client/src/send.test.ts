@@ -42,6 +42,42 @@ test('A lost reply to a verification is retried with the same key, and charged o
   assert.equal((await service.call('GET', `/mandates/${purchase.mandateId}`)).body.spent_total, '4.00')
 })
 
+test('A lost reply to the creation of a mandate or a shared budget is retried, and creates one', async () => {
+  const service = await shareTestService()
+  const { agentId } = await preparePurchase(service)
+  let isLost = false
+  const purser = new Purser({
+    apiKey: service.sandboxKey,
+    baseUrl: service.url,
+    sleep: async () => {},
+    fetch: async (input, init) => {
+      const answer = await fetch(input, init)
+      isLost = init?.method === 'POST' && !isLost
+      if (!isLost) return answer
+      await answer.body?.cancel()
+      throw new TypeError('the connection broke after the creation')
+    },
+  })
+  const mandate = await purser.mandates.create({
+    agent_id: agentId,
+    purpose: 'Once',
+    max_spend_total: '1.00',
+    max_spend_per_transaction: '1.00',
+    expires_at: '2099-01-01T00:00:00Z',
+  })
+  const budget = await purser.budgets.create({ name: 'Once', limits: [] })
+  const mandates = await purser.mandates.list().toArray({ limit: 100 })
+  assert.deepEqual(
+    mandates.filter(({ purpose }) => purpose === 'Once').map(({ id }) => id),
+    [mandate.id],
+  )
+  const budgets = await purser.budgets.list().toArray({ limit: 100 })
+  assert.deepEqual(
+    budgets.map(({ id }) => id),
+    [budget.id],
+  )
+})
+
 test('A lost reply to a proof request is retried with the same key, and holds once', async () => {
   const service = await shareTestService()
   const purchase = await preparePurchase(service)

@@ -98,7 +98,15 @@ export const answerHeaders = {
 export type AnswerHeaderId = keyof typeof answerHeaders
 
 /** Endpoints that replay their first response for a retry with the same `Idempotency-Key`. */
-const replaying = ['issueProof', 'verify', 'authorize', 'capture', 'refundTransaction']
+const replaying = [
+  'issueProof',
+  'verify',
+  'authorize',
+  'capture',
+  'refundTransaction',
+  'createMandate',
+  'createBudget',
+]
 /** Endpoints that read one record with a version; those that change one require its version. */
 const versioned = ['getMandate', 'getBudget']
 const signingInOrOut = ['startSession', 'endSession']

@@ -326,9 +326,20 @@ export const createMandate = endpoint({
   roles: ownerRoles,
   body: NewMandate,
   responses: { 201: Mandate },
-  responseDescriptions: { 201: 'The mandate was created and is active.' },
-  errors: ['not_found', 'budget_not_found', 'agent_revoked'],
+  responseDescriptions: {
+    201: 'The mandate was created and is active; or it was created by an earlier request with this `Idempotency-Key`, and is as it is now.',
+  },
+  errors: [
+    'invalid_idempotency_key',
+    'idempotency_key_reused',
+    'not_found',
+    'budget_not_found',
+    'agent_revoked',
+  ],
   errorDescriptions: {
+    idempotency_key_reused: 'your account used the Idempotency-Key to create something else',
+    store_unavailable:
+      'the store is unavailable; the mandate may or may not have been created: a retry with the same Idempotency-Key creates it at most once',
     not_found: 'the agent does not exist in the account and environment of the key',
     agent_revoked: 'the agent of the mandate is revoked',
   },

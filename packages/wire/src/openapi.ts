@@ -150,6 +150,10 @@ export const retries: Readonly<Record<string, string>> = {
     'the same refund with the same key, by any API key of the account, returns the first response again, with `Idempotent-Replayed: true`; another refund of the payment with that key gets 422 `idempotency_key_reused`. The header is required.',
   capture:
     'the same amount with the same key, by the same API key, returns the first response again, with `Idempotent-Replayed: true`.',
+  createMandate:
+    'the same request with the same key, by any API key of the account, returns the mandate that the first one created, with `Idempotent-Replayed: true`; another request with that key gets 422 `idempotency_key_reused`. A refused request does not use up the key.',
+  createBudget:
+    'the same request with the same key, by any API key of the account, returns the budget that the first one created, with `Idempotent-Replayed: true`; another request with that key gets 422 `idempotency_key_reused`. A refused request does not use up the key.',
   stopAgents:
     'a stop with the same key, in the same account and environment, is the same stop: it pauses mandates that are active again, and returns the same `stop_id` with the totals of the stop.',
 }

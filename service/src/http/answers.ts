@@ -23,6 +23,9 @@ export function created(body: unknown, headers?: Answer['headers']): Answer {
   return headers ? { status: 201, body, headers } : { status: 201, body }
 }
 
+/** Marks a response as a replay of an earlier one. */
+export const replayed = { 'idempotent-replayed': 'true' }
+
 /** The response for an error code, with its status from the error table. */
 export function refuse(code: ErrorCode): Answer {
   const answer = { status: errorAnswers[code].status, body: { detail: code } }

@@ -9,11 +9,11 @@ import type { VerificationFailure } from '@purser/wire/payments'
 
 import { parseAmount } from '../domain/money.ts'
 import type { Caller, Hold } from '../domain/records.ts'
-import { ok, refuse, type Answer } from '../http/answers.ts'
+import { ok, refuse, replayed, type Answer } from '../http/answers.ts'
 import type { Serve } from '../http/serve.ts'
 import type { CaptureAttempt } from '../store/store.ts'
 import { eventBy, toTimestamp, type RouteContext } from './context.ts'
-import { attemptOf, checkInTime, countFailure, refuseAttempt, replayed, statusAt } from './payments.ts'
+import { attemptOf, checkInTime, countFailure, refuseAttempt, statusAt } from './payments.ts'
 
 /** Payments in two steps: authorized first, then captured or voided by the merchant. */
 export function serveAuthorizations(serve: Serve, context: RouteContext): void {

@@ -8,11 +8,12 @@ import {
   type Budget as WireBudget,
 } from '@purser/wire/limits/budgets'
 
+import { creationAttempt } from '../domain/creation-attempt.ts'
 import { toWireLimit } from '../domain/limit-terms.ts'
 import type { LimitUsage } from '../domain/limits.ts'
 import type { Budget, Caller, Scope } from '../domain/records.ts'
 import { timeIn } from '../domain/time/test-clock.ts'
-import { created, ok, refuse, unprocessable, type Answer } from '../http/answers.ts'
+import { created, ok, refuse, replayed, unprocessable, type Answer } from '../http/answers.ts'
 import { answerPage, type PageRequest } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
 import { eventBy, toNullableTimestamp, toTimestamp, type RouteContext } from './context.ts'
@@ -20,7 +21,8 @@ import { limitFaults, toLimits, toWireUsage } from './limits.ts'
 import { okVersioned, readIfMatch } from './versions.ts'
 
 export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): void {
-  serve(createBudget, async ({ caller, body }) => {
+  serve(createBudget, async ({ caller, body, idempotencyKey }) => {
+    if (idempotencyKey === undefined) return refuse('invalid_idempotency_key')
     const faults = limitFaults(body.limits, { maySplit: false })
     if (faults.length > 0) return unprocessable(faults)
     const nowMs = timeIn(caller, now)
@@ -39,8 +41,9 @@ export function serveBudgets(serve: Serve, { store, now, ids }: RouteContext): v
     const limits = budget.limits.map(toWireLimit)
     const data = { name: budget.name, parent_id: body.parent_id ?? null, limits }
     const event = eventBy({ ids, now }, caller, 'budget.created', budget.id, { data, atMs: nowMs })
-    const outcome = await store.createBudget(budget, event)
-    return typeof outcome === 'string' ? refuse(outcome) : created(toWire(outcome))
+    const outcome = await store.createBudget(budget, event, creationAttempt('budget', idempotencyKey, body))
+    if (typeof outcome === 'string') return refuse(outcome)
+    return 'replayed' in outcome ? created(toWire(outcome.replayed), replayed) : created(toWire(outcome))
   })
 
   serve(listBudgets, ({ caller, query, url }) =>

@@ -17,13 +17,14 @@ import {
   type MandateVersion as WireVersion,
 } from '@purser/wire/mandates'
 
+import { creationAttempt } from '../domain/creation-attempt.ts'
 import { wireTermsOf } from '../domain/mandate-terms.ts'
 import { formatSum, parseAmount } from '../domain/money.ts'
 import { mandateDefaults } from '../domain/new-records.ts'
 import { remainingBudget } from '../domain/policy.ts'
 import type { ApprovalTerms, Caller, Mandate, MandateTerms } from '../domain/records.ts'
 import { timeIn } from '../domain/time/test-clock.ts'
-import { created, ok, refuse, unprocessable, type Answer } from '../http/answers.ts'
+import { created, ok, refuse, replayed, unprocessable, type Answer } from '../http/answers.ts'
 import { answerPage, type PageRequest } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
 import { readDateTime } from '../domain/time/date-time.ts'
@@ -41,7 +42,8 @@ import { limitFaults, toLimits, toWireUsage } from './limits.ts'
 import { okVersioned, readIfMatch } from './versions.ts'
 
 export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): void {
-  serve(createMandate, async ({ caller, body }) => {
+  serve(createMandate, async ({ caller, body, idempotencyKey }) => {
+    if (idempotencyKey === undefined) return refuse('invalid_idempotency_key')
     const faults = limitFaults(body.limits ?? [], { maySplit: true })
     if (faults.length > 0) return unprocessable(faults)
     const limits = toLimits(body.limits ?? [], () => ids.next('limit'))
@@ -80,8 +82,13 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
       },
       atMs: nowMs,
     })
-    const outcome = await store.createMandate(mandate, event)
-    return outcome === 'created' ? created(toWire(mandate)) : refuse(outcome)
+    const outcome = await store.createMandate(
+      mandate,
+      event,
+      creationAttempt('mandate', idempotencyKey, body),
+    )
+    if (outcome === 'created') return created(toWire(mandate))
+    return typeof outcome === 'string' ? refuse(outcome) : created(toWire(outcome.replayed), replayed)
   })
 
   serve(listMandates, ({ caller, query, url }) =>

@@ -18,7 +18,7 @@ import { holdDefaults } from '../domain/new-records.ts'
 import { checkProof, checkProofContent, holdGraceMs, signProof, validityWindowMs } from '../domain/proof.ts'
 import type { Caller, Hold } from '../domain/records.ts'
 import { timeIn } from '../domain/time/test-clock.ts'
-import { created, ok, refuse, type Answer } from '../http/answers.ts'
+import { created, ok, refuse, replayed, type Answer } from '../http/answers.ts'
 import type { Serve } from '../http/serve.ts'
 import type { CaptureAttempt } from '../store/store.ts'
 import { consoleUrl, requesterOf, toReference } from './approvals.ts'
@@ -253,9 +253,6 @@ function toUnsignedProof(hold: Hold) {
     timestamp: toTimestamp(hold.issuedAtMs).replace('Z', '+00:00'),
   }
 }
-
-/** Marks a response as a replay of an earlier one. */
-export const replayed = { 'idempotent-replayed': 'true' }
 
 /** An expired hold stays open or authorized until the sweep, but can no longer be captured. */
 export function statusAt({ status, expiresAtMs, captureDeadlineMs }: Hold, nowMs: number): ProofStatus {

@@ -1,10 +1,9 @@
 import { refundTransaction } from '@purser/wire/refunds'
 
 import { parseAmount } from '../domain/money.ts'
-import { created, refuse } from '../http/answers.ts'
+import { created, refuse, replayed } from '../http/answers.ts'
 import type { Serve } from '../http/serve.ts'
 import { eventBy, type RouteContext } from './context.ts'
-import { replayed } from './payments.ts'
 import { toWire } from './transactions.ts'
 
 export function serveRefunds(

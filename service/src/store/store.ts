@@ -8,6 +8,7 @@ import type { MandateStatus } from '@purser/wire/mandates'
 import type { ConsoleOperations, ConsoleReads, StoredSession } from './console/store.ts'
 import type { Approval, Increase } from '../domain/approval.ts'
 import type { CollectionRefusal } from '../domain/collection.ts'
+import type { CreationAttempt } from '../domain/creation-attempt.ts'
 import type { MicroUsdc } from '../domain/money.ts'
 import type { Limit, LimitFacts, LimitUsage } from '../domain/limits.ts'
 import type { PolicyDecision, PolicyDenial, PolicyFacts } from '../domain/policy.ts'
@@ -100,14 +101,29 @@ export interface StoreOperations {
     event: AuditEvent,
   ): Promise<Agent | 'not_found' | 'budget_not_found' | 'version_mismatch'>
 
-  /** Records a mandate. Its `budgetPath` names its shared budget; the store adds the budgets above it. */
+  /**
+   * Records a mandate. Its `budgetPath` names its shared budget; the store adds the budgets above it. A retry gets the
+   * mandate of the first attempt, as it is now.
+   */
   createMandate(
     mandate: Mandate,
     event: AuditEvent,
-  ): Promise<'created' | 'not_found' | 'budget_not_found' | 'agent_revoked'>
+    attempt?: CreationAttempt,
+  ): Promise<
+    | 'created'
+    | Replayed<Mandate>
+    | 'not_found'
+    | 'budget_not_found'
+    | 'agent_revoked'
+    | 'idempotency_key_reused'
+  >
 
-  /** Records a shared budget. Its `ancestors` name its parent; the store adds the budgets above that. */
-  createBudget(budget: Budget, event: AuditEvent): Promise<Budget | 'budget_not_found' | 'budget_too_deep'>
+  /** Records a shared budget, like a mandate. Its `ancestors` name its parent; the store adds the budgets above that. */
+  createBudget(
+    budget: Budget,
+    event: AuditEvent,
+    attempt?: CreationAttempt,
+  ): Promise<Budget | Replayed<Budget> | 'budget_not_found' | 'budget_too_deep' | 'idempotency_key_reused'>
 
   /** Freezes or unfreezes a shared budget. Idempotent. Freezing it voids all open holds below it. */
   freezeBudget(budget: RecordKey, isFrozen: boolean, event: AuditEvent): Promise<Budget | 'not_found'>
@@ -401,6 +417,11 @@ export interface ProposedTransaction extends Omit<
 export interface RequestKey {
   readonly callerId: string
   readonly idempotencyKey: string
+}
+
+/** The record that an earlier request with the same key has created. */
+export interface Replayed<Created> {
+  readonly replayed: Created
 }
 
 /** Who requests a proof, and with which approval. */

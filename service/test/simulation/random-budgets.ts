@@ -66,6 +66,7 @@ export class RandomBudgets {
     return made(createBudget, [
       { ...budget, version: 1, createdAtMs, updatedAtMs: createdAtMs },
       newEvent('budget.created', id, scope),
+      { kind: 'budget', requestKey: id, requestHash: 'Team' },
     ])
   }
 

@@ -300,7 +300,8 @@ export class RandomCalls {
       ...terms,
       createdAtMs: this.#nowMs,
     })
-    return made(createMandate, [mandate, this.#event('mandate.created', id, scope)])
+    const attempt = { kind: 'mandate', requestKey: id, requestHash: agentId } as const
+    return made(createMandate, [mandate, this.#event('mandate.created', id, scope), attempt])
   }
 
   #amendMandate(): RandomCall {

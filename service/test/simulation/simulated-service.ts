@@ -197,6 +197,7 @@ export class SimulatedService {
         const counted = { limits, budgetPath: budgetId === null ? null : [budgetId] }
         const mandate = { ...newMandate({ ...scope, id, ...request }, atMs), ...counted }
         const outcome = await this.run(createMandate, [mandate, event('mandate.created', id)])
+        if (typeof outcome !== 'string') throw new Error('a mandate without a key was replayed')
         return outcome === 'created' ? { is: 'created', id } : { is: 'conflict', detail: outcome }
       }
       case 'create-budget': {

@@ -155,6 +155,7 @@ async function collectUnderLimits(
   await ledger.store.createBudget(
     { ...budget, frozenAtMs: null, version: 1, ...times },
     ledger.newEvent(buyer, 'budget.created', id),
+    { kind: 'budget', requestKey: 'team 1', requestHash: 'of its body' },
   )
   const mandate = await ledger.mandate(buyer, { limits: [limit('seller')], budgetPath: [id] })
   note(await ledger.authorized(seller, await ledger.hold(mandate, '2.00', { orderId: 'order 1' })))

@@ -1,8 +1,15 @@
-import { ApiError, type Budget, type LimitBelowCommitted, type NewLimit } from '@purser/client'
+import {
+  ApiError,
+  type Budget,
+  type LimitBelowCommitted,
+  type NewBudget,
+  type NewLimit,
+} from '@purser/client'
 import { useState } from 'react'
 
 import { explainChange, formFaults } from '../../api/failures.ts'
 import { useChange } from '../../api/queries.ts'
+import { useSent } from '../../api/sent.ts'
 import { useTyped } from '../../api/typed.ts'
 import { useGoWhileOpen } from '../../shell/go.tsx'
 import { Amount } from '../../ui/amount.tsx'
@@ -11,6 +18,7 @@ import { Dialog, DialogForm } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { sayDone } from '../../ui/toast.tsx'
+import { SentNotice } from '../sent-notice.tsx'
 import { useBudgets } from './budget-choices.ts'
 import { inTreeOrder } from './budget-tree.ts'
 import { limitDraftOf, limitFaults, newLimitOf, refusedLimits, type LimitDraft } from './limit-draft.ts'
@@ -48,13 +56,16 @@ function NewBudgetForm({ parentId, onClose }: { readonly parentId: string; reado
   const [attempts, setAttempts] = useState(0)
   const go = useGoWhileOpen()
   const { budgets } = useBudgets()
+  const { sent, send } = useSent<NewBudget>('new-budget')
   const create = useChange(
-    (purser) =>
-      purser.budgets.create({
+    (purser) => {
+      const asked = {
         name: draft.name.trim(),
         limits: limitsOf(draft),
         ...(draft.parentId === '' ? {} : { parent_id: draft.parentId }),
-      }),
+      }
+      return send(asked, ({ idempotencyKey, body }) => purser.budgets.create(body, { idempotencyKey }))
+    },
     {
       onDone: (budget) => {
         sayDone('Budget created')
@@ -75,6 +86,7 @@ function NewBudgetForm({ parentId, onClose }: { readonly parentId: string; reado
         if (isComplete(draft)) create.mutate(undefined)
       }}
     >
+      {sent && !create.isPending && <SentNotice what={`The budget “${sent.body.name}”`} />}
       <TextField
         label="Name"
         value={draft.name}

@@ -1,10 +1,11 @@
-import type { Mandate, MandateDetail } from '@purser/client'
+import type { Mandate, MandateDetail, NewMandate as NewMandateBody } from '@purser/client'
 import { useEffect, useRef, useState } from 'react'
 import { useSearchParams } from 'react-router'
 
 import { useConnection, useNow } from '../../api/connection.tsx'
 import { formFaults } from '../../api/failures.ts'
 import { useChange, useRead } from '../../api/queries.ts'
+import { useSent } from '../../api/sent.ts'
 import { useTyped } from '../../api/typed.ts'
 import { Go, useGoWhileOpen } from '../../shell/go.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -15,6 +16,7 @@ import { sayDone } from '../../ui/toast.tsx'
 import { useActiveAgents } from '../agents/agent-choices.ts'
 import { refusedLimits } from '../budgets/limit-draft.ts'
 import { Screen } from '../screen.tsx'
+import { SentNotice } from '../sent-notice.tsx'
 import { Loading, WhenRead } from '../when-read.tsx'
 import { Backtest } from './backtest.tsx'
 import { BacktestOnAnother } from './backtest-on-another.tsx'
@@ -68,13 +70,20 @@ function MandateForm({
   const form = useRef<HTMLFormElement>(null)
   const go = useGoWhileOpen()
   const agents = useActiveAgents({ chosenId: draft.agentId })
-  const create = useChange((purser, chosen: MandateDraft) => purser.mandates.create(newMandateOf(chosen)), {
-    onDone: (mandate: Mandate) => {
-      restored.forget()
-      sayDone('Mandate created')
-      go(`mandates/${mandate.id}`)
+  const { sent, send, forget } = useSent<NewMandateBody>('new-mandate')
+  const create = useChange(
+    (purser, chosen: MandateDraft) =>
+      send(newMandateOf(chosen), ({ idempotencyKey, body }) =>
+        purser.mandates.create(body, { idempotencyKey }),
+      ),
+    {
+      onDone: (mandate: Mandate) => {
+        restored.forget()
+        sayDone('Mandate created')
+        go(`mandates/${mandate.id}`)
+      },
     },
-  })
+  )
   const refused = formFaults(create.error, mandateFieldNames)
   const faults = { ...(attempts > 0 ? draftFaults(draft) : {}), ...refused.byField }
   const set = (changes: Partial<MandateDraft>) => setDraft({ ...draft, ...changes })
@@ -127,6 +136,7 @@ function MandateForm({
         </MandatePreview>
         <div className="stack mandate-actions">
           {refused.rest && <Notice tone="bad">{refused.rest}</Notice>}
+          {sent && !create.isPending && <SentNotice what={`The mandate “${sent.body.purpose}”`} />}
           <div className="row">
             <Button look="main" type="submit" disabled={create.isPending}>
               {create.isPending ? 'Creating…' : 'Create mandate'}
@@ -134,6 +144,7 @@ function MandateForm({
             <Button
               onClick={() => {
                 restored.forget()
+                forget()
                 go('mandates')
               }}
             >

@@ -1,4 +1,4 @@
-import { randomKey, type RefundRequest, type TransactionDetail } from '@purser/client'
+import type { RefundRequest, TransactionDetail } from '@purser/client'
 
 import { formFaults } from '../../api/failures.ts'
 import { useChange } from '../../api/queries.ts'
@@ -55,7 +55,7 @@ function RefundForm({
       const words = reason.trim()
       const body = { amount: amount.trim(), ...(words && { reason: words }) }
       // A refund that may have been made is sent again as it was.
-      return send(sent ?? { idempotencyKey: randomKey(), body }, ({ idempotencyKey, body }) =>
+      return send(sent?.body ?? body, ({ idempotencyKey, body }) =>
         purser.transactions.refund(id, body, { idempotencyKey }),
       )
     },

@@ -1,3 +1,4 @@
+import { createOnce, type CreationOptions } from '../create-once.ts'
 import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
@@ -9,9 +10,9 @@ export type Budgets = ReturnType<typeof budgets>
 export function budgets(send: Send) {
   return {
     /**
-     * Creates a budget that mandates and agents can share. Sent once: after a `ConnectionError` it may exist. Throws a
-     * `NotFoundError` with code `budget_not_found` for an unknown parent, and a `ConflictError` with code
-     * `budget_too_deep` below four levels.
+     * Creates a budget that mandates and agents can share. Throws a `NotFoundError` with code `budget_not_found` for an
+     * unknown parent, and a `ConflictError` with code `budget_too_deep` below four levels. Retried with the same key, so
+     * that it is created once; pass your own to cover your own retries too.
      *
      * @example
      * const { id, version } = await purser.budgets.create({
@@ -19,8 +20,8 @@ export function budgets(send: Send) {
      *   limits: [{ window: { calendar: 'month', time_zone: 'UTC' }, max_amount: '500.00' }],
      * })
      */
-    create: async (body: NewBudget, options?: CallOptions): Promise<Budget> =>
-      (await send({ method: 'POST', path: '/v1/budgets', body }, options)).body as Budget,
+    create: async (body: NewBudget, options?: CreationOptions): Promise<Budget> =>
+      (await createOnce(send, { path: '/v1/budgets', body }, options)) as Budget,
     /**
      * The shared budgets of the account, newest first.
      *

@@ -1,3 +1,4 @@
+import { createOnce, type CreationOptions } from '../create-once.ts'
 import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
@@ -23,9 +24,9 @@ export type Mandates = ReturnType<typeof mandates>
 export function mandates(send: Send) {
   return {
     /**
-     * Creates a mandate; amounts are strings in USDC, and `expires_at` is ISO 8601 with a zone. Sent once, because a
-     * second mandate is a second budget: after a `ConnectionError` it may exist. Throws a `NotFoundError` for an
-     * unknown agent or budget, and a `ConflictError` with code `agent_revoked` (Endpoints).
+     * Creates a mandate; amounts are strings in USDC, and `expires_at` is ISO 8601 with a zone. Throws a
+     * `NotFoundError` for an unknown agent or budget, and a `ConflictError` with code `agent_revoked`. Retried with the
+     * same key, so that it is created once; pass your own to cover your own retries too (Endpoints).
      *
      * @example
      * const { id } = await purser.mandates.create({
@@ -37,8 +38,8 @@ export function mandates(send: Send) {
      *   expires_at: '2099-01-01T00:00:00Z',
      * })
      */
-    create: async (body: NewMandate, options?: CallOptions): Promise<Mandate> =>
-      (await send({ method: 'POST', path: '/mandates', body }, options)).body as Mandate,
+    create: async (body: NewMandate, options?: CreationOptions): Promise<Mandate> =>
+      (await createOnce(send, { path: '/mandates', body }, options)) as Mandate,
     /**
      * The mandates of the account, newest first; with an agent's key, those of its agent (Endpoints).
      *

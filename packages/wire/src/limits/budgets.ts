@@ -82,9 +82,14 @@ export const createBudget = endpoint({
   roles: ownerRoles,
   body: NewBudget,
   responses: { 201: Budget },
-  responseDescriptions: { 201: 'The budget was created.' },
-  errors: ['budget_not_found', 'budget_too_deep'],
+  responseDescriptions: {
+    201: 'The budget was created, now or by an earlier request with this `Idempotency-Key`.',
+  },
+  errors: ['invalid_idempotency_key', 'idempotency_key_reused', 'budget_not_found', 'budget_too_deep'],
   errorDescriptions: {
+    idempotency_key_reused: 'your account used the Idempotency-Key to create something else',
+    store_unavailable:
+      'the store is unavailable; the budget may or may not have been created: a retry with the same Idempotency-Key creates it at most once',
     budget_not_found: 'the parent does not exist in the account and environment of the key',
   },
 })

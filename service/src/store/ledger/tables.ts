@@ -479,6 +479,17 @@ export const proofRequests = tenantTable('proof_requests', ['environment', 'call
   createdAtMs: integer(),
 })
 
+/** The record created for a request with an `Idempotency-Key`. */
+export const creations = tenantTable('creations', ['environment', 'kind', 'requestKey'], {
+  environment,
+  kind: oneOf('mandate', 'budget'),
+  requestKey: text(),
+  /** What was requested, so that another request with the key is not taken for a retry. */
+  requestHash: text(),
+  recordId: text(),
+  createdAtMs: integer(),
+})
+
 /** The number of denied proofs without a mandate of their scope, by minute. */
 export const strayDenials = tenantTable('stray_denials', ['environment'], {
   environment,

@@ -4,15 +4,23 @@ import { toMandate } from '../reads/records.ts'
 import { agents, auditEvents, mandateAccounts, mandates, type MandateRow } from '../tables.ts'
 import { bookingReads, Bookings, isEndedByBudget } from './bookings.ts'
 import { pathBelow } from './limits/budgets.ts'
+import { creationOf, creationReads, earlierCreation } from './creations.ts'
 import { closeMinute } from './denials.ts'
 import { endPayments, expiredReads, releaseExpired, type Released } from './ended-payments.ts'
 
 export const createMandate = portOperation('createMandate', {
   // A concurrent revocation of the agent must see the mandate.
-  reads: ([{ accountId, agentId }]) => [lock(agents, { accountId, id: agentId })],
+  reads: ([mandate, , attempt]) => [
+    lock(agents, { accountId: mandate.accountId, id: mandate.agentId }),
+    ...creationReads(mandate, attempt),
+  ],
 
-  decide([mandate, event], facts) {
+  decide([mandate, event, attempt], facts) {
     if (facts.written(mandates, mandate)) return unchanged('created')
+    const earlierId = earlierCreation(mandate, attempt, facts)
+    if (earlierId === 'idempotency_key_reused') return unchanged(earlierId)
+    const earlier = earlierId && facts.row(mandates, { accountId: mandate.accountId, id: earlierId })
+    if (earlier) return unchanged({ replayed: toMandate(earlier) })
     const agent = facts.row(agents, { accountId: mandate.accountId, id: mandate.agentId })
     if (agent?.environment !== mandate.environment) return unchanged('not_found')
     const budgetPath = pathBelow(mandate.budgetPath?.[0], mandate, facts)
@@ -25,6 +33,7 @@ export const createMandate = portOperation('createMandate', {
         put(mandates, newRowOf({ ...mandate, budgetPath })),
         put(mandateAccounts, { mandateId, accountId }),
         put(auditEvents, event),
+        ...creationOf(mandate, attempt),
       ],
     }
   },

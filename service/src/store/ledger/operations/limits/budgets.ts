@@ -2,6 +2,7 @@ import type { Scope } from '../../../../domain/records.ts'
 import { lock, portOperation, put, unchanged, type Facts } from '../../operation.ts'
 import { toAgent, toBudget } from '../../reads/records.ts'
 import { agents, auditEvents, budgets, budgetUsage, type BudgetRow } from '../../tables.ts'
+import { creationOf, creationReads, earlierCreation } from '../creations.ts'
 
 /** Max depth of nested budgets. */
 const maxLevels = 4
@@ -18,11 +19,15 @@ export function pathBelow(
 }
 
 export const createBudget = portOperation('createBudget', {
-  reads: () => [],
+  reads: ([budget, , attempt]) => creationReads(budget, attempt),
 
-  decide([budget, event], facts) {
-    const earlier = facts.written(budgets, budget)
-    if (earlier) return unchanged(toBudget(earlier))
+  decide([budget, event, attempt], facts) {
+    const written = facts.written(budgets, budget)
+    if (written) return unchanged(toBudget(written))
+    const earlierId = earlierCreation(budget, attempt, facts)
+    if (earlierId === 'idempotency_key_reused') return unchanged(earlierId)
+    const earlier = earlierId && facts.row(budgets, { accountId: budget.accountId, id: earlierId })
+    if (earlier) return unchanged({ replayed: toBudget(earlier) })
     const ancestors = pathBelow(budget.ancestors[0], budget, facts)
     if (ancestors === 'budget_not_found') return unchanged(ancestors)
     if (ancestors && ancestors.length >= maxLevels) return unchanged('budget_too_deep')
@@ -33,7 +38,12 @@ export const createBudget = portOperation('createBudget', {
     const usage = { accountId, budgetId, bookedAtMs: 0, counted: {}, reported: null }
     return {
       outcome: toBudget(row),
-      changes: [put(budgets, row), put(budgetUsage, usage), put(auditEvents, event)],
+      changes: [
+        put(budgets, row),
+        put(budgetUsage, usage),
+        put(auditEvents, event),
+        ...creationOf(budget, attempt),
+      ],
     }
   },
 })
