@@ -51,3 +51,48 @@ test('Names that could not be read are not shown as unnamed or missing', async (
   }
   await visitor.leave()
 })
+
+test('A field says when its choices could not be read, instead of offering none', async () => {
+  const service = await shareTestService()
+  service.clock.nowMs = Date.now()
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const agent = await purser.agents.create({ name: 'research-bot' })
+  await purser.budgets.create({ name: 'Research', limits: [] })
+  const visitor = await visit(await shareBrowser(), service)
+  const { page } = visitor
+  await visitor.signIn(service.sandboxKey)
+  const changeBudget = () => page.getByRole('button', { name: 'Change budget' }).click()
+  const rows = [
+    { screen: 'mandates/new', field: 'Agent', unread: '/agents', what: 'agents' },
+    { screen: 'mandates/new', field: 'Shared budget', unread: '/v1/budgets', what: 'shared budgets' },
+    { screen: 'keys?new', field: 'Agent', unread: '/agents', what: 'agents' },
+    { screen: 'budgets?new', field: 'Below', unread: '/v1/budgets', what: 'shared budgets' },
+    { screen: 'transactions', field: 'Agent', unread: '/agents', what: 'agents' },
+    { screen: 'transactions', field: 'Mandate', unread: '/v1/console/mandates', what: 'mandates' },
+    {
+      screen: `agents/${agent.id}`,
+      field: 'Shared budget',
+      unread: '/v1/budgets',
+      what: 'shared budgets',
+      open: changeBudget,
+    },
+  ]
+  for (const { screen, field, unread, what, open } of rows) {
+    await page.route(
+      (url) => url.pathname === unread,
+      (route) => route.fulfill({ status: 429, json: { detail: 'rate_limited' } }),
+    )
+    await page.goto(`${service.url}/console/sandbox/${screen}`)
+    await open?.()
+    const hint = page.getByText(`The ${what} could not be read. Too many requests were sent.`)
+    await hint.first().waitFor({ state: 'attached' })
+    const describedBy = await page
+      .locator('.dialog, #content')
+      .last()
+      .getByLabel(field, { exact: true })
+      .getAttribute('aria-describedby')
+    assert.equal(describedBy, await hint.first().getAttribute('id'), `${screen}: ${field}`)
+    await page.unrouteAll({ behavior: 'wait' })
+  }
+  await visitor.leave()
+})

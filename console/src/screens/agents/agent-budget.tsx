@@ -105,7 +105,10 @@ function ChangeForm({ agent, onClose }: { readonly agent: AgentSummary; readonly
         value={chosen}
         onChange={setChosen}
         options={budgets.optionsWith(chosen)}
-        hint="From now on, payments of all its mandates also count in this budget and in those above it. Earlier payments keep counting where they were booked."
+        hint={
+          budgets.unread ??
+          'From now on, payments of all its mandates also count in this budget and in those above it. Earlier payments keep counting where they were booked.'
+        }
         error={faults.byField.budget_id}
       />
     </DialogForm>

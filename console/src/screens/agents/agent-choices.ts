@@ -1,6 +1,7 @@
 import type { Agent, Purser } from '@purser/client'
 
 import { useRead } from '../../api/queries.ts'
+import { unreadHint } from '../choices.ts'
 import type { Choice } from '../filters.ts'
 
 /** Max agents that are offered, and that are read to find active ones. */
@@ -16,7 +17,7 @@ const hints = {
 export function useAgentChoices(chosenId = '') {
   const found = useNewestAgents('all', { chosenId })
   return {
-    hint: found.isCut && hints.all,
+    hint: found.hint,
     options: [
       { value: '', text: 'Every agent' },
       ...found.agents.map(({ id, name }): Choice => ({ value: id, text: name || 'Unnamed agent' })),
@@ -29,7 +30,7 @@ export function useActiveAgents({
   isEnabled = true,
   chosenId = '',
 }: { readonly isEnabled?: boolean; readonly chosenId?: string } = {}) {
-  const { agents, isCut, isRead } = useNewestAgents('active', { isEnabled, chosenId })
+  const { agents, isCut, isRead, hint } = useNewestAgents('active', { isEnabled, chosenId })
   const active = agents.filter(({ status }) => status === 'active')
   return {
     options: [
@@ -38,7 +39,7 @@ export function useActiveAgents({
     ],
     /** Whether the list is loaded and empty. */
     areNone: isRead && !isCut && active.length === 0,
-    hint: isCut && hints.active,
+    hint,
     nameOf: (id: string) => active.find((agent) => agent.id === id)?.name,
   }
 }
@@ -58,7 +59,12 @@ function useNewestAgents(
     isEnabled: isUnknown,
   })
   const others = isUnknown && chosen.data?.id === chosenId ? [chosen.data] : []
-  return { agents: [...agents, ...others], isCut, isRead: newest.data !== undefined }
+  return {
+    agents: [...agents, ...others],
+    isCut,
+    isRead: newest.data !== undefined,
+    hint: isCut ? hints[kind] : unreadHint(newest, 'agents'),
+  }
 }
 
 async function readNewest(purser: Purser, kind: keyof typeof hints, signal: AbortSignal) {

@@ -1,4 +1,5 @@
 import { useRead } from '../../api/queries.ts'
+import { unreadHint } from '../choices.ts'
 import type { Choice } from '../filters.ts'
 import { inTreeOrder } from './budget-tree.ts'
 
@@ -25,6 +26,8 @@ export function useBudgets({ isLive = false }: { readonly isLive?: boolean } = {
     query,
     budgets,
     nameOf,
+    /** For a select, if they could not be read. */
+    unread: unreadHint(query, 'shared budgets'),
     /** For a select; also a budget that is not among those read. */
     optionsWith(chosen: string): readonly Choice[] {
       const choices = inTreeOrder(budgets).map(({ budget, level }) => ({

@@ -55,7 +55,7 @@ function NewBudgetForm({ parentId, onClose }: { readonly parentId: string; reado
   const [draft, setDraft] = useTyped<BudgetDraft>('new-budget', { name: '', parentId, limits: [] })
   const [attempts, setAttempts] = useState(0)
   const go = useGoWhileOpen()
-  const { budgets } = useBudgets()
+  const { budgets, unread } = useBudgets()
   const { sent, send } = useSent<NewBudget>('new-budget')
   const create = useChange(
     (purser) => {
@@ -106,7 +106,7 @@ function NewBudgetForm({ parentId, onClose }: { readonly parentId: string; reado
             text: `${'\u2003'.repeat(level)}${budget.name || 'Unnamed budget'}`,
           })),
         ]}
-        hint="Cannot be changed later."
+        hint={unread ?? 'Cannot be changed later.'}
         error={refused.byField.parent_id}
       />
       <LimitFields

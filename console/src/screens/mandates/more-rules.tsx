@@ -63,7 +63,7 @@ export function MoreRules({ draft, set, faults, showsFaults, refusedLimits }: Fi
             onChange={(budgetId) => set({ budgetId })}
             options={budgets.optionsWith(draft.budgetId)}
             error={budget_id}
-            hint="Its payments also count in this budget and in those above it."
+            hint={budgets.unread ?? 'Its payments also count in this budget and in those above it.'}
           />
           <section className="stack-tight">
             <h3>Approval by a person</h3>
