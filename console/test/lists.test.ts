@@ -84,6 +84,20 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
     },
   )
 
+  await chapter('A refused export says why, instead of a download that failed', async () => {
+    const downloads: unknown[] = []
+    page.on('download', (download) => downloads.push(download))
+    await page.route('**/v1/console/transactions*', (route) =>
+      route.fulfill({ status: 429, json: { detail: 'rate_limited' } }),
+    )
+    await page.getByRole('link', { name: 'Export as CSV' }).click()
+    const toast = page.locator('.toast', { hasText: 'Nothing was exported. Too many requests were sent.' })
+    await toast.getByRole('button', { name: 'Dismiss' }).click()
+    assert.deepEqual(downloads, [])
+    await page.unrouteAll({ behavior: 'wait' })
+    assert.equal(readCsv(await downloadCsv(page)).length, 3)
+  })
+
   await chapter('Each screen names the time zone once, not with each time', async () => {
     for (const screen of ['', 'transactions', 'mandates/new', `mandates/${papers.id}`, 'system']) {
       await visitor.show(`sandbox/${screen}`)

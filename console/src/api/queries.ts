@@ -85,6 +85,19 @@ export function useRead<Answer>(
   })
 }
 
+/** Reads once when called, without a cache. */
+export function useReadNow() {
+  const { purser, environment } = useSeen()
+  const queries = useQueryClient()
+  return <Answer>(name: string, read: (purser: Purser, signal: AbortSignal) => Promise<Answer>) =>
+    queries.fetchQuery({
+      queryKey: [environment, name],
+      queryFn: ({ signal }) => read(purser, signal),
+      gcTime: 0,
+      retry: false,
+    })
+}
+
 /** The pages of a list read so far. */
 export type ReadPages<Item> = UseInfiniteQueryResult<InfiniteData<Page<Item>>>
 

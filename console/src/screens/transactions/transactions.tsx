@@ -1,13 +1,11 @@
-import { exportAddress } from '../../api/export-address.ts'
-import { useSeen } from '../../api/seen.tsx'
 import { Go } from '../../shell/go.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { Icon } from '../../ui/icon.tsx'
 import { EmptyState } from '../../ui/notice.tsx'
 import { useAgentChoices } from '../agents/agent-choices.ts'
 import { useMandateChoices } from '../choices.ts'
 import { useFilters, withUnknown } from '../filters.ts'
 import { ListScreen } from '../list-screen.tsx'
+import { ExportLink } from './export-link.tsx'
 import {
   chipsOf,
   directionOptions,
@@ -22,7 +20,6 @@ import { usePurchases, useTransactionPages } from './transaction-table.tsx'
 /** The list of all decisions and charges. */
 export function Transactions() {
   const { values, settled, set, remove } = useFilters(filterNames)
-  const { session, environment } = useSeen()
   const agents = useAgentChoices(values.agent_id)
   const mandates = useMandateChoices(values.agent_id)
   const fault = faultIn(values)
@@ -30,18 +27,7 @@ export function Transactions() {
     <ListScreen
       title="Transactions"
       lead="Every payment decision and every charge. Only payments and refunds moved money."
-      actions={
-        !fault && (
-          <a
-            className="button"
-            href={exportAddress({ environment, account_id: session.account.id, ...queryOf(values) })}
-            download
-          >
-            <Icon name="download" />
-            Export as CSV
-          </a>
-        )
-      }
+      actions={!fault && <ExportLink query={queryOf(values)} />}
       noun="transaction"
       filters={{
         chips: chipsOf(values, { agents: agents.options, mandates: mandates.options }),
