@@ -224,6 +224,34 @@ test('Forms: what fails after they are closed, two clicks, and a key that is sho
     },
   )
 
+  await chapter(
+    'A key whose answer comes after a sign-out is not shown to whoever signs in next',
+    async () => {
+      await visitor.show('sandbox/keys?new')
+      await dialog.getByLabel('Role').selectOption('merchant')
+      const [issued, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      await page.route('**/accounts/api-keys', async (route) => {
+        const response = await route.fetch()
+        issued.resolve()
+        await held.promise
+        await route.fulfill({ response })
+      })
+      await dialog.getByRole('button', { name: 'Issue sandbox key' }).click()
+      await issued.promise
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('button', { name: 'Sign in' }).waitFor()
+      held.resolve()
+      await page.getByText('A key was issued, but you have signed out, so it is not shown.').waitFor()
+      await page.unrouteAll({ behavior: 'wait' })
+      await page.getByLabel('Owner or operator key').fill(service.sandboxKey)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('heading', { level: 1 }).and(page.locator('#content h1')).waitFor()
+      assert.equal(await dialog.count(), 0)
+    },
+  )
+
   await visitor.leave()
 })
 

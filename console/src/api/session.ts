@@ -6,6 +6,7 @@ import { explainFailure } from './failures.ts'
 import { createPurser } from './purser.ts'
 import { statusPollMs } from './status-poll.ts'
 import { forgetTypedForms, keepTypedForms } from './typed.ts'
+import { forgetKeys } from './unsaved-keys.ts'
 
 const sessionKey = ['session']
 
@@ -75,6 +76,7 @@ export function useSignOut(session: Session, environment: Session['environments'
   async function forget() {
     closeToasts()
     forgetTypedForms()
+    forgetKeys()
     await queries.cancelQueries({ queryKey: sessionKey })
     queries.setQueryData(sessionKey, null)
     forgetTheRest(queries)

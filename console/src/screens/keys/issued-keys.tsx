@@ -1,38 +1,20 @@
 import type { IssuedApiKey } from '@purser/client'
-import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useEffect, useState } from 'react'
 
 import { useSeen } from '../../api/seen.tsx'
+import { forgetKey, useUnsavedKeys } from '../../api/unsaved-keys.ts'
 import { Button } from '../../ui/button.tsx'
 import { CodeBlock } from '../../ui/code.tsx'
 import { Dialog, DialogActions } from '../../ui/dialog.tsx'
 import { Notice } from '../../ui/notice.tsx'
 
-interface Unsaved {
-  readonly title: string
-  readonly issued: IssuedApiKey
-}
-
-/** The keys that were issued in this window and are not saved yet. No screen holds them: it may be left meanwhile. */
-let unsaved: readonly Unsaved[] = []
-const listeners = new Set<() => void>()
-
-function change(next: readonly Unsaved[]): void {
-  unsaved = next
-  for (const tell of listeners) tell()
-}
-
-/** Shows a new key on every screen until it is saved. */
-export function showIssuedKey(key: Unsaved): void {
-  change([...unsaved, key])
-}
-
 /** Shows a new key of the account until it is saved, but not to an approver who signs in next. */
 export function IssuedKeys() {
   const { session } = useSeen()
-  const shown = useSyncExternalStore(subscribe, () => unsaved).find(
+  const shown = useUnsavedKeys().find(
     ({ issued }) => issued.account_id === session.account.id && session.role !== 'approver',
   )
-  const close = () => change(unsaved.filter((one) => one !== shown))
+  const close = () => shown && forgetKey(shown)
   return (
     <Dialog
       title={shown?.title ?? 'New key'}
@@ -44,11 +26,6 @@ export function IssuedKeys() {
       {shown && <IssuedOnce key={shown.issued.id} issued={shown.issued} onClose={close} />}
     </Dialog>
   )
-}
-
-function subscribe(tell: () => void): () => void {
-  listeners.add(tell)
-  return () => listeners.delete(tell)
 }
 
 /** How long a new key cannot be dismissed. */

@@ -1,15 +1,17 @@
-import type { IssuedApiKey, NewApiKey } from '@purser/client'
+import type { NewApiKey } from '@purser/client'
 import { useEffect, useRef, useState } from 'react'
 
 import { formFaults } from '../../api/failures.ts'
 import { useChange } from '../../api/queries.ts'
 import { useSeen } from '../../api/seen.tsx'
 import { useTyped } from '../../api/typed.ts'
+import { expectKey } from '../../api/unsaved-keys.ts'
 import { Dialog, DialogForm } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
+import { sayFailed } from '../../ui/toast.tsx'
 import { useActiveAgents } from '../agents/agent-choices.ts'
-import { showIssuedKey, useAskBeforeClosing } from './issued-keys.tsx'
+import { useAskBeforeClosing } from './issued-keys.tsx'
 
 /** The agent of the key, if preselected. */
 interface Holder {
@@ -33,13 +35,20 @@ export function NewKey({
     isHere.current = true
     return () => void (isHere.current = false)
   }, [])
-  const create = useChange((purser, wanted: NewApiKey) => purser.apiKeys.create(wanted), {
-    onDone: (issued) => {
-      if (isHere.current) onClose()
-      showIssuedKey({ title, issued })
+  const create = useChange(
+    async (purser, wanted: NewApiKey) => {
+      const show = expectKey()
+      return { issued: await purser.apiKeys.create(wanted), show }
     },
-    whenUnseen: 'No key was issued.',
-  })
+    {
+      onDone: ({ issued, show }) => {
+        if (isHere.current) onClose()
+        if (!show({ title, issued }))
+          sayFailed('A key was issued, but you have signed out, so it is not shown. Revoke it under Keys.')
+      },
+      whenUnseen: 'No key was issued.',
+    },
+  )
   useAskBeforeClosing(create.isPending)
   function close() {
     create.reset()
@@ -66,7 +75,7 @@ function NewKeyForm({
   agent,
 }: {
   readonly onClose: () => void
-  readonly create: ReturnType<typeof useChange<NewApiKey, IssuedApiKey>>
+  readonly create: Pick<ReturnType<typeof useChange<NewApiKey, unknown>>, 'error' | 'isPending' | 'mutate'>
   readonly agent: Holder | undefined
 }) {
   const { session, environment } = useSeen()
