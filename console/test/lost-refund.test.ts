@@ -45,6 +45,14 @@ test('A refund whose answer was lost is made once, although its form was closed 
     await isUnknown.waitFor()
     assert.equal(await refunded(), '1.50')
     await page.unrouteAll({ behavior: 'wait' })
+    // A proxy that does not find the service knows nothing of the refund.
+    await page.route('**/refund', (route) =>
+      route.fulfill({ status: 404, contentType: 'text/html', body: '<h1>404 Not Found</h1>' }),
+    )
+    await refund.click()
+    await dialog.getByText('Something other than the service answered (404)').waitFor()
+    await isUnknown.waitFor()
+    await page.unrouteAll({ behavior: 'wait' })
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
     await page.reload()

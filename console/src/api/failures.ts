@@ -54,13 +54,19 @@ export function explainFailure(error: unknown): string {
 }
 
 /** About an answer that is not the service's, such as that of a proxy before it. */
-function explainStatus({ status, code }: ApiError): string {
+function explainStatus(error: ApiError): string {
+  const { status, code } = error
   if (status === 429) return sentences['rate_limited']!
   if (status === 502 || status === 503 || status === 504)
     return `A proxy answered ${status}: the service behind it may be restarting.`
-  if (code === `http_${status}`)
+  if (isForeign(error))
     return `Something other than the service answered (${status}), such as a proxy or the sign-in page of a network.`
   return `The service answered ${status}: ${code}.`
+}
+
+/** Whether something else answered in place of the service: its errors have codes. */
+export function isForeign({ status, code }: ApiError): boolean {
+  return code === `http_${status}`
 }
 
 /** The same about a change, and whether it may have been made: only a refusal says that it was not. */

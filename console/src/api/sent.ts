@@ -1,6 +1,7 @@
 import { ApiError, randomKey } from '@purser/client'
 import { useState } from 'react'
 
+import { isForeign } from './failures.ts'
 import { useSeen } from './seen.tsx'
 
 /** A change as it was sent: with the same key and the same body it is made once, however often it is sent. */
@@ -42,7 +43,10 @@ export function useSent<Body>(name: string) {
   return { sent, send, forget }
 }
 
-/** Whether the service looked at the change and refused it. Other errors say nothing about an earlier attempt. */
+/**
+ * Whether the service looked at the change and refused it. Other errors, such as the page of a proxy, say nothing about
+ * an earlier attempt.
+ */
 function isDecided(error: unknown): boolean {
-  return error instanceof ApiError && [400, 404, 409, 422].includes(error.status)
+  return error instanceof ApiError && [400, 404, 409, 422].includes(error.status) && !isForeign(error)
 }
