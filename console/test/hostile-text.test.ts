@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core'
 
 import { readCsv } from '../../service/testing/http/read-csv.ts'
 import { startTestService } from '../../service/testing/service.ts'
+import { shareTestService } from '../../service/testing/shared-service.ts'
 import { downloadCsv } from './download.ts'
 import { hostileText, seedHostileText, type HostileRecords } from './hostile-text.ts'
 import { chooseFromMenu } from './menu.ts'
@@ -52,6 +53,31 @@ test('Text from others is shown as plain text on every screen and in the export'
   for (const field of exported.flatMap((record) => Object.values(record)))
     assert.doesNotMatch(field, /^[=+\-@]/)
   // No dialog, no refusal of the policy, nobody else asked: had it ever been more than text.
+  await visitor.leave()
+})
+
+test('A name of nothing but invisible characters can be seen and followed', async () => {
+  const service = await shareTestService()
+  service.clock.nowMs = Date.now()
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const { id: agentId } = await purser.agents.create({ name: '\u200B' })
+  await purser.mandates.create({
+    agent_id: agentId,
+    purpose: '\u3164 \n',
+    max_spend_total: '1.00',
+    max_spend_per_transaction: '1.00',
+    metadata: { separator: ' ', quote: '"  ' },
+    expires_at: '2099-01-01T00:00:00Z',
+  })
+  const visitor = await visit(await shareBrowser(), service)
+  const { page } = visitor
+  await visitor.signIn(service.sandboxKey)
+  await visitor.show('sandbox/agents')
+  await page.getByRole('link', { name: '[U+200B]' }).click()
+  await page.getByRole('heading', { level: 1, name: '[U+200B]' }).waitFor()
+  await visitor.show('sandbox/mandates')
+  await page.getByRole('link', { name: '[U+3164][U+0020][U+000A]' }).click()
+  await page.getByRole('heading', { level: 1, name: '[U+3164][U+0020][U+000A]' }).waitFor()
   await visitor.leave()
 })
 
