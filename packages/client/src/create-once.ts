@@ -10,10 +10,10 @@ export interface CreationOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined
 }
 
-/** Sends a request that creates a record once for its key, so it is retried. */
+/** Sends a request that takes effect once for its key, so it is retried. */
 export async function createOnce(
   send: Send,
-  { path, body }: { readonly path: string; readonly body: object },
+  { path, body }: { readonly path: string; readonly body?: object },
   { idempotencyKey = randomKey(), ...call }: CreationOptions = {},
 ): Promise<unknown> {
   const headers = { 'idempotency-key': idempotencyKey }

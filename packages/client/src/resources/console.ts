@@ -1,8 +1,8 @@
+import { createOnce } from '../create-once.ts'
 import { readEvents } from '../events.ts'
 import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
-import { randomKey } from '../random-key.ts'
 import type { Open, Send } from '../send.ts'
 import type {
   AgentSummary,
@@ -94,11 +94,8 @@ export function consoleOf(send: Send, open: Open) {
      * Pauses every active mandate, and voids their open proofs; nothing is authorized after the response.
      * Retried with the same key, so a retry returns the complete result.
      */
-    stop: async ({ idempotencyKey = randomKey(), ...call }: StopOptions = {}): Promise<Stopped> => {
-      const headers = { 'idempotency-key': idempotencyKey }
-      const request = { method: 'POST', path: '/v1/console/stop', headers, isRepeatable: true } as const
-      return (await send(request, call)).body as Stopped
-    },
+    stop: async (options?: StopOptions): Promise<Stopped> =>
+      (await createOnce(send, { path: '/v1/console/stop' }, options)) as Stopped,
     /**
      * Resumes the mandates paused by the last stop, unless their status was changed since. With the id of an earlier
      * stop, it resumes nothing.

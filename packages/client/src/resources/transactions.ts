@@ -1,7 +1,7 @@
+import { createOnce } from '../create-once.ts'
 import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
-import { randomKey } from '../random-key.ts'
 import type { Open, Send } from '../send.ts'
 import type { ListTransactionsQuery, RefundRequest, Transaction, TransactionsQuery } from '../wire-types.ts'
 
@@ -39,16 +39,8 @@ export function transactions(send: Send, open: Open) {
      * @example
      * const refund = await purser.transactions.refund(id, { amount: '1.50' }, { idempotencyKey: 'return-17' })
      */
-    refund: async (id: string, body: RefundRequest, options: RefundOptions = {}): Promise<Transaction> => {
-      const { idempotencyKey = randomKey(), ...call } = options
-      const headers = { 'idempotency-key': idempotencyKey }
-      const request = {
-        method: 'POST',
-        path: path`/v1/transactions/${id}/refund`,
-        isRepeatable: true,
-      } as const
-      return (await send({ ...request, body, headers }, call)).body as Transaction
-    },
+    refund: async (id: string, body: RefundRequest, options?: RefundOptions): Promise<Transaction> =>
+      (await createOnce(send, { path: path`/v1/transactions/${id}/refund`, body }, options)) as Transaction,
     /**
      * Every matching transaction that the key may see, newest first, as a CSV stream. With a merchant key
      * these are its sales.
