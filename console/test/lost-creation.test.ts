@@ -24,13 +24,17 @@ test('A mandate or a shared budget whose answer was lost is created once', async
     (await purser.mandates.list().toArray({ limit: 9 })).map(({ purpose }) => purpose)
   const budgets = async () => (await purser.budgets.list().toArray({ limit: 9 })).map(({ name }) => name)
 
-  await chapter('A mandate, by pressing the button again', async () => {
-    const create = page.getByRole('button', { name: 'Create mandate' })
+  async function fillMandate() {
     await visitor.show(`sandbox/mandates/new?agent=${agentId}`)
     await page.getByLabel('Purpose').fill('Maps')
     await page.getByLabel('Total budget').fill('100')
     await page.getByLabel('Cap per payment').fill('10')
     await page.getByLabel('Allowed sellers').fill('*')
+  }
+
+  await chapter('A mandate, by pressing the button again', async () => {
+    const create = page.getByRole('button', { name: 'Create mandate' })
+    await fillMandate()
     await loseAnswers(page, '/mandates')
     await create.click()
     await page.getByText('The mandate “Maps” was sent, but no answer came back.').waitFor()
@@ -40,11 +44,7 @@ test('A mandate or a shared budget whose answer was lost is created once', async
     await page.getByRole('heading', { level: 1, name: 'Maps' }).waitFor()
     assert.deepEqual(await mandates(), ['Maps', 'Buy research data'])
     // The next one is another one, also with the same terms.
-    await visitor.show(`sandbox/mandates/new?agent=${agentId}`)
-    await page.getByLabel('Purpose').fill('Maps')
-    await page.getByLabel('Total budget').fill('100')
-    await page.getByLabel('Cap per payment').fill('10')
-    await page.getByLabel('Allowed sellers').fill('*')
+    await fillMandate()
     assert.equal(await page.getByText('no answer came back').count(), 0)
     await create.click()
     await page.getByRole('heading', { level: 1, name: 'Maps' }).waitFor()

@@ -52,8 +52,8 @@ export { randomKey } from './random-key.ts'
 export { sellerWarning } from './seller-warning.ts'
 export type { HealthReport } from './resources/health.ts'
 export type { ApprovalNote, ApprovalsQuery } from './resources/approvals.ts'
-export type { CreationOptions } from './create-once.ts'
-export type { FeedMessage, FeedOptions, StopOptions } from './resources/console.ts'
+export type { IdempotentOptions } from './send-once.ts'
+export type { FeedMessage, FeedOptions } from './resources/console.ts'
 export type {
   AuthorizationDecision,
   Capture,
@@ -63,5 +63,4 @@ export type {
   VerifyOptions,
 } from './resources/payments.ts'
 export type { Evaluate, RecordedDecision } from './resources/policy.ts'
-export type { RefundOptions } from './resources/transactions.ts'
 export type * from './wire-types.ts'

@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 
 import { endpoints } from '@purser/wire/openapi'
 
-import { issueProof, preparePurchase } from '../../../service/testing/service.ts'
+import { issueProof, preparePurchase, type TestService } from '../../../service/testing/service.ts'
 import { shareTestService } from '../../../service/testing/shared-service.ts'
 import { startServer } from '../testing/scripted-server.ts'
 import {
@@ -17,22 +17,29 @@ import {
   type Proof,
 } from './client.ts'
 
+/** A client whose connection breaks after the chosen requests were answered. */
+function overLossyNetwork({ sandboxKey, url }: TestService, isLost: (sent: RequestInit) => boolean): Purser {
+  return new Purser({
+    apiKey: sandboxKey,
+    baseUrl: url,
+    sleep: async () => {},
+    fetch: async (input, init) => {
+      const answer = await fetch(input, init)
+      if (!isLost(init ?? {})) return answer
+      await answer.body?.cancel()
+      throw new TypeError('the connection broke before the reply')
+    },
+  })
+}
+
 test('A lost reply to a verification is retried with the same key, and charged once', async () => {
   const service = await shareTestService()
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase, '4.00')
   const keys: (string | null)[] = []
-  const purser = new Purser({
-    apiKey: service.sandboxKey,
-    baseUrl: service.url,
-    sleep: async () => {},
-    fetch: async (input, init) => {
-      const answer = await fetch(input, init)
-      keys.push(new Headers(init?.headers).get('idempotency-key'))
-      if (keys.length > 2) return answer
-      await answer.body?.cancel()
-      throw new TypeError('the connection broke after the charge')
-    },
+  const purser = overLossyNetwork(service, ({ headers }) => {
+    keys.push(new Headers(headers).get('idempotency-key'))
+    return keys.length <= 2
   })
   const charge = { proof, merchant_domain: purchase.merchantDomain, expected_amount: '4.00' }
   const verification = await purser.payments.verify(charge)
@@ -46,18 +53,7 @@ test('A lost reply to the creation of a mandate or a shared budget is retried, a
   const service = await shareTestService()
   const { agentId } = await preparePurchase(service)
   let isLost = false
-  const purser = new Purser({
-    apiKey: service.sandboxKey,
-    baseUrl: service.url,
-    sleep: async () => {},
-    fetch: async (input, init) => {
-      const answer = await fetch(input, init)
-      isLost = init?.method === 'POST' && !isLost
-      if (!isLost) return answer
-      await answer.body?.cancel()
-      throw new TypeError('the connection broke after the creation')
-    },
-  })
+  const purser = overLossyNetwork(service, ({ method }) => (isLost = method === 'POST' && !isLost))
   const mandate = await purser.mandates.create({
     agent_id: agentId,
     purpose: 'Once',

@@ -1,4 +1,4 @@
-import { createOnce, type CreationOptions } from '../create-once.ts'
+import { sendOnce, type IdempotentOptions } from '../send-once.ts'
 import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
@@ -20,8 +20,8 @@ export function budgets(send: Send) {
      *   limits: [{ window: { calendar: 'month', time_zone: 'UTC' }, max_amount: '500.00' }],
      * })
      */
-    create: async (body: NewBudget, options?: CreationOptions): Promise<Budget> =>
-      (await createOnce(send, { path: '/v1/budgets', body }, options)) as Budget,
+    create: async (body: NewBudget, options?: IdempotentOptions): Promise<Budget> =>
+      (await sendOnce(send, { path: '/v1/budgets', body }, options)) as Budget,
     /**
      * The shared budgets of the account, newest first.
      *

@@ -1,4 +1,4 @@
-import { createOnce } from '../create-once.ts'
+import { sendOnce, type IdempotentOptions } from '../send-once.ts'
 import { readEvents } from '../events.ts'
 import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
@@ -48,14 +48,6 @@ export interface FeedOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-export interface StopOptions extends CallOptions {
-  /**
-   * Identifies the stop, so that a retry is the same stop. By default a new key is used for each call and its
-   * retries; pass your own to cover your own retries too.
-   */
-  readonly idempotencyKey?: string | undefined
-}
-
 export interface ResumeOptions extends CallOptions {
   /** The `stop_number` of the status: the request is refused with `another_stop` if another stop has begun since. */
   readonly stopNumber?: number | undefined
@@ -94,8 +86,8 @@ export function consoleOf(send: Send, open: Open) {
      * Pauses every active mandate, and voids their open proofs; nothing is authorized after the response.
      * Retried with the same key, so a retry returns the complete result.
      */
-    stop: async (options?: StopOptions): Promise<Stopped> =>
-      (await createOnce(send, { path: '/v1/console/stop' }, options)) as Stopped,
+    stop: async (options?: IdempotentOptions): Promise<Stopped> =>
+      (await sendOnce(send, { path: '/v1/console/stop' }, options)) as Stopped,
     /**
      * Resumes the mandates paused by the last stop, unless their status was changed since. With the id of an earlier
      * stop, it resumes nothing.

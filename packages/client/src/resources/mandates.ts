@@ -1,4 +1,4 @@
-import { createOnce, type CreationOptions } from '../create-once.ts'
+import { sendOnce, type IdempotentOptions } from '../send-once.ts'
 import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
@@ -38,8 +38,8 @@ export function mandates(send: Send) {
      *   expires_at: '2099-01-01T00:00:00Z',
      * })
      */
-    create: async (body: NewMandate, options?: CreationOptions): Promise<Mandate> =>
-      (await createOnce(send, { path: '/mandates', body }, options)) as Mandate,
+    create: async (body: NewMandate, options?: IdempotentOptions): Promise<Mandate> =>
+      (await sendOnce(send, { path: '/mandates', body }, options)) as Mandate,
     /**
      * The mandates of the account, newest first; with an agent's key, those of its agent (Endpoints).
      *

@@ -1,14 +1,9 @@
-import { createOnce } from '../create-once.ts'
+import { sendOnce, type IdempotentOptions } from '../send-once.ts'
 import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
 import type { Open, Send } from '../send.ts'
 import type { ListTransactionsQuery, RefundRequest, Transaction, TransactionsQuery } from '../wire-types.ts'
-
-export interface RefundOptions extends CallOptions {
-  /** The same refund with the same key is made once. By default a new key is used for each call and its retries. */
-  readonly idempotencyKey?: string | undefined
-}
 
 export type Transactions = ReturnType<typeof transactions>
 
@@ -39,8 +34,8 @@ export function transactions(send: Send, open: Open) {
      * @example
      * const refund = await purser.transactions.refund(id, { amount: '1.50' }, { idempotencyKey: 'return-17' })
      */
-    refund: async (id: string, body: RefundRequest, options?: RefundOptions): Promise<Transaction> =>
-      (await createOnce(send, { path: path`/v1/transactions/${id}/refund`, body }, options)) as Transaction,
+    refund: async (id: string, body: RefundRequest, options?: IdempotentOptions): Promise<Transaction> =>
+      (await sendOnce(send, { path: path`/v1/transactions/${id}/refund`, body }, options)) as Transaction,
     /**
      * Every matching transaction that the key may see, newest first, as a CSV stream. With a merchant key
      * these are its sales.

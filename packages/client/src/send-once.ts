@@ -2,19 +2,19 @@ import type { CallOptions } from './options.ts'
 import { randomKey } from './random-key.ts'
 import type { Send } from './send.ts'
 
-export interface CreationOptions extends CallOptions {
+export interface IdempotentOptions extends CallOptions {
   /**
-   * Identifies the record: the same request with the same key creates it once, and returns it again. By default a random
-   * key, which covers the retries of one call.
+   * The same request with the same key takes effect once, and gets the first result again. By default a new key is used for
+   * each call and its retries; pass your own to cover your own retries too.
    */
   readonly idempotencyKey?: string | undefined
 }
 
-/** Sends a request that takes effect once for its key, so it is retried. */
-export async function createOnce(
+/** Sends a POST that takes effect once for its key, so it is retried. */
+export async function sendOnce(
   send: Send,
   { path, body }: { readonly path: string; readonly body?: object },
-  { idempotencyKey = randomKey(), ...call }: CreationOptions = {},
+  { idempotencyKey = randomKey(), ...call }: IdempotentOptions = {},
 ): Promise<unknown> {
   const headers = { 'idempotency-key': idempotencyKey }
   return (await send({ method: 'POST', path, body, headers, isRepeatable: true }, call)).body
